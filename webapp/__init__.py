@@ -1,1 +1,1 @@
-"""The web application: pages and the JSON API."""
+"""Web application: pages and JSON API."""

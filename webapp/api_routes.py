@@ -1,4 +1,4 @@
-"""Register the JSON API, version 1, and its description."""
+"""Registration of the JSON API, version 1, and of its OpenAPI description."""
 
 from flask import Flask
 
@@ -36,7 +36,7 @@ from webapp.teams import entry, profile
 from webapp.webhooks import actions as webhook_actions
 from webapp.webhooks import streams
 
-# They have added themselves to the blueprint.
+# These modules add their routes to the API blueprint when imported.
 ROUTES = (
     accounts,
     competitions,

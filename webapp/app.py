@@ -1,4 +1,4 @@
-"""The web application (pages and JSON API): creation, registration of its parts, form size limits."""
+"""Application factory: pages, JSON API, middleware and form size limits."""
 
 from flask import Flask
 from jinja2 import StrictUndefined
@@ -33,9 +33,9 @@ def create_app(
     hints: Hinting | None = None,
     shell: Shell | None = None,
 ) -> Flask:
-    """Return the application of one site; the parts that are not given are opened as the settings say.
+    """Create the application of one site. Omitted components are created from the settings.
 
-    Only a command in this process may ask one that is made for a `shell`.
+    With a `shell`, every request has the rights of that command, so only its own process may send any.
     """
     database = database or Database(settings.database(), pool_size=settings.web_threads)
     site = Site(
@@ -52,15 +52,16 @@ def create_app(
         shell=shell,
         trusted_names=settings.trusted_names(),
     )
-    app = Flask("webapp", static_folder=None)  # `assets` serves the static files
+    app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
-    app.config["PROPAGATE_EXCEPTIONS"] = shell is not None  # a command says itself what nobody foresaw
+    # The command reports unexpected errors itself.
+    app.config["PROPAGATE_EXCEPTIONS"] = shell is not None
     parameters.init_app(app)
-    # Of any request; `uploads` sets another limit for the files of a competition.
+    # This limit applies to every request. `uploads` sets other limits for competition files.
     app.config.update(
         MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS
     )
-    app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
+    app.json.sort_keys = False  # type: ignore[attr-defined] # keep the documented key order
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, avatars, formats, inbox, *ROUTES):

@@ -19,19 +19,19 @@ blueprint = Blueprint("health", __name__)
 
 
 def init_app(app: Flask) -> None:
-    """Register the three addresses."""
+    """Register the health checks."""
     app.register_blueprint(blueprint)
 
 
 @blueprint.get("/livez")
 def livez() -> ResponseReturnValue:
-    """Answer that this process is alive; check nothing else, so that it is not restarted for other faults."""
+    """Report that the process is alive. Other faults must not cause a restart."""
     return {"status": "alive"}
 
 
 @blueprint.get("/healthz")
 def healthz() -> ResponseReturnValue:
-    """Answer how long the oldest pending submission has waited, and whether the queue answers."""
+    """Report the age of the oldest pending submission and whether the queue is reachable."""
     site = current_site()
     with site.database.read() as session:
         oldest = jobs.oldest_pending(session)
@@ -41,7 +41,7 @@ def healthz() -> ResponseReturnValue:
 
 @blueprint.get("/readyz")
 def readyz() -> ResponseReturnValue:
-    """Return whether requests can be served: the database has the right tables and the disk has room."""
+    """Report whether requests can be served: usable database schema, enough disk space."""
     site = current_site()
     checks = {
         "database": _succeeds(lambda: schema.is_usable(site.database)),
@@ -55,7 +55,8 @@ def readyz() -> ResponseReturnValue:
 def _succeeds(check: Callable[[], bool]) -> bool:
     try:
         return check()
-    except Exception as error:  # asked for every few seconds: a line, no traceback
+    except Exception as error:
+        # Load balancers call this every few seconds, so log one line without a traceback.
         log.warning("A health check failed: %r", error)
         return False
 

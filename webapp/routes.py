@@ -1,4 +1,4 @@
-"""Registration of the pages: blueprints, and shared template functions."""
+"""Registration of the pages: blueprints and shared template functions."""
 
 from importlib.metadata import version
 
@@ -52,7 +52,7 @@ FAMILIES = (
     *(console, submissions, teams, disputes, announcements),
     *(organizers_page, audit, exports, fair_play_pages, rescoring_pages, closing_pages),
 )
-# They add their pages to the blueprint of a family.
+# These modules add their pages to another module's blueprint.
 ADDED_TO_FAMILIES = (
     access,
     comparison,
@@ -63,7 +63,7 @@ ADDED_TO_FAMILIES = (
     profile,
     team_actions,
 )
-# In the order of the navigation: a page's family, and its words.
+# Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {
     "organize_console": "Console",
     "organize_submissions": "Submissions",
@@ -78,13 +78,13 @@ PAGES = {
     "organize_audit": "Audit",
     "organize_close": "Close & results",
 }
-# The pages of the setup have steps of their own above them.
+# These pages show the setup steps above their content.
 SETUP = frozenset({"organize_settings", "organize_solution", "organize_data", "organize_publishing"})
 CURRENT = Markup(' aria-current="page"')
 
 
 def init_app(app: Flask) -> None:
-    """Register the pages and what all their templates need."""
+    """Register the pages and the functions shared by all templates."""
     for blueprint in (*(each.blueprint for each in FAMILIES), *webhooks.BLUEPRINTS):
         app.register_blueprint(blueprint)
     documentation_pages.init_app(app)
@@ -105,7 +105,7 @@ def _about_the_site() -> dict[str, object]:
 
 
 def _current(*endpoints: str) -> Markup:
-    """Return the attribute of a link to the page that is being shown."""
+    """Return the attribute that marks the link to the current page."""
     return CURRENT if request.endpoint in endpoints else Markup()
 
 
@@ -115,13 +115,13 @@ def _may(role: str) -> bool:
 
 
 def _organizers_pages() -> list[tuple[str, str, str]]:
-    """Return the pages of the navigation that are there: family, endpoint and words."""
+    """Return the available pages of the organizers' navigation: blueprint, endpoint and label."""
     found = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
     return [(family, endpoint, words) for family, endpoint, words in found if endpoint]
 
 
 def _organizers_page() -> str | None:
-    """Return the family of the navigation that is being shown, None on other pages than organizers'."""
+    """Return the navigation entry of the current page, or None on other pages."""
     family = request.blueprint or ""
     if family in SETUP:
         return "organize_settings"
@@ -129,6 +129,6 @@ def _organizers_page() -> str | None:
 
 
 def _front_endpoint(family: str) -> str | None:
-    """Return the page of a family that needs nothing but the competition."""
+    """Return the page of a blueprint whose URL needs only the competition."""
     names = (f"{family}.index", f"{family}.show")
     return next((name for name in names if name in current_app.view_functions), None)

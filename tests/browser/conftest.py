@@ -1,4 +1,4 @@
-"""Chromium, and a site that really runs: a threaded server, and a scorer that follows the web's hints."""
+"""Browser fixtures: Chromium and a running site whose submissions are scored."""
 
 import os
 import queue
@@ -30,7 +30,7 @@ expect.set_options(timeout=1000 * HANG_SECONDS)
 
 @pytest.fixture
 def screens() -> Path:
-    """Where the pictures go; FAIRBOARD_SCREENS names it."""
+    """The folder for screenshots, set by FAIRBOARD_SCREENS."""
     folder = Path(os.environ.get("FAIRBOARD_SCREENS", "screenshots"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -46,18 +46,18 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="session")
 def base_url():
-    """None: every test has a server of its own. (The plugin's fixture is one that pytest will drop.)"""
+    """None, because every test has its own server; this overrides a deprecated fixture."""
 
 
 @pytest.fixture
 def context(context: BrowserContext) -> BrowserContext:
-    """A browser's context in which only a hang is a fault."""
+    """A browser context whose timeouts are long enough to fail only on a hang."""
     context.set_default_timeout(1000 * HANG_SECONDS)
     return context
 
 
 class FollowedHints:
-    """Scores hinted jobs one after the other, a moment later, as a worker does."""
+    """Scores hinted jobs one by one after a short delay, like a worker."""
 
     def __init__(self):
         self._waiting: queue.Queue[int | None] = queue.Queue()
@@ -84,7 +84,7 @@ class FollowedHints:
 
 @pytest.fixture
 def live(arena) -> Iterator[Any]:
-    """The arena on a port of its own, with its hints followed; `arena.address` says where."""
+    """The test site on its own port, with scoring; `arena.address` is its URL."""
     server = make_server("127.0.0.1", 0, arena.app, threaded=True)
     hints = FollowedHints()
     hints.start(arena.scorer.run)

@@ -1,4 +1,4 @@
-"""`make screenshots`: every page of the route list, while a competition is open and after its reveal."""
+"""`make screenshots`: all pages of the route list, during a competition and after its end."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path):
-    """Draw every page of the route list, while a competition is open and after its reveal."""
+    """Take screenshots of every page during a competition and after its reveal."""
     for moment in visits.MOMENTS:
         folder = screens / moment
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""`make screenshots`: pictures of the pages at both widths and themes, with 0, 1, 15 and 10,000 teams."""
+"""`make screenshots`: pages at both widths and themes, with 0, 1, 15 and 10,000 teams."""
 
 import base64
 from datetime import timedelta
@@ -39,7 +39,7 @@ def _page_of(live, browser: Browser, person) -> Page:
 
 
 def _fill(live, teams: int) -> tuple[Any, Any]:
-    """Fill a competition; return a member, with three files where there are teams, and an organizer."""
+    """Add teams and submissions to a competition; return a member and an organizer."""
     now = live.now()
     start = now - timedelta(days=30)
     live.competition(
@@ -79,8 +79,8 @@ def _fill(live, teams: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
-def test_a_crowd(live, browser: Browser, screens: Path, crowd: str):
-    """Draw the pages that change with the number of teams, for a member and for an organizer."""
+def test_pages_for_each_number_of_teams(live, browser: Browser, screens: Path, crowd: str):
+    """Take screenshots of the pages that change with the number of teams."""
     ann, edda = _fill(live, CROWDS[crowd])
     for name, path in OF_A_CROWD.items():
         page = _page_of(live, browser, edda if "/organize" in path else ann)
@@ -98,8 +98,8 @@ STEP = """
 """
 
 
-def test_pictures_of_the_readme(live, browser: Browser, screens: Path):
-    """Draw the three steps that README shows, in both themes; for `make pictures`."""
+def test_screenshots_of_the_readme(live, browser: Browser, screens: Path):
+    """Take screenshots of the README's three steps in both themes, for `make pictures`."""
     ann, _ = _fill(live, CROWDS["fifteen"])
     page = _page_of(live, browser, ann)
     page.set_viewport_size({"width": 1200, "height": 900})
@@ -126,8 +126,8 @@ def test_pictures_of_the_readme(live, browser: Browser, screens: Path):
         sheet.close()
 
 
-def test_every_fate(live, browser: Browser, screens: Path):
-    """Draw the pages of a site with submissions of every fate, for strangers and a member."""
+def test_pages_of_submissions_in_every_state(live, browser: Browser, screens: Path):
+    """Take screenshots of a site with submissions in every state, for visitors and a member."""
     paths = populate(live)
     page = _page_of(live, browser, None)
     for name, path in paths.strangers.items():

@@ -1,4 +1,4 @@
-"""How a page looks on a desk and on a phone, in both themes: its pictures, and the faults that axe knows."""
+"""Desktop and phone views of a page in both themes: screenshots and axe violations."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,12 +20,12 @@ LOOKS: dict[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
     "dark-phone": (PHONE, "dark"),
     "light-phone": (PHONE, "light"),
 }
-# Themes differ in colours alone, so that each theme and each width is looked at once.
+# Themes differ only in colors, so one check per theme and one per width is enough.
 CHECKED = {"light-desk": ALL_RULES, "dark-phone": DARK_RULES}
 
 
 def looks(page: Page, names: Iterable[str] = CHECKED) -> Iterator[str]:
-    """Let a loaded page take each of these looks, and return their names."""
+    """Switch a loaded page to each view and yield the view's name."""
     for look in names:
         (width, height), scheme = LOOKS[look]
         page.set_viewport_size({"width": width, "height": height})
@@ -34,14 +34,14 @@ def looks(page: Page, names: Iterable[str] = CHECKED) -> Iterator[str]:
 
 
 def draw(page: Page, address: str, folder: Path, name: str):
-    """Take a picture of every look of a page."""
+    """Take a screenshot of every view of a page."""
     page.goto(address)
     for look in looks(page, LOOKS):
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
 
 
 def faults(page: Page, address: str) -> list[str]:
-    """Return what is wrong with a page in either theme and width, and what it complains about itself."""
+    """Return a page's accessibility violations, layout errors and console messages."""
     said: list[str] = []
 
     def hear(message: object):
@@ -55,12 +55,13 @@ def faults(page: Page, address: str) -> list[str]:
         said += [f"{look}: {fault}" for fault in seen(page, look)]
     page.remove_listener("console", hear)
     page.remove_listener("pageerror", hear)
-    is_missing = answer is not None and answer.status == 404  # as a test wants it; the console says so
+    # The console reports a 404 even if the test expects it.
+    is_missing = answer is not None and answer.status == 404
     return [f"{address}: {each}" for each in said if not (is_missing and "404" in each)]
 
 
 def seen(page: Page, look: str) -> Iterator[str]:
-    """Return what is wrong with a page in the look that it has."""
+    """Yield the accessibility and layout errors of a page in its current view."""
     too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if too_wide > 0:
         yield f"the page is {too_wide} px wider than the window"

@@ -1,4 +1,4 @@
-"""The pages of accounts on a site that sends mail, in both colour schemes and widths."""
+"""Account pages of a site that sends e-mail, in both themes and widths."""
 
 import re
 
@@ -16,11 +16,11 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def arena(make_arena, post):
-    """A site that sends mail, whatever its address."""
+    """A site that sends e-mail, with a fixed base URL and a contact."""
     return make_arena(**post.settings | {"base_url": "http://localhost", "contact": "Grace Hopper, room 12"})
 
 
-def test_account_pages_are_clear_to_all(live, browser: Browser):
+def test_account_pages_are_accessible(live, browser: Browser):
     ann = live.person("Ann")
     with live.database.write() as session:
         person = session.get_one(User, ann.user.id)
@@ -47,7 +47,7 @@ def test_account_pages_are_clear_to_all(live, browser: Browser):
     assert not found, "\n".join(found)
 
 
-def test_somebody_signs_up_by_mail_and_makes_a_token(live, page: Page, post):
+def test_a_user_signs_up_by_mail_and_creates_a_token(live, page: Page, post):
     page.goto(f"{live.address}/sign-up")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_role("button", name="Send link").click()
@@ -61,7 +61,7 @@ def test_somebody_signs_up_by_mail_and_makes_a_token(live, page: Page, post):
     page.locator("summary", has_text="Ada").click()
     page.get_by_role("link", name="Account").click()
     page.get_by_label("Token name").fill("laptop")
-    page.get_by_label("Permissions").select_option("read")
+    page.get_by_label("Scopes").select_option("read")
     page.get_by_role("button", name="Create token").click()
-    page.get_by_text("it is not shown again").wait_for()
+    page.get_by_text("It will not be shown again").wait_for()
     assert page.get_by_role("row", name="laptop").get_by_text("read", exact=True).is_visible()

@@ -1,4 +1,4 @@
-"""The documentation in both themes, on a desk and on a phone, without a fault that axe knows."""
+"""Accessibility of the documentation in both themes, on desktop and phone."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -10,7 +10,7 @@ CHAPTERS = ("", "/participants", "/scoring", "/bias-metrics", "/glossary", "/ref
 PAGES = (*CHAPTERS, "/search?q=bpsn+auc", "/search?q=zzz")
 
 
-def test_the_chapters_are_clear_to_all(live, browser: Browser):
+def test_the_chapters_are_accessible(live, browser: Browser):
     context = browser.new_context(base_url=live.address)
     page = context.new_page()
     found = [fault for place in PAGES for fault in faults(page, f"/docs{place}")]

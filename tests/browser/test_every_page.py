@@ -1,4 +1,4 @@
-"""Every page of the route list in both themes and at three widths: accessibility, layout, and time zones."""
+"""All pages in both themes and at three widths: accessibility, layout and time zones."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 PAGES_AT_LEAST = 60
 HEADER_HEIGHT = """[...document.querySelectorAll("header.site, section.banner")]
   .reduce((height, part) => height + part.getBoundingClientRect().height, 0)"""
-# The texts of a page; a chart names its zone once, in words of its own.
+# The visible texts of a page, without those of charts that name their time zone once.
 VISIBLE_TEXTS = """() => {
   const untouched = "script, style, code, pre, textarea, time[data-form=left]";
   const read = "p, li, dd, dt, td, th, h1, h2, h3, label, legend, summary, option, small, span, time";
@@ -28,7 +28,7 @@ VISIBLE_TEXTS = """() => {
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
-    """The HTML of the pages that were visited at an earlier moment."""
+    """The HTML of pages that were already checked in an earlier phase."""
     return set()
 
 
@@ -36,19 +36,19 @@ def known() -> set[str]:
 def site(
     request: pytest.FixtureRequest, make_world: Callable[..., World], known: set[str]
 ) -> Iterator[visits.Site]:
-    """A world behind an address: while its competition is open, or after the reveal."""
+    """A seeded test site, running during its competition or after the reveal."""
     with visits.site(make_world(Truth.first()), request.param) as site:
         yield site
         known |= {html for _, html in site.pages.values()}
 
 
-def test_every_page_is_clear_to_all(site: visits.Site, browser: Browser, known: set[str]):
+def test_every_page_is_accessible(site: visits.Site, browser: Browser, known: set[str]):
     found = [fault for page, path in site.visits(browser, known=known) for fault in faults(page, path)]
     assert len(site.pages) >= PAGES_AT_LEAST
     assert not found, "\n".join(found)
 
 
-def test_at_320_px_no_page_overflows_the_header_is_short_and_local_times_name_their_zone(
+def test_at_320_px_every_page_fits_with_a_short_header_and_named_time_zones(
     site: visits.Site, browser: Browser, known: set[str]
 ):
     found = []

@@ -1,4 +1,4 @@
-"""The five great pages by mouse and keyboard, zoomed, and without scripts; nothing moves as they come."""
+"""The five main pages: mouse, keyboard, zoom, no scripts, and no layout shift on loading."""
 
 import random
 import re
@@ -17,7 +17,7 @@ HERE = "/competitions/toxicity"
 CYRILLIC = "\N{CYRILLIC CAPITAL LETTER YA}\N{CYRILLIC SMALL LETTER EN}\N{CYRILLIC SMALL LETTER A}"
 TEAMS = ("Ann", "Bob", CYRILLIC, "Zoë")
 MANY = tuple(f"identity {number}" for number in range(14))
-ZOOMED = {"width": 640, "height": 400}  # a window of 1280 px at 200 %
+ZOOMED = {"width": 640, "height": 400}  # A window of 1280 px at 200 % zoom.
 MOST_SHIFT = 0.01
 SLOW_MS = 300
 SHIFTS = """
@@ -26,7 +26,7 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
 }).observe({ type: "layout-shift", buffered: true });
 """
-# The controls that can be seen and have not been reached, each by its words.
+# The visible controls that the keyboard has not reached, each identified by its text.
 UNREACHED = """
 () => {
   const controls = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
@@ -52,7 +52,7 @@ REACH = """
 
 @pytest.fixture
 def site(live):
-    """A competition with many identities and four teams; Ann has two scored files and a rejected one."""
+    """A competition with many identities and four teams; Ann's files are scored and rejected."""
     _publish(live)
     people = {name: live.person(name) for name in TEAMS}
     for place, person in enumerate(people.values()):
@@ -93,7 +93,7 @@ def _publish(live):
 
 
 def _context(site, browser: Browser, **options) -> BrowserContext:
-    # Far from UTC: scripts put the own time in the place of every time.
+    # This zone is far from UTC because scripts replace every time by the local one.
     context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata", **options)
     context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
     return context
@@ -101,7 +101,7 @@ def _context(site, browser: Browser, **options) -> BrowserContext:
 
 @pytest.fixture
 def ann(site, browser: Browser) -> Iterator[Page]:
-    """Ann's window."""
+    """Ann's browser page."""
     context = _context(site, browser, permissions=["clipboard-read", "clipboard-write"])
     yield context.new_page()
     context.close()
@@ -109,7 +109,7 @@ def ann(site, browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def plain(site, browser: Browser) -> Iterator[Page]:
-    """Ann's window without scripts."""
+    """Ann's browser page without JavaScript."""
     context = _context(site, browser, java_script_enabled=False)
     yield context.new_page()
     context.close()
@@ -126,7 +126,7 @@ def _five_pages(site) -> tuple[str, ...]:
     )
 
 
-def test_typing_filters_the_leaderboard_and_a_slash_goes_there(ann: Page):
+def test_typing_filters_the_leaderboard_and_a_slash_focuses_the_search(ann: Page):
     ann.goto(f"{HERE}/leaderboard")
     names = ann.locator(".standings tbody .team bdi:first-child")
     ann.keyboard.press("/")
@@ -143,7 +143,7 @@ def test_typing_filters_the_leaderboard_and_a_slash_goes_there(ann: Page):
     expect(field).to_have_value("nobody/")
 
 
-def test_a_line_opens_its_team_in_a_panel_that_closes_and_gives_back_the_focus(ann: Page):
+def test_a_row_opens_its_team_in_a_panel_that_returns_the_focus_when_closed(ann: Page):
     ann.goto(f"{HERE}/leaderboard")
     link = ann.get_by_role("link", name="Bob", exact=True)
     link.focus()
@@ -162,7 +162,7 @@ def test_a_line_opens_its_team_in_a_panel_that_closes_and_gives_back_the_focus(a
     expect(ann.get_by_role("dialog")).to_have_count(0)
 
 
-def test_identities_are_sorted_by_any_column_and_found_by_name(site, ann: Page):
+def test_identities_can_be_sorted_by_any_column_and_searched(site, ann: Page):
     ann.goto(f"{HERE}/submissions/{site.ids['scored']}")
     table = ann.locator("table.heatmap").first
     shown = table.locator("tbody tr").filter(visible=True)
@@ -189,7 +189,7 @@ def test_a_button_copies_a_problem(site, ann: Page):
     assert copied == problem.locator("[data-copy]").inner_text()
 
 
-def test_without_scripts_nothing_is_missing(site, plain: Page):
+def test_all_content_is_available_without_scripts(site, plain: Page):
     plain.goto(f"{HERE}/leaderboard")
     plain.get_by_label("Search for a team").fill("bob")
     plain.get_by_role("button", name="Search").click()
@@ -212,7 +212,7 @@ def test_without_scripts_nothing_is_missing(site, plain: Page):
     expect(plain.get_by_role("button", name="Copy")).to_have_count(0)
 
 
-def test_the_keyboard_reaches_every_control_and_its_focus_is_seen(site, ann: Page):
+def test_the_keyboard_reaches_every_control_and_its_focus_is_visible(site, ann: Page):
     for path in _five_pages(site):
         ann.goto(path)
         unseen = []
@@ -227,7 +227,7 @@ def test_the_keyboard_reaches_every_control_and_its_focus_is_seen(site, ann: Pag
         assert (path, ann.evaluate(UNREACHED)) == (path, [])
 
 
-def test_at_twice_the_size_no_page_is_wider_than_the_window(site, ann: Page):
+def test_at_200_percent_zoom_no_page_is_wider_than_the_window(site, ann: Page):
     ann.set_viewport_size(ZOOMED)  # type: ignore[arg-type]
     for path in _five_pages(site):
         ann.goto(path)
@@ -236,10 +236,10 @@ def test_at_twice_the_size_no_page_is_wider_than_the_window(site, ann: Page):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"])
-def test_nothing_moves_while_a_page_comes(site, ann: Page, width: int, height: int):
+def test_no_layout_shift_occurs_while_a_page_loads(site, ann: Page, width: int, height: int):
     ann.set_viewport_size({"width": width, "height": height})
     ann.add_init_script(SHIFTS)
-    # The scripts come late, as over a slow network: what they change must not move the rest.
+    # Delay the scripts, as on a slow network, because their changes must not shift the layout.
     ann.route("**/js/*", lambda route: (ann.wait_for_timeout(SLOW_MS), route.continue_()))
     for path in _five_pages(site):
         ann.goto(path, wait_until="networkidle")

@@ -1,4 +1,4 @@
-"""The question before a rescoring is published, in a browser, with and without scripts."""
+"""The confirmation before a rescoring is published, in a browser with and without scripts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ NOTICE = 'We mended sixty labels.\n\n"Sorry" & thank you.'
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_rescoring_is_published_by_the_answer_to_its_question(
+def test_a_rescoring_is_published_after_confirmation(
     people: dict[str, Any], check: Callable[..., int], live, browser: Browser, scripts: bool
 ):
     begin(people, check())
@@ -28,10 +28,10 @@ def test_a_rescoring_is_published_by_the_answer_to_its_question(
     _ask(page)
     for look in looks(page) if scripts else ():
         assert not list(seen(page, look))
-    with context.expect_page() as opened:  # the question stays where it is
+    with context.expect_page() as opened:  # The link opens a new page and leaves the question open.
         page.get_by_role("link", name="Full difference").click()
     expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
-    page.get_by_role("button", name="Edit what I entered").click()
+    page.get_by_role("button", name="Go back and edit").click()
     expect(page.get_by_label("Message to participants")).to_have_value(NOTICE)
     assert "preparing" in page.locator("main").inner_text()
     page.get_by_role("button", name="Publish scoring version 2").click()

@@ -1,4 +1,4 @@
-"""A site with submissions of every fate and a webhook that failed: what a member sees is clear to all."""
+"""A member's pages on a site with submissions in every state and a failed webhook."""
 
 import random
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ One account per person. No sharing of code or predictions **outside** your team.
 
 @dataclass(frozen=True)
 class Paths:
-    """What there is to see, for strangers and for one member."""
+    """Paths of pages to check, for visitors and for one member."""
 
     strangers: dict[str, str]
     member: dict[str, str]
@@ -54,7 +54,7 @@ class Paths:
 
 
 def populate(live) -> Paths:
-    """Fill the site with two competitions, many teams, and a submission of every fate."""
+    """Add two competitions, many teams, and submissions in every state to the site."""
     live.competition("old", title="Last year's toxicity")
     live.competition(
         title="Unintended bias in toxicity",
@@ -124,7 +124,7 @@ def populate(live) -> Paths:
 
 
 def _make_teams(live, ann) -> str:
-    """Let somebody ask Ann's team to merge, and return the link that invites into his."""
+    """Request a merger with Ann's team and return an invitation link to Bob's team."""
     bob, dan = live.person("Bob"), live.person("Dan")
     with live.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -138,7 +138,7 @@ def _make_teams(live, ann) -> str:
 
 
 def _add_webhook(live, ann):
-    """Let Ann's team have a webhook that has failed and worked."""
+    """Add a webhook with failed and successful deliveries to Ann's team."""
     with live.database.write() as session:
         competition, now = lookup.get(session, slug="toxicity"), db.now(session)
         made = subscriptions.create(
@@ -159,7 +159,7 @@ def _add_webhook(live, ann):
                 outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
 
 
-def test_what_a_member_sees_is_clear_to_all(live, browser: Browser):
+def test_the_pages_of_a_member_are_accessible(live, browser: Browser):
     paths = populate(live)
     context = browser.new_context(base_url=live.address)
     page = context.new_page()
@@ -180,7 +180,7 @@ def _accept(
     description: str = "",
     break_it: bool = False,
 ) -> int:
-    """Record a submission without hinting anybody; `break_it` makes its job fail as if scoring had broken."""
+    """Record a submission without a hint; `break_it` makes its job fail with a server error."""
 
     with live.database.write() as session:
         accepted = accepting.accept(

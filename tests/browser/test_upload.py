@@ -1,4 +1,4 @@
-"""The main job in a real browser: a file is sent and its score appears by itself."""
+"""Uploading a file in a real browser and seeing its score without reloading."""
 
 import re
 from datetime import timedelta
@@ -18,7 +18,7 @@ def predictions(live, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(live, page: Page, predictions: Path):
+def test_a_new_user_signs_up_submits_a_file_and_sees_its_score_appear(live, page: Page, predictions: Path):
     live.competition(title="Unintended bias")
     page.goto(live.address)
     page.get_by_role("link", name="Unintended bias").click()
@@ -31,7 +31,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(live, p
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
     expect(page.get_by_text("predictions.csv, ")).to_be_visible()
-    for step in ("Header", "All 400 ids", "Predictions are numbers", "Not sent before"):
+    for step in ("Header", "All 400 ids", "Predictions are numbers", "Not submitted before"):
         expect(page.get_by_role("listitem").filter(has_text=step)).to_have_class("done")
     page.get_by_label("Description").fill("first try")
     page.get_by_role("button", name="Submit", exact=True).click()
@@ -40,14 +40,14 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(live, p
     page.evaluate("window.isSamePage = true")
     expect(page.get_by_text("your first score")).to_be_visible()
     expect(page.get_by_text("1st", exact=True)).to_be_visible()
-    assert page.evaluate("window.isSamePage"), "the score came without loading the page again"
+    assert page.evaluate("window.isSamePage"), "The score must appear without reloading the page."
     expect(page.get_by_role("rowheader", name="black or african", exact=True)).to_be_visible()
 
     page.get_by_role("link", name="Leaderboard").click()
     expect(page.get_by_role("row", name="Ann you")).to_have_class(re.compile(r"\bown\b"))
 
 
-def test_the_list_of_submissions_follows_too(live, page: Page, predictions: Path):
+def test_the_list_of_submissions_updates_itself(live, page: Page, predictions: Path):
     live.competition()
     ann = _logged_in(live, page)
     page.goto(live.address + "/competitions/toxicity/submissions")
@@ -59,7 +59,7 @@ def test_the_list_of_submissions_follows_too(live, page: Page, predictions: Path
     expect(page.get_by_text("chosen automatically (best public score)")).to_be_visible()
 
 
-def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live, page: Page):
+def test_a_dropped_file_that_is_rejected_shows_all_its_problems(live, page: Page):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
@@ -72,18 +72,18 @@ def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live, page: Pa
     )
     page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
     expect(page.get_by_text("broken.csv, ")).to_be_visible()
-    expect(page.get_by_text("3 problems. No submission used.")).to_be_visible()
+    expect(page.get_by_text("3 problems. No submission was used.")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="NaN")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy the problems").click()
+    page.get_by_role("button", name="Copy all problems").click()
     assert "NaN" in page.evaluate("navigator.clipboard.readText()")
     assert page.url.endswith(SUBMIT)
     page.goto(live.address + "/competitions/toxicity/submissions")
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
 
 
-def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live, page: Page, tmp_path: Path):
+def test_a_file_over_the_limit_is_rejected_before_it_is_sent(live, page: Page, tmp_path: Path):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
@@ -112,26 +112,26 @@ def test_everything_works_without_javascript(live, browser, predictions: Path, t
     page.get_by_label("Drop a file here").set_input_files(broken)
     page.get_by_label("Description").fill("my idea")
     page.get_by_role("button", name="Submit", exact=True).click()
-    expect(page.get_by_text("Rejected: your file has 3 problems. No submission used.")).to_be_visible()
+    expect(page.get_by_text("Rejected: your file has 3 problems. No submission was used.")).to_be_visible()
     expect(page.get_by_label("Description")).to_have_value("my idea")
 
     page.get_by_label("Drop a file here").set_input_files(predictions)
     page.get_by_role("button", name="Submit", exact=True).click()
-    expect(page.get_by_text("Identical to #1 of")).to_be_visible()
+    expect(page.get_by_text("identical to submission #1")).to_be_visible()
     page.get_by_role("button", name="Submit anyway").click()
     expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
-    page.get_by_role("button", name="Select").click()
+    page.get_by_role("button", name="Select #").click()
     expect(page.get_by_text("#2 is selected.")).to_be_visible()
     context.close()
 
 
-def test_times_stand_in_utc_and_in_the_time_of_the_reader(live, browser):
+def test_times_are_shown_in_utc_and_in_the_users_time_zone(live, browser):
     live.competition(max_daily_submissions=5, closes_at=live.now() + timedelta(days=1))
     context = browser.new_context(timezone_id="Asia/Kolkata")
     page = context.new_page()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
-    expect(page.get_by_text("reset at 05:30 AM GMT+5:30")).to_be_visible()
+    expect(page.get_by_text("resets at 05:30 AM GMT+5:30")).to_be_visible()
     reset = page.get_by_text("05:30 AM")
     reset.focus()
     assert reset.get_attribute("data-utc").endswith("00:00 UTC")
@@ -142,29 +142,31 @@ def test_times_stand_in_utc_and_in_the_time_of_the_reader(live, browser):
     context.close()
 
 
-def test_an_identical_file_is_told_beside_the_file_and_submitted_anyway(live, page: Page, predictions: Path):
+def test_an_identical_file_is_reported_next_to_the_file_and_submitted_anyway(
+    live, page: Page, predictions: Path
+):
     live.competition()
     live.submit(_logged_in(live, page), predictions.read_bytes())
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
-    expect(page.get_by_text("Identical to #1 of")).to_be_visible()
+    expect(page.get_by_text("identical to submission #1")).to_be_visible()
     page.get_by_role("button", name="Submit anyway").click()
     expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
 
 
-def test_a_file_that_is_sent_before_its_check_has_ended_waits_for_it(live, page: Page):
+def test_submitting_during_the_check_waits_for_its_end(live, page: Page):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
     broken = {"name": "broken.csv", "mimeType": "text/csv", "buffer": b"id,prediction\nx,0.5\n"}
     page.get_by_label("Drop a file here").set_input_files(broken)
     page.evaluate("document.getElementById('upload').requestSubmit()")
-    expect(page.get_by_text("2 problems. No submission used.")).to_be_visible()
+    expect(page.get_by_text("2 problems. No submission was used.")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
     assert page.url.endswith(SUBMIT)
 
 
-def test_two_files_are_ticked_and_compared_without_javascript(live, browser):
+def test_two_selected_files_are_compared_without_javascript(live, browser):
     live.competition()
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -175,7 +177,7 @@ def test_two_files_are_ticked_and_compared_without_javascript(live, browser):
     page.goto(live.address + SUBMIT)
     page.get_by_label("Compare #1").check()
     page.get_by_role("button", name="Compare ticked").click()
-    expect(page.get_by_text("Tick two files to compare them; you ticked 1.")).to_be_visible()
+    expect(page.get_by_text("Tick two files to compare them. You ticked 1.")).to_be_visible()
     page.get_by_label("Compare #1").check()
     page.get_by_label("Compare #2").check()
     page.get_by_role("button", name="Compare ticked").click()
@@ -183,7 +185,7 @@ def test_two_files_are_ticked_and_compared_without_javascript(live, browser):
     context.close()
 
 
-def test_the_pages_can_be_walked_with_the_keyboard(live, page: Page):
+def test_the_pages_can_be_used_with_the_keyboard(live, page: Page):
     live.competition()
     page.goto(live.address + "/competitions/toxicity")
     page.keyboard.press("Tab")

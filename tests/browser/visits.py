@@ -1,4 +1,4 @@
-"""A world behind an address: every page of the route list, each with somebody who gets it."""
+"""Running seeded test sites and, for every page of the route list, a user who can open it."""
 
 import threading
 from collections.abc import Collection, Iterator
@@ -12,25 +12,25 @@ from tests.fixtures.arena import without_form_tokens
 from tests.fixtures.walks import addresses
 from tests.fixtures.worlds import World
 
-# Who looks: the first of them who gets the page. Ann is in a team, Edda organizes, Root is an administrator.
+# Users in the order in which they try a page. Ann is in a team, Edda organizes, Root is an administrator.
 LOOKERS = ("Ann", "Edda", "Root", None)
 MOMENTS = {"open": ("begin",), "revealed": ("begin", "close", "settle", "reveal")}
 
 
 @dataclass(frozen=True)
 class Site:
-    """A world that browsers can visit, and who sees which of its pages."""
+    """A running, seeded test site and the user for each of its pages."""
 
     moment: str
     world: World
     address: str
     pages: dict[str, tuple[str | None, str]]
-    """By address, who sees the page, and its HTML without form tokens."""
+    """For each path, the user who sees the page and its HTML without form tokens."""
 
     def visits(
         self, browser: Browser, *, known: Collection[str] = (), **options
     ) -> Iterator[tuple[Page, str]]:
-        """Yield the address of each page with new HTML, and a browser page of a user who sees it."""
+        """Yield each page with new HTML, opened as a user who may see it, and its path."""
         for name in LOOKERS:
             context = browser.new_context(base_url=self.address, **options)
             if name and (cookie := self.world.people[name].browser.get_cookie("fairboard_login")):
@@ -44,7 +44,7 @@ class Site:
 
 @contextmanager
 def site(world: World, moment: str) -> Iterator[Site]:
-    """Serve a new world after what happens in it until a moment."""
+    """Run a new seeded test site up to a phase of its competition and serve it."""
     for happen in MOMENTS[moment]:
         getattr(world, happen)()
     server = make_server("127.0.0.1", 0, world.arena.app, threaded=True)
@@ -57,7 +57,7 @@ def site(world: World, moment: str) -> Iterator[Site]:
 
 
 def pages(world: World) -> dict[str, tuple[str | None, str]]:
-    """Return the address of every page, with who looks at it and its HTML."""
+    """Return the user and the HTML of every page, by path."""
     found: dict[str, tuple[str | None, str]] = {}
     with world.undone():
         for method, _, path in addresses(world.arena.app):

@@ -11,7 +11,7 @@ from webapp.server.requests import HEAD
 
 
 class Application:
-    """A WSGI application that repeats what it was asked, and takes bodies of up to 1 MB at `/upload`."""
+    """A WSGI application that echoes requests and accepts bodies of up to 1 MB at `/upload`."""
 
     def __init__(self):
         self.asked: list[str] = []
@@ -44,7 +44,7 @@ class Application:
 
 @pytest.fixture
 def make_running() -> Iterator[Callable[..., Running]]:
-    """A function that returns a server with other bounds than the usual ones."""
+    """A function that returns a server with the given limits."""
     made: list[Running] = []
 
     def make(*, trusted_proxies: int = 0, **bounds) -> Running:
@@ -61,5 +61,5 @@ def make_running() -> Iterator[Callable[..., Running]]:
 
 @pytest.fixture
 def running(make_running: Callable[..., Running]) -> Running:
-    """A server with the usual bounds."""
+    """A server with the default limits."""
     return make_running()

@@ -1,4 +1,4 @@
-"""How requests are received: whole, in time, and as long as they say."""
+"""Receiving requests: completeness, timeouts and declared length."""
 
 import dataclasses
 import socket
@@ -12,7 +12,7 @@ from tests.fixtures.patience import eventually
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
-# Silence has the deadline of a hang in most tests: a busy machine is silent between connecting and sending.
+# Silence has a long deadline in most tests, because a busy machine delays sending after connecting.
 QUICK = {"head_seconds": 0.3, "grace_seconds": 0.3}
 IDLE = {"idle_seconds": 0.3}
 
@@ -22,7 +22,7 @@ def post(path: bytes, *headers: bytes, close: bool = True) -> bytes:
     return b"\r\n".join([*lines, *([b"Connection: close"] if close else []), b"", b""])
 
 
-def test_an_absolute_address_as_of_a_client_that_takes_us_for_its_proxy_is_answered(running):
+def test_absolute_url_as_sent_to_a_proxy_is_accepted(running):
     answer = running.ask(
         b"POST http://localhost/api/v1/x.S/M?a=1 HTTP/1.1\r\nHost: other\r\nContent-Length: 2\r\n"
         + END
@@ -31,7 +31,7 @@ def test_an_absolute_address_as_of_a_client_that_takes_us_for_its_proxy_is_answe
     assert answer.startswith(b"HTTP/1.1 200 OK") and answer.endswith(b"POST /api/v1/x.S/M localhost 2 of 2")
 
 
-def test_a_put_in_chunks_is_received_also_an_empty_one(running):
+def test_chunked_put_is_received_even_if_empty(running):
     head = b"PUT /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n" + END
     assert running.ask(head + b"0\r\n\r\n").endswith(b"PUT /upload localhost 0 of 0")
     assert running.ask(head + b"3\r\nabc\r\n2;a=b\r\nde\r\n0\r\n\r\n").endswith(
@@ -39,7 +39,7 @@ def test_a_put_in_chunks_is_received_also_an_empty_one(running):
     )
 
 
-def test_a_connection_is_kept_for_the_next_request_and_requests_sent_together_are_answered_in_order(
+def test_connection_is_kept_alive_and_pipelined_requests_are_answered_in_order(
     running,
 ):
     sent = (
@@ -75,7 +75,7 @@ def test_a_connection_is_kept_for_the_next_request_and_requests_sent_together_ar
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     ],
 )
-def test_what_two_servers_could_read_in_two_ways_is_refused_and_the_connection_ends(running, head: bytes):
+def test_ambiguous_request_is_rejected_and_closes_the_connection(running, head: bytes):
     answer = running.ask(head)
     status = answer.split(b" ", 2)[1]
     assert status in (b"400", b"501"), answer
@@ -84,18 +84,18 @@ def test_what_two_servers_could_read_in_two_ways_is_refused_and_the_connection_e
     assert running.application.asked == []
 
 
-def test_chunks_that_are_nothing_but_frame_are_refused(running):
+def test_excessive_chunk_metadata_is_rejected(running):
     head = post(b"/upload", b"Transfer-Encoding: chunked")
     assert running.ask(head + b"1;" + b"a" * 2_000).startswith(b"HTTP/1.1 400")
     assert running.ask(head + b"0\r\n" + b"A: b\r\n" * 3_000).startswith(b"HTTP/1.1 400")
     assert running.ask(head + b"zz\r\n").startswith(b"HTTP/1.1 400")
 
 
-def test_a_head_without_end_is_refused_by_its_size(running):
+def test_oversized_head_is_rejected(running):
     assert running.ask(GET + b"X: " + b"x" * 40_000).startswith(b"HTTP/1.0 431")
 
 
-def test_a_small_body_is_received_whole_before_anybody_works_on_it(running):
+def test_small_body_is_received_completely_before_the_application_runs(running):
     with running.connect(post(b"/form", b"Content-Length: 6") + b"abc") as client:
         time.sleep(0.2)
         assert running.application.asked == running.application.heads == []
@@ -103,12 +103,13 @@ def test_a_small_body_is_received_whole_before_anybody_works_on_it(running):
         assert everything(client).endswith(b"POST /form localhost 6 of 6")
 
 
-def test_before_a_large_body_the_application_is_asked_and_its_limit_is_kept(running):
+def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
     for size in (999_999, 1_000_000):
         body = b"x" * size
         answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + body)
         assert answer.endswith(b"POST /upload localhost %d of %d" % (size, size))
-    size = 1_000_001  # the application sees how long it is, and nothing of it
+    # The application receives the declared length, but no body.
+    size = 1_000_001
     answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + b"x" * size)
     assert answer.endswith(b"POST /upload localhost 0 of 1000001")
     frames = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
@@ -117,14 +118,14 @@ def test_before_a_large_body_the_application_is_asked_and_its_limit_is_kept(runn
     assert running.application.heads == ["/upload"] * 4
 
 
-def test_a_large_body_that_nobody_wants_is_kept_nowhere_and_its_sender_sees_why(running):
+def test_unwanted_large_body_is_discarded_and_its_sender_receives_the_reason(running):
     sent = post(b"/elsewhere", b"Content-Length: 3000000", close=False) + b"x" * 3_000_000 + GET + END
     answer = running.ask(sent)
     assert answer.startswith(b"HTTP/1.1 401 Unauthorized") and b"\r\n\r\nno\nHTTP/1.1 200 OK" in answer
     assert (running.application.heads, running.application.asked) == (["/elsewhere"], ["/a"])
 
 
-def test_who_waits_for_a_word_before_the_body_gets_it_or_the_refusal(running):
+def test_expect_100_continue_is_answered_with_continue_or_a_rejection(running):
     wait = (b"Expect: 100-continue", b"Content-Length: 500000")
     with running.connect(post(b"/upload", *wait)) as client:
         assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -139,13 +140,13 @@ def test_who_waits_for_a_word_before_the_body_gets_it_or_the_refusal(running):
         assert everything(client).endswith(b"POST /form localhost 2 of 2")
 
 
-def test_a_body_that_is_far_too_large_is_not_even_read_to_its_end(make_running):
+def test_far_too_large_body_is_not_read_to_the_end(make_running):
     running = make_running(drained_bytes=2_000_000)
     with running.connect(post(b"/upload", b"Content-Length: 900000000", close=False)) as client:
         assert everything(client).endswith(b"POST /upload localhost 0 of 900000000")
 
 
-def test_silence_half_a_head_and_a_dripping_body_end(make_running):
+def test_silent_incomplete_and_stalled_requests_time_out(make_running):
     running = make_running(**QUICK)
     assert b"408 Request Timeout" in running.ask(GET)
     assert b"408 Request Timeout" in running.ask(post(b"/form", b"Content-Length: 100") + b"x")
@@ -153,7 +154,7 @@ def test_silence_half_a_head_and_a_dripping_body_end(make_running):
     assert running.application.asked == []
     running.bound(**IDLE)
     assert running.ask(b"") == b""
-    # Kept alive, and silent from then on.
+    # The connection is kept alive and then silent.
     eventually(lambda: _answer_unless_late(running, GET + b"\r\n").startswith(b"HTTP/1.1 200 OK"))
 
 
@@ -164,7 +165,7 @@ def _answer_unless_late(running, sent: bytes) -> bytes:
         return b""
 
 
-def test_a_byte_now_and_then_keeps_no_head_and_no_body_alive(make_running):
+def test_occasional_bytes_keep_no_head_or_body_alive(make_running):
     running = make_running(**QUICK, slowest_bytes_per_second=1_000)
     for beginning in (GET + b"X: ", post(b"/form", b"Content-Length: 1000")):
         with running.connect(beginning) as client:
@@ -179,20 +180,20 @@ def _is_refused_after_a_byte(client: socket.socket) -> bool:
     except TimeoutError:
         return False
     except ConnectionError:
-        return True  # what it sent meanwhile was not read
+        return True  # The server did not read the last bytes.
 
 
-def test_a_slow_but_honest_body_arrives(make_running):
+def test_slow_but_steady_body_is_received(make_running):
     running = make_running(grace_seconds=0.3, slowest_bytes_per_second=100)
-    size, share = 400_000, 20_000  # a share is worth 200 s
+    size, share = 400_000, 20_000  # A share permits 200 s.
     with running.connect(post(b"/upload", b"Content-Length: %d" % size) + b"x" * share) as client:
-        for _ in range(size // share - 1):  # 2 s in all, six times the grace
+        for _ in range(size // share - 1):  # This takes 2 s in total, six times the grace period.
             time.sleep(0.1)
             client.sendall(b"x" * share)
         assert everything(client).endswith(b"400000 of 400000")
 
 
-def test_a_request_that_is_worked_on_has_no_deadline_here(make_running):
+def test_request_in_progress_has_no_deadline(make_running):
     running = make_running()
     running.application.may_answer.clear()
     with running.connect(GET + END) as client:
@@ -203,23 +204,24 @@ def test_a_request_that_is_worked_on_has_no_deadline_here(make_running):
         assert everything(client).endswith(b"GET /a localhost 0 of none")
 
 
-def test_a_class_that_logs_in_together_takes_no_thread_of_pages_and_uploads(running):
+def test_many_simultaneous_logins_block_no_threads_for_pages_and_uploads(running):
     running.application.may_hash.clear()
     sent = post(b"/login", b"Content-Length: 0")
     waiting = [running.connect(sent, address=f"127.0.0.{n // 10 + 1}") for n in range(30)]
     eventually(
         lambda: running.application.asked.count("/login") == 30
-    )  # all of them before anybody is answered
-    assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")  # with two threads
+        # All requests arrive before the first response.
+    )
+    assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")  # The server has two threads.
     running.application.may_hash.set()
     for client in waiting:
         with client:
             assert everything(client).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(running):
+def test_client_that_does_not_read_holds_no_thread_and_is_disconnected(running):
     readers = [running.connect(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(4)]
-    eventually(lambda: len(running.application.asked) == 4)  # with two threads
+    eventually(lambda: len(running.application.asked) == 4)  # The server has two threads.
     assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")
     assert len(running.server.channels) >= 4
     for channel in running.server.channels:
@@ -231,7 +233,7 @@ def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(running):
         reader.close()
 
 
-def test_an_address_with_too_many_connections_loses_those_that_wait_for_longest(running):
+def test_address_with_too_many_connections_loses_its_longest_waiting_ones(running):
     running.application.may_answer.clear()
     with running.connect(GET + END, address="127.0.1.1") as working:
         eventually(lambda: running.application.asked)
@@ -249,7 +251,7 @@ def test_an_address_with_too_many_connections_loses_those_that_wait_for_longest(
         each.close()
 
 
-def test_a_full_server_makes_room_where_most_wait(running):
+def test_full_server_closes_connections_of_the_busiest_address(running):
     crowd = [running.connect(GET, address=f"127.0.1.{1 + number % 4}") for number in range(40)]
     few = running.connect(GET, address="127.0.2.1")
     more = [running.connect(GET, address="127.0.3.1") for _ in range(3)]
@@ -261,7 +263,7 @@ def test_a_full_server_makes_room_where_most_wait(running):
         each.close()
 
 
-def test_behind_a_trusted_proxy_the_visitors_address_counts_and_never_the_proxys(make_running):
+def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_running):
     running = make_running(trusted_proxies=1, connections_per_address=5)
     named = GET.replace(b"/a", b"/form").replace(b"GET", b"POST") + b"Content-Length: 5\r\nX-Forwarded-For: "
     many = [running.connect(named + b"10.0.0.%d\r\n\r\n" % number) for number in range(20)]
@@ -269,7 +271,7 @@ def test_behind_a_trusted_proxy_the_visitors_address_counts_and_never_the_proxys
     time.sleep(0.6)
     assert len(running.server.channels) == 20
     one = [running.connect(named + b"1.2.3.4, 10.0.0.99\r\n\r\n") for _ in range(8)]
-    eventually(lambda: _has_ended(one[2]))  # three too many, those that wait for longest
+    eventually(lambda: _has_ended(one[2]))  # The three connections that have waited longest exceed the limit.
     assert len(_of(running, "10.0.0.99")) == 5
     assert not _of(running, "1.2.3.4")
     for each in many:
@@ -282,7 +284,7 @@ def test_behind_a_trusted_proxy_the_visitors_address_counts_and_never_the_proxys
 def _has_ended(client: socket.socket) -> bool:
     try:
         return client.recv(1) == b""
-    except ConnectionResetError:  # what it had sent was not read to its end
+    except ConnectionResetError:  # The server did not read all sent bytes.
         return True
 
 

@@ -1,4 +1,4 @@
-"""Requests that wait, at real servers: events arrive as they happen, and the server's end waits for none."""
+"""Waiting requests at real servers: events arrive immediately, and shutdown is not delayed."""
 
 import http.client
 import signal
@@ -11,39 +11,40 @@ import pytest
 from tests.fixtures.patience import eventually
 from tests.fixtures.web import Web
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # it is about the server
+# These tests concern the server, so one database suffices.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 EVENTS = "/api/v1/competitions/toxicity/events"
 
 
 def open_stream(web: Web, token: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-    """Open a stream of events and return it at its beginning."""
+    """Open a stream of events and return the response."""
     connection = http.client.HTTPConnection(*web.address)
     connection.request("GET", EVENTS, headers={"Authorization": f"Bearer {token}"})
     return connection, connection.getresponse()
 
 
 def read_event(answer: http.client.HTTPResponse, name: str):
-    """Read up to the end of the next event of this name."""
+    """Read to the end of the next event with this name."""
     while (line := answer.readline()) != f"event: {name}\n".encode():
-        assert line, f"The stream ended before an event {name}."
+        assert line, f"The stream ended before the event '{name}'."
     while (line := answer.readline()) != b"\n":
-        assert line, f"The stream ended within an event {name}."
+        assert line, f"The stream ended within the event '{name}'."
 
 
-def test_events_arrive_one_by_one_while_the_stream_lasts(service, web: Web, make_token):
+def test_events_arrive_one_by_one_during_the_stream(service, web: Web, make_token):
     competition = service.competition()
     web.start("--workers", "1")
     accepted = service.submit(competition, user="ada")
     connection, answer = open_stream(web, make_token())
     read_event(answer, "submission")
     read_event(answer, "board")
-    service.now = service.now.replace(year=2999)  # the fixed time of tests is long ago
+    service.now = service.now.replace(year=2999)  # The fixed time of other tests is in the past.
     service.score(accepted)
     read_event(answer, "board")
     connection.close()
 
 
-def test_a_server_that_ends_or_reloads_ends_streams_and_waits_in_good_order(service, web: Web, make_token):
+def test_stopping_or_reloading_server_ends_streams_cleanly(service, web: Web, make_token):
     competition = service.competition()
     accepted = service.submit(competition, user="ada")
     child = web.start("--workers", "1")
@@ -57,11 +58,13 @@ def test_a_server_that_ends_or_reloads_ends_streams_and_waits_in_good_order(serv
     (worker,) = web.workers(child)
     eventually(lambda: len(connections_of(worker)) >= 2, "the second request")
     psutil.Process(child.pid).send_signal(signal.SIGHUP)
-    answer.read()  # raises IncompleteRead if the worker was killed
+    answer.read()  # This raises IncompleteRead if the worker was killed.
     connection.close()
     thread.join()
     assert (waited[0].status, waited[0].data["status"]) == (200, "pending")
-    eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "its end")
+    eventually(
+        lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "the end of the worker"
+    )
     web.stop(child)
 
 
@@ -69,7 +72,7 @@ def connections_of(process: psutil.Process) -> list[Any]:
     return [each for each in process.net_connections() if each.status == psutil.CONN_ESTABLISHED]
 
 
-def test_a_client_that_goes_away_frees_its_place(service, web: Web, make_token):
+def test_disconnected_client_frees_its_slot(service, web: Web, make_token):
     service.competition()
     web.start("--workers", "1")
     token = make_token()
@@ -79,7 +82,7 @@ def test_a_client_that_goes_away_frees_its_place(service, web: Web, make_token):
     for connection, answer in streams:
         answer.close()
         connection.close()
-    eventually(lambda: status_of_another(web, token) == 200, "a free place")
+    eventually(lambda: status_of_another(web, token) == 200, "a free slot")
 
 
 def status_of_another(web: Web, token: str) -> int:

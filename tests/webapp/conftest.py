@@ -1,4 +1,4 @@
-"""Pages and API are tried on a database of either kind."""
+"""Fixtures that run the page and API tests on either database."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,5 +8,5 @@ import pytest
 
 @pytest.fixture
 def arena(database_url: str, make_arena: Callable[..., Any]):
-    """A site without competitions or people."""
+    """A complete test site without competitions or users."""
     return make_arena(database_url=database_url)

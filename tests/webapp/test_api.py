@@ -17,7 +17,7 @@ def ann(arena):
     return arena.person("Ann")
 
 
-def test_an_upload_is_answered_before_it_is_validated(arena, ann):
+def test_an_upload_returns_before_it_is_validated(arena, ann):
     answer = _post(arena, ann, b"this is no submission")
     assert answer.status_code == 201
     assert answer.json["status"] == "pending"
@@ -25,7 +25,7 @@ def test_an_upload_is_answered_before_it_is_validated(arena, ann):
     assert answer.headers["Location"] == answer.json["url"] == f"/api/v1/submissions/{answer.json['id']}"
 
 
-def test_the_queue_is_hinted_once_the_submission_is_committed(arena, ann):
+def test_a_hint_is_sent_after_the_submission_is_committed(arena, ann):
     seen: list[str] = []
 
     def look(job_ids):
@@ -36,7 +36,7 @@ def test_the_queue_is_hinted_once_the_submission_is_committed(arena, ann):
     assert seen == ["pending"]
 
 
-def test_scores_are_null_until_they_are_there(arena, ann):
+def test_scores_are_null_until_they_are_computed(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions(noise=1.9), description="first  try")
     before = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
     assert (before["status"], before["public_score"], before["terms"]) == ("pending", None, None)
@@ -62,14 +62,14 @@ def test_a_rejected_file_lists_all_its_problems(arena, ann):
     assert all(problem.keys() == keys for problem in answer["problems"])
 
 
-def test_an_accepted_file_may_carry_notes(arena, ann):
+def test_an_accepted_file_may_have_notes(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions(noise=3))
     arena.score_all()
     (note,) = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json["notes"]
     assert note["code"] == "outside_unit_interval"
 
 
-def test_the_leaderboard_ranks_the_best_of_each_team(arena, ann):
+def test_the_leaderboard_ranks_the_best_submission_of_each_team(arena, ann):
     bob = arena.person("Bob")
     arena.submit(ann, arena.truth.predictions(noise=4))
     arena.submit(bob, arena.truth.predictions(noise=1.3))
@@ -85,7 +85,7 @@ def test_the_leaderboard_ranks_the_best_of_each_team(arena, ann):
     assert board["rows"][0]["terms"].keys() == TERMS
 
 
-def test_the_private_leaderboard_opens_with_the_reveal(arena, ann):
+def test_the_private_leaderboard_is_available_after_the_reveal(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
     before = _get(arena, ann, f"{BOARD}?split=private")
@@ -97,7 +97,7 @@ def test_the_private_leaderboard_opens_with_the_reveal(arena, ann):
     assert own["private_score"] == row["score"] != own["public_score"]
 
 
-def test_an_unknown_split_is_refused(arena, ann):
+def test_an_unknown_split_is_rejected(arena, ann):
     answer = _get(arena, ann, f"{BOARD}?split=all")
     assert (answer.status_code, answer.json["error"]) == (400, "unknown_split")
 
@@ -121,7 +121,9 @@ def test_competitions_are_listed_with_their_phase(arena, ann):
         ("DELETE", "/api/v1/submissions/1", 405, "method_not_allowed"),
     ],
 )
-def test_errors_of_strangers_have_the_one_shape(arena, method: str, path: str, status: int, error: str):
+def test_errors_of_anonymous_requests_have_the_common_shape(
+    arena, method: str, path: str, status: int, error: str
+):
     _has_shape(arena.app.test_client().open(path, method=method), status, error)
 
 
@@ -138,7 +140,9 @@ def test_errors_of_strangers_have_the_one_shape(arena, method: str, path: str, s
         ("/api/v1/competitions/toxicity/check", 405, "method_not_allowed"),
     ],
 )
-def test_errors_of_people_have_the_one_shape(arena, ann, path: str, status: int, error: str):
+def test_errors_of_authenticated_requests_have_the_common_shape(
+    arena, ann, path: str, status: int, error: str
+):
     _has_shape(_get(arena, ann, path), status, error)
 
 
@@ -147,7 +151,7 @@ def test_an_upload_to_an_unknown_competition_is_not_found(arena, ann):
     _has_shape(answer, 404, "unknown_competition")
 
 
-def test_a_description_that_is_too_long_is_refused_whole(arena, ann):
+def test_a_description_that_is_too_long_is_rejected(arena, ann):
     answer = arena.app.test_client().post(
         UPLOAD, data={"file": (BytesIO(b"x"), "p.csv"), "description": "x" * 501}, headers=ann.bearer
     )
@@ -155,7 +159,7 @@ def test_a_description_that_is_too_long_is_refused_whole(arena, ann):
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x y", "Basic eDp5", "bearer fb_x", "x"])
-def test_what_is_no_token_is_unauthorized(arena, header: str):
+def test_an_invalid_token_is_unauthorized(arena, header: str):
     answer = arena.app.test_client().get("/api/v1/competitions", headers={"Authorization": header})
     _has_shape(answer, 401, "unauthorized")
 

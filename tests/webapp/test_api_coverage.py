@@ -1,11 +1,11 @@
-"""Everything that a page does has its operation in the API, and the reverse."""
+"""Correspondence between page actions and API operations."""
 
 from tests.fixtures.routes import REASONS, ROUTES
 
 NO_PAGES = ("api.", "design.", "documentation.", "health.", "openapi.", "kaggle")
 WITHOUT_PAGE = {
-    "events",  # for programs; pages poll instead
-    "site_audit_list",  # administrators ask for it in the shell
+    "events",  # Clients use it; pages poll instead.
+    "site_audit_list",  # Administrators use the shell command.
 }
 
 

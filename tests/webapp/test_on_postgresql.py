@@ -1,4 +1,4 @@
-"""Every page and everything that the API reads, on PostgreSQL: it refuses statements that SQLite takes."""
+"""All pages and API reads on PostgreSQL, which rejects some statements that SQLite accepts."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from tests.fixtures.walks import walk
 from tests.fixtures.worlds import Truth, World
 
 
-def test_nothing_that_is_read_breaks_on_postgresql(
+def test_all_pages_and_api_reads_work_on_postgresql(
     make_world: Callable[..., World], make_postgresql_url: Callable[[], str]
 ):
     world = make_world(Truth.first(), database_url=make_postgresql_url())

@@ -1,4 +1,4 @@
-"""The site as such: health, static files, errors in the shape their reader wants."""
+"""The site itself: health, static files, and errors in the format that the client accepts."""
 
 import ast
 import re
@@ -9,13 +9,13 @@ import webapp
 CSS = Path(webapp.__file__).parent / "static" / "css"
 
 
-def test_one_stylesheet_holds_every_file_of_the_design(arena):
+def test_one_stylesheet_contains_every_file_of_the_design(arena):
     sheet = arena.app.test_client().get("/static/fairboard.css").text
     for path in CSS.rglob("*.css"):
-        assert path.read_text() in sheet, f"{path.name} is not in the stylesheet"
+        assert path.read_text() in sheet, f"{path.name} is missing from the stylesheet"
 
 
-def test_colours_are_written_only_where_they_get_their_names():
+def test_colors_are_written_only_where_tokens_are_defined():
     for path in CSS.rglob("*.css"):
         if path.name not in ("tokens.css", "parts.css", "reports.css"):
             raw = re.findall(r"(?<!url\(\")#[0-9a-f]{3,8}\b|rgb\(", path.read_text())
@@ -28,7 +28,7 @@ def test_every_used_token_is_defined():
     assert used <= defined
 
 
-def test_pages_and_styles_come_compressed_to_who_accepts_it(arena):
+def test_pages_and_styles_are_compressed_for_clients_that_accept_it(arena):
     browser = arena.app.test_client()
     for address in ("/", "/static/fairboard.css", "/static/js/times.js", "/api/openapi.json"):
         plain = browser.get(address)
@@ -40,7 +40,7 @@ def test_pages_and_styles_come_compressed_to_who_accepts_it(arena):
             assert "Content-Encoding" not in plain.headers
 
 
-def test_a_first_page_with_all_it_needs_is_under_40_kilobytes(arena):
+def test_the_front_page_with_all_its_assets_is_under_40_kilobytes(arena):
     browser = arena.app.test_client()
     page = browser.get("/").text
     needed = ["/", *re.findall(r'(?:src|href)="(/static/[^"]+)"', page)]
@@ -48,7 +48,7 @@ def test_a_first_page_with_all_it_needs_is_under_40_kilobytes(arena):
     assert sum(len(browser.get(path, headers={"Accept-Encoding": "gzip"}).data) for path in needed) < 40_000
 
 
-def test_health_tells_how_long_the_oldest_submission_waits(arena):
+def test_health_shows_the_age_of_the_oldest_pending_submission(arena):
     browser = arena.app.test_client()
     assert browser.get("/healthz").json == {"status": "ok", "oldest_pending_seconds": None, "queue": "none"}
     arena.competition()
@@ -56,19 +56,19 @@ def test_health_tells_how_long_the_oldest_submission_waits(arena):
     assert browser.get("/healthz").json["oldest_pending_seconds"] >= 0
 
 
-def test_health_tells_that_the_queue_is_gone(make_arena):
+def test_health_shows_that_the_queue_is_unreachable(make_arena):
     arena = make_arena(broker_url="redis://127.0.0.1:1/0")
     assert arena.app.test_client().get("/healthz").json["queue"] == "unreachable"
 
 
-def test_a_site_with_tables_and_room_is_ready(arena):
+def test_a_site_with_tables_and_disk_space_is_ready(arena):
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["status"]) == (200, "ready")
 
 
-def test_a_process_whose_database_and_disk_are_gone_lives(arena, monkeypatch):
+def test_a_process_without_database_and_disk_is_live(arena, monkeypatch):
     def gone(*_, **__):
-        raise AssertionError("Liveness asks for nothing outside the process.")
+        raise AssertionError("The liveness check must not use anything outside the process.")
 
     monkeypatch.setattr("grader.db.Database.read", gone)
     monkeypatch.setattr("grader.db.Database.write", gone)
@@ -79,7 +79,7 @@ def test_a_process_whose_database_and_disk_are_gone_lives(arena, monkeypatch):
     assert arena.app.test_client().get("/readyz").status_code == 503
 
 
-def test_readiness_waits_for_nobody_who_writes(arena):
+def test_readiness_does_not_wait_for_writers(arena):
     with arena.app.extensions["fairboard"].database.write() as session:
         session.connection()
         assert arena.app.test_client().get("/readyz").status_code == 200
@@ -92,15 +92,13 @@ def test_a_site_without_its_tables_is_not_ready(arena, monkeypatch):
     assert answer.headers["Retry-After"] == "5"
 
 
-def test_a_site_without_room_on_its_disk_is_not_ready(arena, monkeypatch):
+def test_a_site_without_disk_space_is_not_ready(arena, monkeypatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 0)
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["disk"]) == (503, False)
 
 
-def test_an_error_of_ours_is_told_by_an_incident_that_the_log_explains_without_the_links_token(
-    arena, monkeypatch, caplog
-):
+def test_a_server_error_shows_an_incident_and_the_log_omits_the_token_in_the_url(arena, monkeypatch, caplog):
     def broken(*_, **__):
         raise RuntimeError("the shelf fell")
 
@@ -113,7 +111,7 @@ def test_an_error_of_ours_is_told_by_an_incident_that_the_log_explains_without_t
     assert "s3cr3t" not in caplog.text
 
 
-def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena):
+def test_errors_are_html_for_browsers_and_json_for_api_clients(arena):
     browser = arena.app.test_client()
     page = browser.get("/nothing", headers={"Accept": "text/html,*/*"})
     assert page.mimetype == "text/html"
@@ -123,20 +121,20 @@ def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena):
     assert browser.get("/nothing").mimetype == "text/html"
 
 
-def test_a_method_that_an_address_does_not_know_is_named_with_those_it_knows(arena):
+def test_an_unsupported_method_returns_405_with_the_allowed_ones(arena):
     answer = arena.app.test_client().delete("/healthz")
     assert answer.status_code == 405
     assert "GET" in answer.headers["Allow"]
 
 
-def test_every_page_names_where_one_is(arena):
+def test_every_page_marks_the_current_navigation_entry(arena):
     arena.competition()
     text = arena.app.test_client().get("/competitions/toxicity/leaderboard").text
     assert text.count('aria-current="page"') == 1
 
 
-def test_no_view_hides_a_function_of_all_templates(arena):
-    """The layout calls these functions on every page: a variable with such a name breaks it."""
+def test_no_view_shadows_a_global_template_function(arena):
+    """The layout calls these functions on every page; a variable of the same name breaks it."""
     known = arena.app.jinja_env.globals.keys()
     hidden = [
         (path.name, keyword.arg)

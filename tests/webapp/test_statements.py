@@ -1,4 +1,4 @@
-"""Which SQL statements a request sends: each list is whole, so that a new statement is noticed."""
+"""SQL statements of requests; each list is complete, so any new statement fails the test."""
 
 from io import BytesIO
 
@@ -178,7 +178,7 @@ read
 
 @pytest.fixture
 def ann(arena):
-    """Somebody whose login and token were used just now."""
+    """A user whose login and token were used just now."""
     arena.competition(max_daily_submissions=5, max_total_submissions=50)
     ann = arena.person("Ann")
     assert ann.browser.get("/account").status_code == 200
@@ -220,20 +220,20 @@ def test_an_upload_through_the_page_sends_these_statements(arena, ann):
     assert sent.count <= 16 and sent.count_under_lock <= 10
 
 
-def test_the_first_upload_of_a_person_also_makes_their_team(arena, ann):
+def test_a_users_first_upload_also_creates_their_team(arena, ann):
     sent = upload_by_api(arena, ann)
     assert str(sent) == expected(FIRST_UPLOAD, arena.database)
     assert sent.count <= 15
 
 
-def test_the_old_submit_page_leads_on_with_these_statements(arena, ann):
+def test_the_old_submit_page_redirects_with_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submit").status_code == 302
     assert str(sent) == expected(SUBMIT_PAGE, arena.database)
 
 
-def test_the_page_of_own_submissions_sends_these_statements(arena, ann):
+def test_the_submissions_page_sends_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     arena.score_all()
     with recorded(arena.database) as sent:
@@ -241,7 +241,7 @@ def test_the_page_of_own_submissions_sends_these_statements(arena, ann):
     assert str(sent) == expected(LIST_PAGE + BELL, arena.database)
 
 
-def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena, ann):
+def test_the_api_list_of_submissions_sends_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     arena.score_all()
     with recorded(arena.database) as sent:
@@ -252,32 +252,32 @@ def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena, an
 
 @pytest.fixture
 def board(arena, ann):
-    """Somebody who is on a board of two teams, whose ranks this morning are not known."""
+    """A member of a leaderboard of two teams, without stored ranks for today."""
     for person in (ann, arena.person("Bob")):
         arena.submit(person, arena.truth.predictions(noise=3 - person.user.id / 10))
     arena.score_all()
     return ann
 
 
-def test_the_public_board_of_a_member_sends_these_statements(arena, board):
+def test_the_public_leaderboard_of_a_member_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert board.browser.get(f"{HERE}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_OF_A_MEMBER + BELL, arena.database)
 
 
-def test_the_public_board_of_a_stranger_sends_these_statements(arena, board):
+def test_the_public_leaderboard_of_a_visitor_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_OF_A_STRANGER, arena.database)
 
 
-def test_the_public_board_of_the_api_sends_these_statements(arena, board):
+def test_the_public_leaderboard_of_the_api_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{API}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_BY_API, arena.database)
 
 
-def test_the_page_of_a_team_sends_these_statements(arena, board):
+def test_the_profile_of_a_team_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{HERE}/teams/1").status_code == 200
     assert str(sent) == expected(TEAM_PAGE, arena.database)

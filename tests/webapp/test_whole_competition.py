@@ -1,4 +1,4 @@
-"""A whole competition by programs: nothing but HTTP and tokens, from the draft to the results bundle."""
+"""A whole competition over HTTP with tokens, from the draft to the results bundle."""
 
 import io
 import runpy
@@ -24,13 +24,13 @@ TEAMS = ("Ann", "Bob", "Cem", "Dora", "Eve")
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch):
-    """The time, which only the test moves."""
+    """The current time, which only the test changes."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     set_clock(monkeypatch, lambda: times[-1])
     return times
 
 
-def test_a_competition_is_made_run_rescored_closed_and_packed_over_http(arena, clock):
+def test_a_competition_is_created_run_rescored_closed_and_packed_over_http(arena, clock):
     olga = Desk(arena.person("Olga", is_admin=True))
     _publish(olga)
     for number, desk in enumerate([Desk(arena.person(name)) for name in TEAMS]):

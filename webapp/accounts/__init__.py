@@ -1,1 +1,1 @@
-"""Pages and API of accounts: login, profile, notifications, administration."""
+"""Accounts: login, profile, notifications, administration (pages and API)."""

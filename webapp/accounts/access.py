@@ -31,13 +31,14 @@ from webapp.http import auth, errors
 from webapp.http.context import reading
 from webapp.http.site import current_site
 
-MAILING_SECONDS = 0.05  # several times what either takes
+# This is several times longer than either case takes.
+MAILING_SECONDS = 0.05
 WRONG_LOGIN = {"password": "Wrong name or password."}
 
 
 @blueprint.route("/login", methods=["GET", "POST"])
 def log_in() -> ResponseReturnValue:
-    """Log a person in."""
+    """Log a user in."""
     if request.method == "GET":
         if g.user is not None:
             return redirect(auth.safe_target(request.args.get("next")))
@@ -55,7 +56,7 @@ def log_in() -> ResponseReturnValue:
 
 @blueprint.route("/login/<token>", methods=["GET", "POST"])
 def log_in_by_link(token: str) -> ResponseReturnValue:
-    """Log in by a one-time link; only the button does it, because mail programs open links automatically."""
+    """Log in with a one-time link. A button confirms it, because mail programs open links."""
     site = current_site()
     if request.method == "GET":
         with reading() as session:
@@ -68,13 +69,13 @@ def log_in_by_link(token: str) -> ResponseReturnValue:
 
 @blueprint.post("/logout")
 def log_out() -> ResponseReturnValue:
-    """End this login."""
+    """End the current session."""
     return auth.log_out()
 
 
 @blueprint.route("/sign-up", methods=["GET", "POST"])
 def sign_up() -> ResponseReturnValue:
-    """Make an account and log it in; where there is mail, ask for an address first."""
+    """Create an account and log it in; a site that sends e-mail first requires an address."""
     site = current_site()
     if site.settings.sign_up is SignUp.CLOSED:
         abort(404)
@@ -88,7 +89,7 @@ def sign_up() -> ResponseReturnValue:
 
 @blueprint.route("/sign-up/<token>", methods=["GET", "POST"])
 def sign_up_by_link(token: str) -> ResponseReturnValue:
-    """Make the account of a mailed link or an invitation, and log it in."""
+    """Create the account of an e-mailed link or an invitation, and log it in."""
     site = current_site()
     if site.settings.sign_up is SignUp.CLOSED:
         abort(404)
@@ -99,7 +100,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
 
 @blueprint.route("/setup/<token>", methods=["GET", "POST"])
 def set_up(token: str) -> ResponseReturnValue:
-    """Make the first administrator by the one-time link that `serve` prints."""
+    """Create the first administrator with the one-time link that `serve` prints."""
     with reading() as session:
         if not administrators.is_setup_open(session, token=token):
             raise administrators.InvalidSetupLink
@@ -108,7 +109,7 @@ def set_up(token: str) -> ResponseReturnValue:
 
 @blueprint.route("/verify/<token>", methods=["GET", "POST"])
 def verify(token: str) -> ResponseReturnValue:
-    """Confirm an e-mail address; only the button does it, because mail programs open links automatically."""
+    """Confirm an e-mail address. A button does it, because mail programs open links."""
     site = current_site()
     if request.method == "GET":
         with reading() as session:
@@ -118,13 +119,13 @@ def verify(token: str) -> ResponseReturnValue:
         return render_template("accounts/verify.html", address=link.email)
     with site.database.write() as session:
         user = email_addresses.verify(session, token=token, now=db.now(session))
-    flash(f"{user.email} is confirmed.")
+    flash(f"The e-mail address {user.email} is confirmed.")
     return redirect(url_for("competitions.index" if g.user is None else "account.show"))
 
 
 @blueprint.route("/reset", methods=["GET", "POST"])
 def ask_for_reset() -> ResponseReturnValue:
-    """E-mail a link to set a new password; without a mail server say whom to ask."""
+    """E-mail a password reset link; without a mail server, name the contact instead."""
     if not current_site().settings.sends_mail():
         return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
     return _mail_link("accounts/ask_for_reset.html", password_resets.ask, again="account.ask_for_reset")
@@ -132,7 +133,7 @@ def ask_for_reset() -> ResponseReturnValue:
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
 def reset(token: str) -> ResponseReturnValue:
-    """Set a new password by a link."""
+    """Set a new password with a link."""
     site = current_site()
     with reading() as session:
         name = password_resets.whose(session, token=token, now=db.now(session)).name
@@ -145,18 +146,18 @@ def reset(token: str) -> ResponseReturnValue:
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
-    flash("Your new password is set and you have been logged out everywhere. Log in with it now.")
-    # Who was locked out by strangers' guesses gets in with the new password from here.
+    flash("Your new password is set, and all your sessions have ended. Log in with the new password.")
+    # Users who were locked out by other people's guesses can log in from this device and address.
     return auth.know_place(user, make_response(redirect(url_for("account.log_in"))))
 
 
 def _create_account(template: str, create: Callable[..., User]) -> ResponseReturnValue:
-    """Show the form of a new account, or create the account and log it in."""
+    """Show the sign-up form, or create the account and log it in."""
     if request.method == "GET":
         return render_template(template, problems={}, name="")
     site, (name, password) = current_site(), _credentials()
     try:
-        # A person who waits for their turn holds no connection.
+        # Wait for the hashing turn before opening a database connection.
         with site.passwords.turn(), site.database.write() as session:
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
@@ -166,7 +167,7 @@ def _create_account(template: str, create: Callable[..., User]) -> ResponseRetur
 
 
 def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> ResponseReturnValue:
-    """Show the form for an address, or mail a link to the address; `again` shows the form once more."""
+    """Show the form for an e-mail address, or send a link. `again` is the form's endpoint."""
     if request.method == "GET":
         return render_template(template, problems={}, email="")
     site, address = current_site(), request.form.get("email", "")
@@ -185,7 +186,7 @@ def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> Respon
 
 @contextmanager
 def _constant_time() -> Iterator[None]:
-    """Take the same time for all addresses, with an account or without."""
+    """Take the same time for addresses with and without an account."""
     start = time.monotonic()
     try:
         yield
@@ -196,7 +197,7 @@ def _constant_time() -> Iterator[None]:
 def _rejected(
     template: str, error: accounts.InvalidAccount | passwords.TooManyHashes, *, name: str
 ) -> ResponseReturnValue:
-    """Show a form again with the name and the problems."""
+    """Show a form again with the entered name and the problems."""
     if isinstance(error, accounts.InvalidAccount):
         return render_template(template, problems=error.problems, name=name), 422
     page = render_template(template, problems={"password": error.message}, name=name)

@@ -1,4 +1,4 @@
-"""API: the person of the token, their profile, and their API tokens."""
+"""API: the token's owner, their profile, and their API tokens."""
 
 from datetime import timedelta
 from typing import Annotated, Any
@@ -27,19 +27,22 @@ class TokenRequest(Sent):
     name: Annotated[Text, Field(min_length=1, max_length=NAME_MAX_LENGTH)]
     scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
     competition: Annotated[
-        Text | None, Field(description="The only competition that the token gives access to; null for all.")
+        Text | None, Field(description="The only competition in which the token is valid; null for all.")
     ] = None
-    days: Annotated[Whole | None, Field(ge=1, le=LONGEST_DAYS, description="Null for no end.")] = 90
+    days: Annotated[
+        Whole | None,
+        Field(
+            ge=1, le=LONGEST_DAYS, description="The lifetime in days; null for a token that does not expire."
+        ),
+    ] = 90
 
 
 class ProfileRequest(Sent):
-    """What to change about oneself; what is not named stays."""
+    """The changes to the current user's profile; omitted fields stay the same."""
 
     about: Text | None = None
-    notices: Annotated[list[Notice] | None, Field(description="The kinds of mail to get.")] = None
-    has_page: Annotated[bool | None, Field(description="Whether everybody may see a page of the person.")] = (
-        None
-    )
+    notices: Annotated[list[Notice] | None, Field(description="The kinds of e-mail to receive.")] = None
+    has_page: Annotated[bool | None, Field(description="Whether the user has a public profile.")] = None
 
 
 class Token(Answer):
@@ -56,20 +59,20 @@ class Token(Answer):
 
 
 class NewToken(Token):
-    """A token that was just made; its text is shown this once."""
+    """A new token; its text is shown only once."""
 
     token: str
 
 
 class TokenList(Answer):
-    """A person's tokens that are not revoked, the newest first."""
+    """The user's tokens that are not revoked, newest first."""
 
     tokens: list[Token]
     next: None = None
 
 
 class EnteredTeam(Answer):
-    """A team of a person that a leaderboard shows; `rank` is null before the reveal."""
+    """A team of the user that appears on a leaderboard; `rank` is null before the reveal."""
 
     competition: str
     team_id: int
@@ -79,7 +82,7 @@ class EnteredTeam(Answer):
 
 
 class PersonPage(Answer):
-    """What a person shows to everybody."""
+    """A user's public profile."""
 
     name: str
     about: str
@@ -87,7 +90,10 @@ class PersonPage(Answer):
 
 
 class Asker(Answer):
-    """Who asks, and with which token; `page` is the address of the person's page, null where it is off."""
+    """The current user and the token of the request.
+
+    `page` is the URL of the user's public profile, null if it is off.
+    """
 
     id: int
     name: str
@@ -101,14 +107,14 @@ class Asker(Answer):
 @blueprint.get("/me")
 @operation(Scope.READ, answers=Asker, tag=TAG, spans=True)
 def me() -> Asker:
-    """Return who asks, and what the token may do."""
+    """Return the current user and the rights of the token."""
     return _asker(g.user, g.token)
 
 
 @blueprint.patch("/me")
 @operation(Scope.SUBMIT, answers=Asker, tag=TAG)
 def change_me(json: ProfileRequest) -> Asker:
-    """Change what the person says about themselves, which mails they get, and whether they have a page."""
+    """Change the current user's profile text, e-mail settings, and public profile."""
     with writing() as session:
         if json.about is not None:
             accounts.describe(session, user=g.user, about=json.about)
@@ -125,7 +131,7 @@ def change_me(json: ProfileRequest) -> Asker:
 @blueprint.post("/me/avatar")
 @operation(Scope.SUBMIT, status=204, tag=TAG)
 def draw_avatar() -> Any:
-    """Draw another avatar of the person."""
+    """Generate a new avatar for the current user."""
     with writing() as session:
         personal_pages.draw_avatar(session, user=g.user)
     return "", 204
@@ -134,7 +140,7 @@ def draw_avatar() -> Any:
 @blueprint.get("/people/<key>")
 @operation(None, answers=PersonPage, tag=TAG)
 def person_page(key: str) -> PersonPage:
-    """Return the page of a person who turned it on: ranks are there after the reveal."""
+    """Return a public profile; it includes ranks after the reveal."""
     with reading() as session:
         return _person_page(personal_pages.get(session, key=key, now=db.now(session)))
 
@@ -142,7 +148,7 @@ def person_page(key: str) -> PersonPage:
 @blueprint.get("/tokens")
 @operation(Scope.READ, answers=TokenList, tag=TAG)
 def token_list() -> TokenList:
-    """List the person's API tokens, without their texts."""
+    """List the current user's API tokens, without their texts."""
     with reading() as session:
         found = api_tokens.list_own(session, user=g.user)
     return TokenList(tokens=[_token(each) for each in found], next=None)
@@ -151,9 +157,10 @@ def token_list() -> TokenList:
 @blueprint.post("/tokens")
 @operation(Scope.READ, answers=NewToken, status=201, tag=TAG, creates=True, shows_secret=True, spans=True)
 def create_token(json: TokenRequest) -> tuple[NewToken, int]:
-    """Make an API token that may do no more than the one that asks, and ends with it at the latest.
+    """Create an API token with no more rights and no later expiry than the token of the request.
 
-    Its text is shown in this answer alone. Who revokes a token also revokes those that were made with it.
+    The token's text is shown only in this response. Revoking a token also revokes the tokens that were
+    created with it.
     """
     with writing() as session:
         made, text = api_tokens.create(
@@ -173,7 +180,10 @@ def create_token(json: TokenRequest) -> tuple[NewToken, int]:
 @blueprint.delete("/tokens/<int:token_id>")
 @operation(Scope.READ, status=204, tag=TAG)
 def revoke_token(token_id: int) -> Any:
-    """Revoke one of the person's API tokens that may do no more than this one, and those made with it."""
+    """Revoke one of the user's API tokens and those created with it.
+
+    The token must have no more rights than the token of the request.
+    """
     with writing() as session:
         api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session), asking=g.token)
     return "", 204

@@ -1,4 +1,4 @@
-"""Notifications of a person: page and API."""
+"""Notifications of a user: page and API."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -21,12 +21,12 @@ from webapp.http.parameters import asked_number, entered_number
 
 blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
 
-# By kind, the sentence and the page.
+# The sentence and the linked page of each kind.
 SHOWN = {
     NotificationKind.ANNOUNCEMENT: ("Announcement: {name}", "competitions.show"),
-    NotificationKind.RESCORED: ("All submissions have been rescored.", "leaderboards.rescored"),
-    NotificationKind.ROLLED_BACK: ("A rescoring has been rolled back.", "leaderboards.rescored"),
-    NotificationKind.CLOSED: ("The competition has closed.", "competitions.show"),
+    NotificationKind.RESCORED: ("All submissions were rescored.", "leaderboards.rescored"),
+    NotificationKind.ROLLED_BACK: ("A rescoring was rolled back.", "leaderboards.rescored"),
+    NotificationKind.CLOSED: ("The competition is closed.", "competitions.show"),
     NotificationKind.REVEALED: ("The private leaderboard is revealed.", "leaderboards.private"),
     NotificationKind.FINAL: ("The standings are final.", "leaderboards.private"),
     NotificationKind.ANSWER: ("The organizers answered your question about #{id}.", "submissions.show"),
@@ -34,8 +34,8 @@ SHOWN = {
     NotificationKind.REINSTATED: ("The organizers reinstated your team {name}.", "teams.show"),
     NotificationKind.RENAMED: ("The organizers renamed your team to {name}.", "teams.show"),
     NotificationKind.NAME_FREED: ("Your team {name} can choose its name again.", "teams.show"),
-    NotificationKind.MERGED: ("The teams merged: your team is {name}.", "teams.show"),
-    NotificationKind.MERGE_REFUSED: ("The other team refused to merge with {name}.", "teams.show"),
+    NotificationKind.MERGED: ("Two teams merged. Your team is now {name}.", "teams.show"),
+    NotificationKind.MERGE_REFUSED: ("The other team declined to merge with {name}.", "teams.show"),
     NotificationKind.ADMITTED: ("The organizers admitted you to the competition.", "competitions.show"),
     NotificationKind.REFUSED: ("The organizers did not admit you to the competition.", "competitions.show"),
 }
@@ -58,7 +58,7 @@ class NotificationView:
 
     @property
     def url(self) -> str:
-        """The address of the page that shows more."""
+        """The URL of the related page."""
         endpoint = SHOWN[NotificationKind(self.row.kind)][1]
         number: dict[str, Any] = {}
         if endpoint == "submissions.show":
@@ -71,7 +71,7 @@ class NotificationView:
 @blueprint.get("")
 @auth.login_required
 def index() -> ResponseReturnValue:
-    """List what waits and the notifications, each with a link to its page."""
+    """List pending requests and notifications, each with a link to its page."""
     with reading() as session:
         found = notifications.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
         unread = notifications.unread_ids(session, user=g.user)
@@ -88,7 +88,7 @@ def index() -> ResponseReturnValue:
 @blueprint.post("/read")
 @auth.login_required
 def mark_read() -> ResponseReturnValue:
-    """Mark a notification as read and open its page, or without one mark all of them."""
+    """Mark one notification as read and open its page, or mark all notifications as read."""
     number = entered_number("id")
     with writing() as session:
         found = notifications.mark_read(session, user=g.user, ids=None if number is None else [number])
@@ -100,39 +100,39 @@ def mark_read() -> ResponseReturnValue:
 
 
 class NotificationAnswer(Answer):
-    """An event of a competition, of a team or of the person."""
+    """An event of a competition, of a team or of the user."""
 
-    id: Annotated[int, Field(description="Its number, for `ids`.")]
+    id: Annotated[int, Field(description="The id of the notification, for use in `ids`.")]
     kind: Annotated[NotificationKind, Field(description="The kind of event.")]
     competition: Annotated[str, Field(description="The slug of the competition.")]
     text: Annotated[str, Field(description="The event in one sentence.")]
-    url: Annotated[str, Field(description="The page that shows more.")]
-    at: Annotated[Moment, Field(description="When it happened.")]
-    is_read: Annotated[bool, Field(description="Whether the person has marked it as read.")]
+    url: Annotated[str, Field(description="The URL of the related page.")]
+    at: Annotated[Moment, Field(description="The time of the event.")]
+    is_read: Annotated[bool, Field(description="Whether the user has marked it as read.")]
 
 
 class NotificationList(Answer):
-    """Notifications, the newest first."""
+    """Notifications, newest first."""
 
     notifications: Annotated[list[NotificationAnswer], Field(description="The notifications.")]
-    unread_count: Annotated[int, Field(description="The number of unread ones in the whole list.")]
+    unread_count: Annotated[int, Field(description="The number of unread notifications in the whole list.")]
     page_size: PageSize
-    next: Annotated[str | None, Field(description="The address of the next ones; null at the end.")]
+    next: Annotated[str | None, Field(description="The URL of the next part of the list; null at the end.")]
 
 
 class ReadRequest(Sent):
-    """Which notifications to mark as read."""
+    """The notifications to mark as read."""
 
     ids: Annotated[
         list[Number] | None,
-        Field(max_length=500, description="Their ids; without `ids` all are marked."),
+        Field(max_length=500, description="The ids of the notifications; all notifications if omitted."),
     ] = None
 
 
 @api.get("/notifications")
 @operation(Scope.READ, answers=NotificationList, tag=TAG)
 def notification_list(query: Asked) -> NotificationList:
-    """List the person's notifications: announcements, answers, rescorings, decisions and results."""
+    """List the current user's notifications."""
     with reading() as session:
         found = notifications.slice_of(session, user=g.user, part=query.part)
         unread = notifications.unread_ids(session, user=g.user)
@@ -153,7 +153,7 @@ def notification_list(query: Asked) -> NotificationList:
 @api.post("/notifications/read")
 @operation(Scope.SUBMIT, status=204, tag=TAG)
 def mark_notifications_read(json: ReadRequest) -> Any:
-    """Mark notifications as read; ids that the person may not see are skipped."""
+    """Mark notifications as read; unknown ids and those of other users are skipped."""
     with writing() as session:
         notifications.mark_read(session, user=g.user, ids=json.ids)
     return "", 204

@@ -1,4 +1,4 @@
-"""Account page: profile, e-mail, password, API tokens, logins, deletion."""
+"""Account page: profile, e-mail, password, API tokens, sessions, deletion."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.site import current_site
 
-# The first that fits: browsers name each other, and Android names Linux.
+# The order matters: browsers also name other browsers, and Android also names Linux.
 _BROWSERS = {
     "Edg(e|A|iOS)?/": "Edge",
     "OPR/|Opera": "Opera",
@@ -71,14 +71,14 @@ def _first(names: dict[str, str], text: str) -> str | None:
 @blueprint.get("/account")
 @auth.login_required
 def show() -> ResponseReturnValue:
-    """Show the account with all that can be changed."""
+    """Show the account with its settings."""
     return _page()
 
 
 @blueprint.post("/account/profile")
 @auth.login_required
 def describe() -> ResponseReturnValue:
-    """Change what the person says about themselves."""
+    """Change the user's profile text."""
     try:
         with writing() as session:
             accounts.describe(session, user=g.user, about=request.form.get("about", ""))
@@ -90,7 +90,7 @@ def describe() -> ResponseReturnValue:
 @blueprint.post("/account/email")
 @auth.login_required
 def change_email() -> ResponseReturnValue:
-    """Change the e-mail address: at once on a site that sends no mail, else when the new one is confirmed."""
+    """Change the e-mail address, after confirmation if the site sends e-mails."""
     address = request.form.get("email", "").strip()
     site = current_site()
     if problem := _password_problem():
@@ -117,7 +117,7 @@ def change_email() -> ResponseReturnValue:
 @blueprint.post("/account/notices")
 @auth.login_required
 def choose_notices() -> ResponseReturnValue:
-    """Choose which e-mails to get."""
+    """Choose which e-mails to receive."""
     with writing() as session:
         accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
     return saved("E-mail settings saved.")
@@ -126,7 +126,7 @@ def choose_notices() -> ResponseReturnValue:
 @blueprint.post("/account/password")
 @auth.login_required
 def change_password() -> ResponseReturnValue:
-    """Set a new password; the other logins end."""
+    """Set a new password, and end the user's other sessions."""
     if problem := _password_problem():
         message, status, headers = problem
         return _page(problems={"old_password": message}), status, headers
@@ -141,15 +141,13 @@ def change_password() -> ResponseReturnValue:
     with writing() as session:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = get_user(session, name=g.user.name)
-    return auth.know_place(
-        changed, make_response(saved("Password changed. You have been logged out everywhere else."))
-    )
+    return auth.know_place(changed, make_response(saved("Password changed. Your other sessions have ended.")))
 
 
 @blueprint.post("/account/tokens")
 @auth.login_required
 def create_token() -> ResponseReturnValue:
-    """Make an API token and show it once: the answer itself holds it, and no address ever does."""
+    """Create an API token, and show it once in this response only."""
     days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
     scopes = SCOPES.get(request.form.get("scope", ""), api_tokens.USUAL_SCOPES)
     name, slug = request.form.get("token_name", ""), request.form.get("competition", "").strip()
@@ -172,13 +170,13 @@ def create_token() -> ResponseReturnValue:
 @blueprint.post("/account/tokens/<int:token_id>/revoke")
 @auth.login_required
 def revoke_token(token_id: int) -> ResponseReturnValue:
-    """Make an API token useless."""
+    """Revoke an API token."""
     with writing() as session:
         token = api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
         confirm(
             Question(
                 heading=f"Revoke the token {token.name}?",
-                sentences=("Programs that use it will be refused.",),
+                sentences=("Programs that use it will lose access.",),
                 button="Revoke token",
                 back=url_for(".show"),
                 is_final=True,
@@ -190,25 +188,25 @@ def revoke_token(token_id: int) -> ResponseReturnValue:
 @blueprint.post("/account/logins/<int:login_id>/end")
 @auth.login_required
 def end_login(login_id: int) -> ResponseReturnValue:
-    """End one login of the person."""
+    """End one of the user's sessions."""
     if login_id == g.login.id:
         return auth.log_out()
     with writing() as session:
         logins.end_own(session, user=g.user, login_id=login_id)
-    return saved("You have been logged out there.")
+    return saved("Session ended.")
 
 
 @blueprint.post("/account/logins/end")
 @auth.login_required
 def log_out_everywhere() -> ResponseReturnValue:
-    """End all logins of the person."""
+    """End all of the user's sessions."""
     return auth.log_out(everywhere=True)
 
 
 @blueprint.route("/account/delete", methods=["GET", "POST"])
 @auth.login_required
 def delete() -> ResponseReturnValue:
-    """Ask once more, with the password, and then anonymize the person."""
+    """Delete and anonymize the account after checking the password."""
     if request.method == "GET":
         return render_template("accounts/delete.html", problems={})
     if problem := _password_problem():
@@ -217,13 +215,13 @@ def delete() -> ResponseReturnValue:
         return page, status, headers
     with writing() as session:
         accounts.delete_account(session, user=g.user, now=db.now(session))
-    gone = auth.log_out()  # all other sessions have ended with the account
+    gone = auth.log_out()  # The account deletion ended the other sessions.
     flash("Account deleted.")
     return gone
 
 
 def _password_problem() -> tuple[str, int, dict[str, str]] | None:
-    """Return why the form's current password is rejected, the status and headers; None if it is right."""
+    """Return the error if the current password is rejected, with status and headers, or None."""
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
     except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:

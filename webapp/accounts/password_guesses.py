@@ -16,7 +16,10 @@ from webapp.http.site import Site, current_site
 
 
 def authenticate(name: str, password: str) -> User | None:
-    """Return the account if the password is right, in constant time; raise TooManyGuesses, TooManyHashes."""
+    """Return the account if the password is right, in constant time.
+
+    Raises TooManyGuesses or TooManyHashes.
+    """
     site = current_site()
     with reading() as session:
         user = names.find_user(session, name=name)
@@ -38,7 +41,10 @@ def authenticate(name: str, password: str) -> User | None:
 
 
 def own_password_is_right(password: str) -> bool:
-    """Return whether this is the current user's password; raise TooManyGuesses, TooManyHashes."""
+    """Return whether this is the current user's password.
+
+    Raises TooManyGuesses or TooManyHashes.
+    """
     site = current_site()
     secret = site.settings.secret()
     guesser = Guesser(
@@ -50,7 +56,7 @@ def own_password_is_right(password: str) -> bool:
 
 
 def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
-    """Count the attempt before the check; reject cheaply what would not be checked."""
+    """Count the attempt before checking the password; first reject attempts over a limit."""
     if not site.settings.rate_limits:
         return is_right()
     site.passwords.require_place(is_known=guesser.is_known)

@@ -38,7 +38,7 @@ def index() -> ResponseReturnValue:
 @blueprint.post("/<int:user_id>/reset-link", endpoint="create_reset_link")
 @auth.admin_required
 def show_reset_link(user_id: int) -> ResponseReturnValue:
-    """Make a link that sets a new password, and show it once."""
+    """Create a password reset link, and show it once."""
     name, link = _reset_link(user_id)
     return _page(link=link, link_for=name), 201
 
@@ -46,7 +46,7 @@ def show_reset_link(user_id: int) -> ResponseReturnValue:
 @blueprint.post("/invitations")
 @auth.admin_required
 def invite() -> ResponseReturnValue:
-    """Make an invitation for one account, and show it once."""
+    """Create an invitation for one account, and show it once."""
     return _page(link=_invitation_link()), 201
 
 
@@ -59,7 +59,7 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
 
 @blueprint.get("/<key>")
 def profile(key: str) -> ResponseReturnValue:
-    """Show the page of a person who turned it on."""
+    """Show a public profile."""
     with reading() as session:
         found = personal_pages.get(session, key=key, now=db.now(session))
     return _personal_page(found)
@@ -68,7 +68,7 @@ def profile(key: str) -> ResponseReturnValue:
 @account_blueprint.get("/account/page")
 @auth.login_required
 def preview() -> ResponseReturnValue:
-    """Show a person's own page as others see it, or would see it."""
+    """Show the user's own public profile, even if it is off."""
     with reading() as session:
         found = personal_pages.of_person(session, user=g.user, now=db.now(session))
     return _personal_page(found, is_preview=True)
@@ -77,21 +77,23 @@ def preview() -> ResponseReturnValue:
 @account_blueprint.post("/account/page")
 @auth.login_required
 def switch_page() -> ResponseReturnValue:
-    """Turn the person's page on or off."""
+    """Turn the user's public profile on or off."""
     is_on = request.form.get("page") == "on"
     with writing() as session:
         act = personal_pages.turn_on if is_on else personal_pages.turn_off
         act(session, user=g.user)
-    return saved("Your page is on." if is_on else "Your page is off. Its address leads nowhere now.")
+    return saved(
+        "Your public profile is on." if is_on else "Your public profile is off. Its URL no longer works."
+    )
 
 
 @account_blueprint.post("/account/avatar")
 @auth.login_required
 def draw_avatar() -> ResponseReturnValue:
-    """Draw another avatar."""
+    """Generate a new avatar."""
     with writing() as session:
         personal_pages.draw_avatar(session, user=g.user)
-    return saved("You have another avatar.")
+    return saved("You have a new avatar.")
 
 
 def _personal_page(found: PersonalPage, *, is_preview: bool = False) -> str:
@@ -110,7 +112,7 @@ class PersonLine(Answer):
 
 
 class PersonList(Answer):
-    """A part of the accounts, the newest first."""
+    """A page of the accounts, newest first."""
 
     people: list[PersonLine]
     page_size: PageSize
@@ -118,21 +120,21 @@ class PersonList(Answer):
 
 
 class ResetLink(Answer):
-    """A link that sets a new password of a person; it is shown this once."""
+    """A password reset link; it is shown only once."""
 
     name: str
     url: str
 
 
 class InvitationLink(Answer):
-    """A link with which one person can sign up; it is shown this once. Nobody gets it by mail."""
+    """A link with which one person can sign up; it is shown only once and not sent by e-mail."""
 
     email: str | None
     url: str
 
 
 class InvitationLinks(Answer):
-    """A link for each address of a file, in its order."""
+    """An invitation link for each address of a file, in its order."""
 
     invitations: list[InvitationLink]
 
@@ -147,7 +149,7 @@ def _administrators_operation(**described: Any) -> Callable[[Callable[..., Any]]
 @api.get("/people")
 @_administrators_operation(answers=PersonList)
 def person_list(query: Searched) -> PersonList:
-    """List the accounts whose name or address holds `q`, the newest first."""
+    """List the accounts whose name or e-mail address contains `q`, newest first."""
     with reading() as session:
         found = accounts.list_after(session, search=query.q, part=query.part)
     return PersonList(people=[PersonLine.model_validate(each) for each in found.rows], **ending(found))
@@ -156,7 +158,7 @@ def person_list(query: Searched) -> PersonList:
 @api.post("/people/<int:user_id>/reset-link")
 @_administrators_operation(answers=ResetLink, status=201, creates=True, shows_secret=True)
 def create_reset_link(user_id: int) -> Any:
-    """Make a link that sets a new password of a person."""
+    """Create a password reset link for a user."""
     name, link = _reset_link(user_id)
     return ResetLink(name=name, url=link), 201
 
@@ -164,7 +166,7 @@ def create_reset_link(user_id: int) -> Any:
 @api.post("/invitations")
 @_administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
 def invite_person() -> Any:
-    """Make an invitation to the site for one account."""
+    """Create an invitation to sign up for one account."""
     return InvitationLink(email=None, url=_invitation_link()), 201
 
 
@@ -173,10 +175,11 @@ def invite_person() -> Any:
     answers=InvitationLinks, status=201, creates=True, shows_secret=True, takes_file=FileForm
 )
 def invite_people() -> Any:
-    """Make an invitation for each address of a CSV file, all or none.
+    """Create an invitation for each e-mail address in a CSV file.
 
-    The file has a column `email`, or one address a line. All its problems are told at once. The links are
-    not mailed: hand them over.
+    The file has a column `email`, or one address per line. If the file has problems, no
+    invitation is created, and the error lists all of them. The links are not
+    sent by e-mail: pass them on yourself.
     """
     sent = cast(FairboardRequest, request).sent_file
     file = sent.stream.read() if sent else b""
@@ -188,7 +191,7 @@ def invite_people() -> Any:
 
 
 def _reset_link(user_id: int) -> tuple[str, str]:
-    """Return the name of a person, and a new link that sets their password."""
+    """Return a user's name and a new password reset link."""
     with writing() as session:
         person = accounts.find(session, user_id=user_id)
         if person is None:

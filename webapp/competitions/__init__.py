@@ -1,1 +1,1 @@
-"""Pages of a competition for everybody: list, overview, data, public log."""
+"""Public pages of a competition: list, Home, Evaluation, Data, public log."""

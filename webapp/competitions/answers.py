@@ -25,7 +25,7 @@ class CompetitionLine(Answer):
 
 
 class CompetitionList(Answer):
-    """A part of the list of competitions, the newest first."""
+    """A page of the list of competitions, newest first."""
 
     competitions: list[CompetitionLine]
     page_size: PageSize
@@ -33,7 +33,7 @@ class CompetitionList(Answer):
 
 
 class Classes(Answer):
-    """The names of the two classes."""
+    """The names of the two classes and of the rows."""
 
     positive: str
     negative: str
@@ -41,7 +41,7 @@ class Classes(Answer):
 
 
 class ScoringRules(Answer):
-    """The metric's settings and the identities that count; an infinite power is a text."""
+    """The metric settings and the scored identities; an infinite power is a text."""
 
     power: float | str
     weights: dict[str, float]
@@ -52,7 +52,7 @@ class ScoringRules(Answer):
 
 
 class CompetitionDetails(CompetitionLine):
-    """A competition with its rules, limits and how it scores."""
+    """A competition with its rules, limits and scoring."""
 
     classes: Classes
     paused: str | None
@@ -79,7 +79,9 @@ class PostedText(Answer):
     title: str
     body: str
     posted_at: Moment
-    edited_at: Annotated[Moment | None, Field(description="The last edit; null if there was none.")]
+    edited_at: Annotated[
+        Moment | None, Field(description="The time of the last edit; null if there was none.")
+    ]
 
 
 class CompetitionPages(Answer):
@@ -103,21 +105,21 @@ class DataFileLine(Answer):
 
 
 class DataFileList(Answer):
-    """The data files that the asker may download."""
+    """The data files that the user may download."""
 
     files: list[DataFileLine]
     next: None
 
 
 class LogEntry(Answer):
-    """An act of an organizer that everybody may read of."""
+    """An organizer's action in the public log."""
 
     at: Moment
     text: str
 
 
 class PublicLog(Answer):
-    """A part of a competition's public log."""
+    """A page of a competition's public log."""
 
     entries: list[LogEntry]
     page_size: PageSize
@@ -125,7 +127,7 @@ class PublicLog(Answer):
 
 
 class RescoredLine(Answer):
-    """A submission's displayed public score before and after a rescoring; null where it had none."""
+    """The displayed public score of a submission before and after a rescoring; null without one."""
 
     submission_id: int
     file_name: str
@@ -135,7 +137,7 @@ class RescoredLine(Answer):
 
 
 class LastRescoring(Answer):
-    """The last published rescoring, and what it did to the own submissions."""
+    """The last published rescoring, and its effect on the team's submissions."""
 
     number: int
     replaced_number: int
@@ -145,17 +147,17 @@ class LastRescoring(Answer):
 
 
 def data_file(found: DataFile) -> DataFileLine:
-    """Return a data file."""
+    """Return the model of a data file."""
     return DataFileLine.model_validate(found)
 
 
 def line(view: CompetitionView) -> CompetitionLine:
-    """Return a competition as it is in a list."""
+    """Return the list entry of a competition."""
     return CompetitionLine.of(view, rows=view.row_count)
 
 
 def details(view: CompetitionView) -> CompetitionDetails:
-    """Return one competition with what a program needs before it sends a file."""
+    """Return a competition with everything that a client needs before it uploads a file."""
     rules = view.scoring_rules()
     return CompetitionDetails.of(
         view,

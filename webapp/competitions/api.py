@@ -33,7 +33,7 @@ TAG = "competitions"
 @blueprint.get("/competitions")
 @operation(Scope.READ, answers=CompetitionList, tag=TAG, spans=True)
 def competition_list(query: Asked) -> CompetitionList:
-    """List the competitions, the newest first."""
+    """List the competitions, newest first."""
     with reading() as session:
         now = db.now(session)
         found = lookups.listed_slice(session, part=query.part)
@@ -44,7 +44,7 @@ def competition_list(query: Asked) -> CompetitionList:
 @blueprint.get("/competitions/<slug>")
 @operation(Scope.READ, answers=CompetitionDetails, tag=TAG)
 def competition(slug: str) -> CompetitionDetails:
-    """Return one competition with its rules, limits and how it scores."""
+    """Return a competition with its rules, limits and scoring."""
     with reading() as session:
         return answers.details(CompetitionView(competition_of(session, slug), db.now(session)))
 
@@ -66,7 +66,7 @@ def competition_pages(slug: str) -> CompetitionPages:
 @blueprint.get("/competitions/<slug>/data")
 @operation(Scope.READ, answers=DataFileList, tag=TAG)
 def data_file_list(slug: str) -> DataFileList:
-    """List the data files that the person may download now."""
+    """List the data files that the user may download now."""
     with reading() as session:
         found = downloads.all_data_files(session, competition_of(session, slug))
     return DataFileList(files=[answers.data_file(each) for each in found], next=None)
@@ -75,14 +75,14 @@ def data_file_list(slug: str) -> DataFileList:
 @blueprint.get("/competitions/<slug>/data/<name>")
 @operation(Scope.READ, tag=TAG, answers_file=responses.BINARY)
 def data_file(slug: str, name: str) -> Response:
-    """Download a data file, whole or the range that is asked for."""
+    """Download a data file or a range of it."""
     return downloads.send_data_file(slug, name)
 
 
 @blueprint.get("/competitions/<slug>/sample-submission")
 @operation(None, tag=TAG, answers_file="text/csv")
 def sample_submission(slug: str) -> Response:
-    """Download the sample submission, whose ids are in id order."""
+    """Download the sample submission, ordered by id."""
     return pages.sample_submission(slug)
 
 
@@ -96,21 +96,21 @@ def published_solution(slug: str) -> Response:
 @blueprint.get("/competitions/<slug>/solution-nonce")
 @operation(None, tag=TAG, answers_file="text/plain")
 def published_nonce(slug: str) -> Response:
-    """Download the nonce with which every receipt has committed to the published solution."""
+    """Download the nonce of the commitment to the published solution."""
     return downloads.nonce(slug)
 
 
 @blueprint.get("/competitions/<slug>/solution-canaries")
 @operation(None, tag=TAG, answers_file="text/csv")
 def published_canaries(slug: str) -> Response:
-    """Download the list of the published solution's canary rows: the altered labels, and the true ones."""
+    """Download the published solution's canary rows with their altered and true labels."""
     return downloads.canaries(slug)
 
 
 @blueprint.get("/competitions/<slug>/log")
 @operation(None, answers=PublicLog, tag=TAG)
 def public_log(slug: str, query: Asked) -> PublicLog:
-    """List what organizers did that changes standings, deadlines or rules, the newest first."""
+    """List organizers' actions that change standings, deadlines or rules, newest first."""
     with reading() as session:
         found = log.public_slice(session, competition=competition_of(session, slug), part=query.part)
     entries = [LogEntry(at=entry.at, text=text) for entry, text in found.rows]
@@ -120,7 +120,7 @@ def public_log(slug: str, query: Asked) -> PublicLog:
 @blueprint.get("/competitions/<slug>/rescoring")
 @operation(None, answers=LastRescoring, tag=TAG)
 def last_rescoring(slug: str) -> LastRescoring:
-    """Return the message of the last published rescoring, and the own public scores before and now."""
+    """Return the message of the last published rescoring and its effect on the team's scores."""
     with reading() as session:
         found = competition_of(session, slug)
         published = mail.latest(found)

@@ -1,4 +1,4 @@
-"""Data page and downloads: data files, published solution with its nonce and canary rows."""
+"""Data page and downloads: data files, published solution, nonce and canary rows."""
 
 from datetime import datetime
 from typing import Any
@@ -28,10 +28,10 @@ blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<s
 
 
 def data_file(session: Any, competition: Competition, name: str) -> DataFile:
-    """Return a file that the current user may download, after `competition_of`.
+    """Return a file that the current user may download. Call `competition_of` first.
 
-    Organizers may download at any time, participants after the opening and the file's check. Raises
-    DataNotOpen, EntryRefused, UnknownDataFile, BeingChecked.
+    Organizers may always download. Participants may download after the opening and the check of the file.
+    Raises DataNotOpen, EntryRefused, UnknownDataFile or BeingChecked.
     """
     _require_access(session, competition)
     found = data_files.get(session, competition=competition, name=name)
@@ -41,7 +41,7 @@ def data_file(session: Any, competition: Competition, name: str) -> DataFile:
 
 
 def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
-    """Return the files that the current user may download; raise DataNotOpen, EntryRefused."""
+    """Return the files that the current user may download; raise DataNotOpen or EntryRefused."""
     _require_access(session, competition)
     return [
         each
@@ -51,7 +51,7 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
 
 
 def packed(session: Any, competition: Competition) -> tuple[list[Packed], datetime]:
-    """Return the files of the zip and the time of the last change; raise DataNotOpen, EntryRefused."""
+    """Return the ZIP file's members and modification time; raise DataNotOpen or EntryRefused."""
     found = all_data_files(session, competition)
     members = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in found]
     times = [competition.created_at, *(file.uploaded_at for file in found)]
@@ -62,7 +62,7 @@ def packed(session: Any, competition: Competition) -> tuple[list[Packed], dateti
 
 
 def sample(competition: Competition) -> Packed:
-    """Return the sample submission with its length, which no table stores."""
+    """Return the sample submission with its size, which the database does not contain."""
     sha256 = lookup.live(competition).solution.sample_submission_sha256
     with current_site().storage.open(sha256) as file:
         return Packed(data_files.SAMPLE_SUBMISSION, StoredBlob(sha256, file.seek(0, 2)))
@@ -75,7 +75,7 @@ def _require_access(session: Any, competition: Competition) -> None:
 
 @blueprint.get("")
 def show(slug: str) -> ResponseReturnValue:
-    """Show the text on the data and list the files."""
+    """Show the description of the data, and list the files."""
     entry_fault = None
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -102,7 +102,7 @@ def show(slug: str) -> ResponseReturnValue:
 @blueprint.get("/all.zip")
 @auth.login_required
 def all_files(slug: str) -> Response:
-    """Download all files that the current user may download as one zip."""
+    """Download all files that the current user may download as one ZIP file."""
     site = current_site()
     with reading() as session:
         members, modified = packed(session, competition_of(session, slug))
@@ -142,7 +142,7 @@ def solution(slug: str) -> Response:
 
 @blueprint.get("/solution-nonce.txt")
 def nonce(slug: str) -> Response:
-    """Download the nonce with which every receipt has committed to the published solution."""
+    """Download the nonce of the commitment to the published solution."""
     with reading() as session:
         found = publication.nonce(competition_of(session, slug))
     return _attached(f"{found}\n", "text/plain", "solution-nonce.txt")
@@ -150,7 +150,7 @@ def nonce(slug: str) -> Response:
 
 @blueprint.get("/solution-canaries.csv")
 def canaries(slug: str) -> Response:
-    """Download the list of the canary rows: the altered labels, and the true ones."""
+    """Download the list of canary rows with their altered and true labels."""
     with reading() as session:
         found = publication.canaries(competition_of(session, slug))
     return _attached(found, "text/csv", "solution-canaries.csv")

@@ -1,4 +1,4 @@
-"""Home of a competition: leaderboard at a glance, dates, the viewer's next step."""
+"""Home page of a competition: leaderboard summary, dates, the viewer's next step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _AT_THE_END = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A button with its text and address, a note, the end of a countdown, and a second button."""
+    """A button with its label, URL, note and countdown, and an optional second button."""
 
     words: str
     address: str
@@ -54,7 +54,7 @@ def of_stranger(view: CompetitionView) -> NextStep:
 
 
 def of_person(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep:
-    """Return a person's next step; `choice` is the current final selection, if it was read."""
+    """Return a user's next step; `choice` is the current final selection, if it was read."""
     if situation.is_test:
         return NextStep("Organize", _to("organize_console.index", view))
     if view.is_revealed:
@@ -75,7 +75,7 @@ def of_person(view: CompetitionView, situation: Situation, choice: Choice | None
     if finals is not None and refused is not None:
         return finals
     if isinstance(refused, DailyLimitReached):
-        note = "Nothing left today. New submissions in"
+        note = "No submissions left today. The limit resets in"
         return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
     if refused is not None:
         return NextStep("Submissions", _to("submissions.index", view), refused.message)
@@ -96,14 +96,14 @@ def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) 
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
     free = choice.limit - len(choice.picked_ids)
-    rest = (
-        f"is free: without a choice, it goes to your {view.chosen_for}."
-        if free == 1
-        else f"are free: without a choice, they go to your {view.chosen_for.replace('score', 'scores')}."
-    )
-    places = formats.counted(choice.limit, "place")
-    note = f"{free} of {places} {rest}"
-    return NextStep("Choose finals", _to("submissions.index", view), note)
+    limit = formats.counted(choice.limit, "selection")
+    if free == 1:
+        rest = f"is unused. If you select nothing, it goes to your {view.chosen_for}."
+    else:
+        best = view.chosen_for.replace("score", "scores")
+        rest = f"are unused. If you select nothing, they go to your {best}."
+    note = f"{free} of {limit} {rest}"
+    return NextStep("Select submissions", _to("submissions.index", view), note)
 
 
 def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
@@ -113,7 +113,9 @@ def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
         case RulesChanged():
             return NextStep("Accept the changed rules", _to("entry.show", view))
         case EntryPending():
-            return NextStep("See your request", _to("entry.show", view), "It waits for an organizer.")
+            return NextStep(
+                "See your request", _to("entry.show", view), "Waiting for an organizer's decision."
+            )
         case _:
             board = _board(view)
             return NextStep(board.words, board.address, refused.message)
@@ -130,7 +132,7 @@ def _left(situation: Situation) -> str:
     if left is None:
         return ""
     is_of_day = left == situation.allowance.left_today
-    return f"{left:,} left {'today' if is_of_day else 'in all'}"
+    return f"{left:,} left {'today' if is_of_day else 'in total'}"
 
 
 def _is_near_close(view: CompetitionView, now: datetime) -> bool:
@@ -161,30 +163,30 @@ def dates_of(competition: Competition, now: datetime) -> list[Moment]:
 
 
 def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None]]:
-    """Yield the words before and after each date, and the date."""
+    """Yield each date with its labels before and after it has passed."""
     closes_at, revealed_at = competition.closes_at, competition.revealed_at
     if competition.opens_at is not None:
         yield "Opens", "Opened", competition.opens_at
     if _is_before(competition.entry_deadline, closes_at):
-        yield "Joining ends", "Joining ended", competition.entry_deadline
+        yield "Entry ends", "Entry ended", competition.entry_deadline
     if _is_before(competition.merger_deadline, closes_at):
         yield "Mergers end", "Mergers ended", competition.merger_deadline
     if closes_at is not None:
         yield "Closes", "Closed", closes_at
     if competition.selection_deadline is not None and competition.selection_deadline != closes_at:
-        yield "Final choice", "Final choice", competition.selection_deadline
+        yield "Selection ends", "Selection ended", competition.selection_deadline
     if revealed_at is not None or closes_at is not None:
         yield "Results", "Results", revealed_at or competition.reveals_at
 
 
 def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
-    """Return whether a deadline is before the close, which would end the same."""
+    """Return whether a deadline precedes the close, which has the same effect."""
     return deadline is not None and (closes_at is None or deadline < closes_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The home of a competition for one viewer."""
+    """The Home page's content for one viewer."""
 
     board: Glance
     strip: StripChart | None
@@ -197,7 +199,7 @@ class Home:
 
 
 def read(session: Any, competition: Competition, view: CompetitionView, now: datetime) -> Home:
-    """Return the home of a competition for the current user; `competition_of` came before."""
+    """Return the Home page's content for the current user. Call `competition_of` first."""
     found: Situation | None = None
     if g.user is not None:
         found = situation.read(session, slug=competition.slug, user=g.user, now=now)

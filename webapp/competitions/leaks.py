@@ -1,4 +1,4 @@
-"""The leak budget and the safe step in the API's answers for organizers."""
+"""API models of the leak budget and the safe step, for organizers."""
 
 from typing import Annotated
 
@@ -12,56 +12,60 @@ from webapp.http.fields import Answer
 
 
 class SafeStep(Answer):
-    """The step of feedback that is proposed for the solution."""
+    """The feedback step that is proposed for the solution."""
 
     step: Step
-    by_chance: Annotated[float, Field(description="By how much two good models differ by chance.")]
+    by_chance: Annotated[float, Field(description="The chance difference between two good models.")]
 
 
 class IdentityLeak(Answer):
-    """The labels of one identity that a team can infer in the configured mode."""
+    """The labels of one identity that a team can derive in the configured mode."""
 
     name: str
-    rows: Annotated[int, Field(description="Its public rows: the labels at stake.")]
+    rows: Annotated[int, Field(description="The number of public rows that mention the identity.")]
     positives: int
-    labels: Annotated[int, Field(description="Estimate of how many labels all files of a team read.")]
+    labels: Annotated[int, Field(description="The estimated number of labels that a team's files reveal.")]
     labels_per_file: float
     ceiling: Annotated[
         int,
         Field(
-            description="Upper bound on the labels that all responses together can reveal, for any attack."
+            description="The maximum number of labels that all responses together can reveal to any attack."
         ),
     ]
     is_warned: Annotated[bool, Field(description="Whether `labels` is more than 5 % of `rows`.")]
 
 
 class ModeLeak(Answer):
-    """The labels that a team can infer in a mode, for the identity with the largest share."""
+    """The labels that a team can derive in a mode, for the identity with the largest share."""
 
     feedback: Feedback
     weakest: str
     labels: int
     share: float
-    ceiling_bits: Annotated[float, Field(description="How many yes-or-no questions all answers can answer.")]
+    ceiling_bits: Annotated[float, Field(description="The information in all responses, in bits.")]
     is_large: bool
 
 
 class LeakBudgetAnswer(Answer):
-    """How many files a team may send, and how many hidden labels it can read with them."""
+    """The number of files that a team may submit and of labels that it can derive from them."""
 
-    files: Annotated[int | None, Field(description="From the opening to the close; null without limits.")]
+    files: Annotated[
+        int | None, Field(description="The files from the opening to the close; null without limits.")
+    ]
     files_from_now: int | None
-    modes: Annotated[list[ModeLeak], Field(description="Empty without a solution or without limits.")]
+    modes: Annotated[
+        list[ModeLeak], Field(description="The feedback modes; empty without a solution or limits.")
+    ]
     identities: list[IdentityLeak]
 
 
 def safe_step_answer(proposal: Proposal | None) -> SafeStep | None:
-    """Return a proposed step."""
+    """Return the model of a proposed step."""
     return SafeStep(step=proposal.step, by_chance=proposal.by_chance) if proposal else None
 
 
 def leak_budget_answer(leaks: Leaks) -> LeakBudgetAnswer:
-    """Return what a team can learn."""
+    """Return the model of the leak budget."""
     return LeakBudgetAnswer(
         files=leaks.files,
         files_from_now=leaks.files_from_now,

@@ -1,4 +1,4 @@
-"""Competition list, overview, evaluation, figures, public log."""
+"""Pages: competition list, Home, Evaluation, figures, public log."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ GROUPS = {
     "archived": "Archived",
 }
 blueprint = Blueprint("competitions", __name__)
-KEPT_SECONDS = 86_400  # by the browser of whoever saw it: other bytes get another address
-# The pages that the tabs lead to; every other address answers with the error.
+KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
+# These tabs show a page even without a solution. All other URLs return the error.
 TABS = {"leaderboards.public": "Leaderboard", "submissions.index": "Submissions"}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A competition in the list; `rank`, `left` and `is_own` are for the viewer's team."""
+    """A competition in the list; `rank`, `left` and `is_own` refer to the viewer's team."""
 
     competition: CompetitionView
     figures: Figures
@@ -96,7 +96,7 @@ def _grouped(cards: Iterable[Card]) -> list[Group]:
 @blueprint.get("/")
 @blueprint.get("/competitions", alias=True)
 def index() -> ResponseReturnValue:
-    """List the competitions, those that run first, or those that match a search."""
+    """List the competitions, open ones first, or those that match a search."""
     number, search = asked_page(), asked_text("q")
     with reading() as session:
         now = db.now(session)
@@ -110,7 +110,7 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>")
 def show(slug: str) -> ResponseReturnValue:
-    """Show what a competition is about, how it goes, and what to do next."""
+    """Show a competition's Home page."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         view = CompetitionView(competition, now)
@@ -130,7 +130,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>/evaluation")
 def evaluation(slug: str) -> ResponseReturnValue:
-    """Show how a competition scores."""
+    """Show a competition's Evaluation page."""
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -147,7 +147,7 @@ def evaluation(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>/data/sample_submission.csv")
 def sample_submission(slug: str) -> Response:
-    """Download the sample submission, whose ids are in id order."""
+    """Download the sample submission, ordered by id."""
     site = current_site()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -165,7 +165,7 @@ def sample_submission(slug: str) -> Response:
 
 @blueprint.get("/competitions/<slug>/figures/<name>")
 def figure(slug: str, name: str) -> Response:
-    """Send a figure as what it was checked to be."""
+    """Send a figure with the media type that its check found."""
     site = current_site()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -177,7 +177,7 @@ def figure(slug: str, name: str) -> Response:
 
 @blueprint.get("/competitions/<slug>/log")
 def public_log(slug: str) -> ResponseReturnValue:
-    """Show a page of what everybody may read, the newest first."""
+    """Show a page of the public log, newest first."""
     number = asked_page()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -187,7 +187,7 @@ def public_log(slug: str) -> ResponseReturnValue:
 
 
 def init_app(app: Flask) -> None:
-    """Answer on the pages of the tabs where there is nothing to score with."""
+    """Register the page that is shown on tabs of competitions without a solution."""
     app.register_error_handler(NoScoringVersion, _answer)
 
 

@@ -27,7 +27,7 @@ class Texts(NamedTuple):
         return cls(competition.slug, competition.formatted or {}, figures)
 
     def drawn(self, text: str) -> Drawn:
-        """Return the stored HTML of a text or its preview, outside a transaction."""
+        """Return the stored HTML of a text, or its preview. Call this outside a transaction."""
         found = self.stored.get(formatted_texts.key_of(text))
         if found is not None:
             html = Markup(found["html"])  # noqa: S704 - cleaned
@@ -51,7 +51,7 @@ def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
 
 
 def format_saved(slug: str) -> dict[str, Drawn]:
-    """Format saved texts after the commit; the sweeper formats the others."""
+    """Format saved texts after the commit; the sweeper formats the remaining ones."""
     site = current_site()
     if site.shell is not None:
         return {}
@@ -62,12 +62,12 @@ def format_saved(slug: str) -> dict[str, Drawn]:
 
 
 def figure_url(slug: str, figure: Figure) -> str:
-    """Return the address of a figure."""
+    """Return the URL of a figure."""
     return _base(slug) + figure.url.removeprefix("figures/")
 
 
 def _with_addresses(html: Markup, slug: str) -> Markup:
-    """Return HTML with the site's URLs of figures; no text can contain a quoted `src`."""
+    """Insert the site's figure URLs into HTML. Texts cannot contain a quoted `src` of their own."""
     source = '<img src="'
     return Markup(str(html).replace(f"{source}figures/", source + _base(slug)))  # noqa: S704 - cleaned
 

@@ -35,7 +35,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """The scoring of a competition for its evaluation page; `command` scores a participant's own fold."""
+    """The scoring on the Evaluation page; `command` scores a participant's own validation fold."""
 
     weighted_terms: tuple[tuple[Term, str], ...]
     power: str
@@ -46,7 +46,7 @@ class MetricView:
 
 
 class CompetitionView:
-    """A competition at one moment."""
+    """A competition at a given time."""
 
     def __init__(self, competition: Competition, now: datetime) -> None:
         self._now = now
@@ -107,7 +107,7 @@ class CompetitionView:
 
     @property
     def deadline(self) -> Deadline | None:
-        """The date in the page's head."""
+        """The date in the page header."""
         if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self._now:
             return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
         if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
@@ -118,26 +118,26 @@ class CompetitionView:
 
     @property
     def summary(self) -> str:
-        """One line about the competition."""
+        """A one-sentence summary of the competition."""
         return self._summary or (
-            f"Predict for every row of the test set how likely it is to be {self.positive_name}, and let the "
-            "mention of an identity mislead the model as little as possible."
+            f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
+            "little bias as possible against rows that mention an identity."
         )
 
     def left_until(self, moment: datetime) -> str:
-        """Return the time until a moment, such as `3 d 4 h`."""
+        """Return the time left until a date, such as `3 d 4 h`."""
         return formats.span(moment - self._now)
 
     @property
     def contact_link(self) -> str | None:
-        """The link of a contact that is a URL or an e-mail address."""
+        """The link to the contact, if it is a URL or an e-mail address."""
         if is_web_address(self.contact):
             return self.contact
         return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
 
     @property
     def why_not_open(self) -> str:
-        """The sentence shown instead of the submit form."""
+        """The sentence that replaces the upload form."""
         if self.paused_at and self.phase is not Phase.SCHEDULED:
             return f"Submissions are paused: {self.pause_message}"
         if self.phase is Phase.SCHEDULED and self.opens_at:
@@ -150,7 +150,7 @@ class CompetitionView:
         return f"This competition closed{closed}. {'It no longer accepts files.' if is_over else late}"
 
     def metric(self) -> MetricView:
-        """Return the live version's scoring, or the planned scoring of a draft."""
+        """Return the scoring of the live version, or the planned scoring of a draft."""
         rules = self.scoring_rules()
         metric = rules.metric
         label = self._version.solution.report["label"] if self._version else "label"
@@ -165,14 +165,14 @@ class CompetitionView:
         )
 
     def scoring_rules(self) -> Rules:
-        """Return the live version's rules, or the planned rules of a draft."""
+        """Return the scoring rules of the live version, or the planned rules of a draft."""
         if self._version is None:
             return Rules(identities=self._choice.identities or (), metric=self._choice.metric)
         return Rules.from_dict(self._version.metric_settings)
 
 
 def _command(rules: Rules, *, label: str) -> str:
-    """Return the shell command that scores a participant's own fold like the server."""
+    """Return the shell command that scores a participant's own fold as the server does."""
     weights = ",".join(repr(weight) for weight in rules.metric.weights.as_dict().values())
     options = {
         "label": label,

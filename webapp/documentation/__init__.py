@@ -1,1 +1,1 @@
-"""The documentation site: chapters of docs/, search, reference of the metric."""
+"""Documentation site: chapters from docs/, search, metric reference."""

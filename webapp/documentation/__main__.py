@@ -1,4 +1,4 @@
-"""Write the documentation as files into a folder, for a web server without Fairboard: `make docs`."""
+"""Export of the documentation as static files, run by `make docs`."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ LINK = re.compile(r'(?<==")/[^"]*')
 
 
 def write(folder: Path) -> None:
-    """Write the chapters as the site shows them, without its frame and its search."""
+    """Write the chapters without the site's layout and search."""
     app = Flask("webapp", static_folder=None)
     app.config[pages.LAYOUT] = "documentation/files.html"
     for module in (parameters, assets, pages):
@@ -33,7 +33,7 @@ def write(folder: Path) -> None:
 
 
 def _file_of(address: str) -> str:
-    """Return the file that has what is at an address of the site, as a link from beside it."""
+    """Return the file for a URL of the site, as a relative link."""
     path, mark, anchor = address.partition("#")
     name = path.removeprefix(ADDRESS).strip("/")
     if STYLES in name:

@@ -1,4 +1,4 @@
-"""Chapters of the documentation by reader, read once per process."""
+"""Chapters of the documentation, grouped by reader and loaded once per process."""
 
 import json
 import posixpath
@@ -14,10 +14,10 @@ from webapp.documentation import reference
 from webapp.documentation.rendering import Section, anchor_of, name_rows, put_into_sections, render, terms_of
 
 ADDRESS = "/docs"
-SHIPPED = Path(__file__).parent / "shipped"  # in a wheel
+SHIPPED = Path(__file__).parent / "shipped"  # location of the chapters in a wheel
 DOCS = SHIPPED if SHIPPED.is_dir() else Path(__file__).parents[2] / "docs"
 CONTENTS, GLOSSARY = "README.md", "glossary.md"
-MADE: dict[str, tuple[str, Callable[[], str]]] = {  # by the file that a link to such a chapter names
+MADE: dict[str, tuple[str, Callable[[], str]]] = {  # generated chapters, by the file to which links point
     "../grader/metrics/__init__.py": ("reference", partial(reference.of_names, "grader.metrics")),
     "../grader/metrics/analysis/__init__.py": (
         "analysis-reference",
@@ -39,12 +39,12 @@ class Chapter:
 
     @property
     def title(self) -> str:
-        """The chapter's one heading of the first level."""
+        """The chapter's title, which is its only first-level heading."""
         return self.sections[0].heading
 
     @property
     def address(self) -> str:
-        """Where its page is."""
+        """The URL of the chapter's page."""
         return address(self.name)
 
 
@@ -57,19 +57,19 @@ class Group:
 
 
 def address(name: str, anchor: str = "") -> str:
-    """Return the address of a chapter, or of a place in it; the table of contents has no name."""
+    """Return the URL of a chapter or an anchor in it; the table of contents has an empty name."""
     return f"{ADDRESS}{name and f'/{name}'}{anchor and f'#{anchor}'}"
 
 
 @cache
 def _terms() -> dict[str, str]:
     """Return the anchor of each term in the glossary's first table."""
-    cells = ROW.findall(_text(GLOSSARY).partition("\n## ")[0])[1:]  # after the head
+    cells = ROW.findall(_text(GLOSSARY).partition("\n## ")[0])[1:]  # skip the table header
     return {term.lower(): anchor_of(term) for cell in cells for term in terms_of(cell)}
 
 
 def anchor_of_term(word: str) -> str | None:
-    """Return the anchor of a term, in any case and number; None if the glossary lacks it."""
+    """Return the glossary anchor of a term, in any case, singular or plural, or None."""
     word = word.lower()
     singular = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
     return next((_terms()[each] for each in singular if each in _terms()), None)
@@ -77,13 +77,13 @@ def anchor_of_term(word: str) -> str | None:
 
 @cache
 def chapters() -> dict[str, Chapter]:
-    """Return all chapters by name, the table of contents under the empty one."""
+    """Return all chapters by name; the table of contents has an empty name."""
     return {name: _chapter(path, name) for path, name in _names().items()}
 
 
 @cache
 def groups() -> tuple[Group, ...]:
-    """Return the chapters by their readers, in the order of the table of contents; each is named once."""
+    """Return the chapters by reader, in the order of the table of contents, each only once."""
     _, *parts = GROUP.split(_text(CONTENTS))
     found, placed = [], {""}
     for readers, body in zip(parts[::2], parts[1::2], strict=True):
@@ -95,21 +95,21 @@ def groups() -> tuple[Group, ...]:
 
 @cache
 def files() -> dict[str, Path]:
-    """Return the images, notebooks and examples, by their path within docs/."""
+    """Return the images, notebooks and examples by their path within docs/."""
     found = (*DOCS.glob("images/*"), *DOCS.glob("notebooks/*.ipynb"), *DOCS.glob("examples/*.py"))
     return {path.relative_to(DOCS).as_posix(): path for path in found}
 
 
 @cache
 def _names() -> dict[str, str]:
-    """Return the name of every chapter by its file, as links from docs/ name it."""
+    """Return the name of each chapter by its file's path relative to docs/."""
     found = sorted([*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.ipynb")])
     names = {path.relative_to(DOCS).as_posix(): path.stem for path in found}
     return names | {CONTENTS: ""} | {path: name for path, (name, _) in MADE.items()}
 
 
 def contents(site: str) -> str:
-    """Return the table of contents as Markdown with the addresses of a site."""
+    """Return the table of contents as Markdown with absolute URLs."""
     text = _text(CONTENTS).replace("\\\n  ", ": ")
     return re.sub(r"\]\(([^)]+)\)", lambda link: f"]({site}{_address_in(CONTENTS, link[1])})", text)
 
@@ -128,7 +128,7 @@ def _text(path: str) -> str:
 
 
 def _notebook(text: str) -> str:
-    """Return the cells of a notebook as Markdown, without their outputs; code is fenced."""
+    """Return a notebook's cells as Markdown with fenced code, without outputs."""
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
     return "\n\n".join(
         source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in cells
@@ -136,7 +136,7 @@ def _notebook(text: str) -> str:
 
 
 def _address_in(path: str, target: str) -> str:
-    """Return the address of what a link in a file leads to: a chapter, a file, or another site."""
+    """Return the URL of a link's target in a file: a chapter, a file, or another site."""
     file, _, anchor = target.partition("#")
     if not file or "://" in file or file.startswith(("mailto:", "/")):
         return target
@@ -145,5 +145,5 @@ def _address_in(path: str, target: str) -> str:
 
 
 def _within(path: str, target: str) -> str:
-    """Return the path from docs/ of what a file there names relative to itself."""
+    """Resolve a file-relative link to a path relative to docs/."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))

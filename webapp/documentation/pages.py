@@ -27,13 +27,13 @@ from webapp.http.site import site_link
 blueprint = Blueprint("documentation", __name__, url_prefix=ADDRESS)
 MOST = 30
 WORDS_MAX = 8
-AROUND = 90  # characters of text before and after the first word found
-IN_TITLE, IN_HEADING, MOST_IN_TEXT = 2, 6, 4  # what one word counts for
-LAYOUT = "DOCUMENTATION_LAYOUT"  # of an application that is no site: see `__main__`
+AROUND = 90  # characters of context before and after the first match
+IN_TITLE, IN_HEADING, MOST_IN_TEXT = 2, 6, 4  # weights of a word in the search
+LAYOUT = "DOCUMENTATION_LAYOUT"  # set by the export in `__main__`
 
 
 def init_app(app: Flask) -> None:
-    """Register the pages; give all templates `docs_url`, so that a help text leads to its chapter."""
+    """Register the pages, and the template functions that link to chapters and glossary terms."""
     app.register_blueprint(blueprint)
     app.add_url_rule("/llms.txt", "documentation.contents", _contents)
     app.add_template_global(docs_url)
@@ -42,19 +42,19 @@ def init_app(app: Flask) -> None:
 
 
 def docs_url(page: str = "", anchor: str = "") -> str:
-    """Return the address of a chapter, or of a place in it: `docs_url("glossary", "bpsn-auc")`."""
+    """Return the URL of a chapter or an anchor in it: `docs_url("glossary", "bpsn-auc")`."""
     return address(page, anchor)
 
 
 def glossary_url(word: str) -> str | None:
-    """Return where the glossary explains a word, None if it does not."""
+    """Return the URL of a term in the glossary, or None if it is not there."""
     anchor = anchor_of_term(word)
     return address("glossary", anchor) if anchor else None
 
 
 @blueprint.get("")
 def index() -> ResponseReturnValue:
-    """Show the chapters by their readers."""
+    """Show the chapters, grouped by reader."""
     return _page("documentation/index.html", chapters()[""])
 
 
@@ -66,7 +66,7 @@ def show(chapter: str) -> ResponseReturnValue:
 
 @blueprint.get("/search")
 def search() -> ResponseReturnValue:
-    """Show the sections that have the words of a query."""
+    """Show the sections that contain the words of a query."""
     query = asked_text("q").strip()
     hits, count = find(chapters().values(), query)
     return _page("documentation/search.html", None, query=query, hits=hits, hit_count=count)
@@ -74,7 +74,7 @@ def search() -> ResponseReturnValue:
 
 @blueprint.get("/<any(images, notebooks, examples):folder>/<file>")
 def file(folder: str, file: str) -> ResponseReturnValue:
-    """Send an image, a notebook or an example of the chapters."""
+    """Send an image, a notebook or an example that belongs to the chapters."""
     path = files().get(f"{folder}/{file}") or abort(404)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return conditional(Response(path.read_bytes(), mimetype=kind))
@@ -92,7 +92,7 @@ def _page(template: str, chapter: Chapter | None, **shown: object) -> str:
 
 @dataclass(frozen=True)
 class Hit:
-    """One section that was found."""
+    """A section that matches a search."""
 
     chapter: str
     heading: str
@@ -101,7 +101,7 @@ class Hit:
 
 
 def find(chapters: Iterable[Chapter], query: str) -> tuple[list[Hit], int]:
-    """Return the best sections for a query, and how many have its words, those of the title included."""
+    """Return the best matching sections, and the number of all matches; titles count as text."""
     words = re.findall(r"\w+", query.lower())[:WORDS_MAX]
     if not words:
         return [], 0
@@ -121,7 +121,7 @@ def _found(chapters: Iterable[Chapter], words: list[str]) -> Iterator[tuple[floa
 
 
 def _weight(word: str, section: Section) -> float:
-    """Return how much a section is about a word; 0 if it does not contain it."""
+    """Return the relevance of a section for a word; 0 if it does not contain the word."""
     heading = section.heading.lower()
     in_heading = IN_HEADING * (1 + len(word) / len(heading)) if word in heading else 0
     return in_heading + min(section.text.lower().count(word), MOST_IN_TEXT)
@@ -131,7 +131,7 @@ def _hit(chapter: Chapter, section: Section, words: list[str]) -> Hit:
     marked = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
     first = re.search(re.escape(words[0]), section.text, re.IGNORECASE) or marked.search(section.text)
     start = max(0, first.start() - AROUND) if first else 0
-    start = section.text.find(" ", start) + 1 if start else 0  # at a word's begin
+    start = section.text.find(" ", start) + 1 if start else 0  # start at a word boundary
     excerpt = section.text[start : start + 2 * AROUND].rsplit(" ", 1)[0]
     pieces = [escape(part) for part in re.split(f"({marked.pattern})", excerpt, flags=re.IGNORECASE)]
     pieces[1::2] = [Markup("<mark>{}</mark>").format(piece) for piece in pieces[1::2]]

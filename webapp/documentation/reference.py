@@ -1,4 +1,4 @@
-"""Metric reference as Markdown, from signatures and numpydoc docstrings."""
+"""Metric reference as Markdown, generated from signatures and numpydoc docstrings."""
 
 import importlib
 import inspect
@@ -11,11 +11,11 @@ from typing import Any
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 LISTS = frozenset({"Attributes", "Parameters", "Returns", "Yields", "Raises"})
 NOTHING = inspect.Parameter.empty
-LINE = 76  # characters of code beside the chapters
+LINE = 76  # characters of code that fit next to the table of contents
 
 
 def of_names(package: str) -> str:
-    """Return the reference of the names that a package lists: functions, then classes, then values."""
+    """Return the reference of a package's `__all__`: functions, then classes, then values."""
     module = importlib.import_module(package)
     names = {name: getattr(module, name) for name in module.__all__}
     kinds = (inspect.isfunction, inspect.isclass)
@@ -106,7 +106,7 @@ def _docstring(text: str) -> Iterator[str]:
 
 
 def _list(body: str) -> Iterator[str]:
-    """Yield a line for each parameter, value or error: its name, its type and what it is."""
+    """Yield a list item for each parameter, value or error: name, type and description."""
     for entry in re.split(r"\n(?=\S)", body.strip()):
         head, _, meaning = entry.partition("\n")
         name, _, kind = head.partition(" : ")
@@ -116,7 +116,7 @@ def _list(body: str) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Return reStructuredText of the few kinds that the docstrings use as Markdown."""
+    """Convert the reStructuredText constructs that the docstrings use to Markdown."""
     text = re.sub(r"^\.\. math:: (.*(?:\n +\S.*)*)$", r"$$\1$$", inspect.cleandoc(text), flags=re.MULTILINE)
     return re.sub(r"^\.\. \[(\d+)\] ", r"\\[\1] ", text, flags=re.MULTILINE).strip()
 

@@ -1,4 +1,4 @@
-"""Chapters as HTML: anchors, links, scrollable tables and code, glossary rows."""
+"""Rendering of chapters as HTML: anchors, links, scrollable tables and code, glossary rows."""
 
 import re
 from collections import Counter
@@ -19,12 +19,12 @@ MARKDOWN = (
     .enable("table")
     .use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
 )
-UNSCROLLED_COLUMNS = 40  # code that is no wider fits on a phone
+UNSCROLLED_COLUMNS = 40  # maximum width of code that fits on a phone
 
 
 @dataclass(frozen=True)
 class Section:
-    """What is under one heading of a chapter: its place, and its text for the search."""
+    """The content under one heading of a chapter, with its anchor and its text for the search."""
 
     level: int
     anchor: str
@@ -34,16 +34,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A chapter as a page shows it."""
+    """A rendered chapter."""
 
     html: Markup
-    sections: tuple[Section, ...]  # the first is the chapter's own, with its title
+    sections: tuple[Section, ...]  # starts with the chapter's title
 
 
 def render(
     text: str, *, address_of: Callable[[str], str], explain: Callable[[list[Token]], None] | None
 ) -> Rendered:
-    """Return a chapter: `address_of` gives a link's address, `explain` adds what the chapter needs."""
+    """Render a chapter; `address_of` resolves links, `explain` makes chapter-specific changes."""
     tokens = MARKDOWN.parse(text)
     _name_headings(tokens)
     _set_addresses(tokens, address_of)
@@ -52,21 +52,21 @@ def render(
     sections = tuple(_sections(tokens))
     _draw_formulas(tokens)
     html = MARKDOWN.renderer.render(list(_scrolling(tokens)), MARKDOWN.options, {})
-    return Rendered(Markup(html), sections)  # noqa: S704 - our own chapters, and no HTML in them is let through
+    return Rendered(Markup(html), sections)  # noqa: S704 - our own chapters, without raw HTML
 
 
 def anchor_of(text: str) -> str:
-    """Return the anchor of a heading or a term, as code hosts make it."""
+    """Return the anchor of a heading or a term, in the style of GitHub."""
     return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
 
 
 def terms_of(cell: str) -> list[str]:
-    """Return the terms of a row's first cell."""
+    """Return the terms in a row's first cell."""
     return [term.strip(" `") for term in cell.split(", ")]
 
 
 def name_rows(tokens: list[Token]) -> None:
-    """Give the rows of the glossary's first table the anchors of their terms."""
+    """Add anchors to the rows of the glossary's first table."""
     row: Token | None = None
     for token in tokens:
         if token.type == "tr_open":
@@ -84,7 +84,7 @@ def name_rows(tokens: list[Token]) -> None:
 
 
 def put_into_sections(tokens: list[Token]) -> None:
-    """Put each heading of the second level and what follows it into a section of the page."""
+    """Wrap each second-level heading and its content in a section element."""
     parted: list[Token] = []
     for token in tokens:
         if token.type == "heading_open" and token.tag == "h2":
@@ -95,7 +95,7 @@ def put_into_sections(tokens: list[Token]) -> None:
 
 
 def _name_headings(tokens: list[Token]) -> None:
-    """Give each heading the anchor that a code host gives it."""
+    """Add an anchor to each heading, in the style of GitHub."""
     used: Counter[str] = Counter()
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":
@@ -113,7 +113,7 @@ def _set_addresses(tokens: list[Token], address_of: Callable[[str], str]) -> Non
 
 
 def _sections(tokens: list[Token]) -> Iterator[Section]:
-    """Yield the headings with the text under them, and the rows of the glossary as such too."""
+    """Yield the headings with their text, and the glossary's rows as separate sections."""
     level, anchor, heading, texts = 1, "", "", list[str]()
     is_heading = False
     for token in tokens:
@@ -130,7 +130,7 @@ def _sections(tokens: list[Token]) -> Iterator[Section]:
 
 
 def _plain(token: Token) -> str:
-    """Return the text of a token as it is read, without its marks."""
+    """Return the plain text of a token."""
     if token.children is None:
         return token.content
     return "".join(
@@ -141,7 +141,7 @@ def _plain(token: Token) -> str:
 
 
 def _scrolling(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the tokens; tables, formulas, pictures and wide code in boxes that the keyboard can scroll."""
+    """Yield the tokens, with tables, formulas, pictures and wide code in scrollable boxes."""
     heading, tables, formulas_drawn, is_picture = "", 0, 0, False
     for token, following in zip_longest(tokens, tokens[1:]):
         if token.type == "heading_open":
@@ -172,7 +172,7 @@ def _draw_formulas(tokens: list[Token]) -> None:
 
 
 def _formula(latex: str, *, is_block: bool) -> str:
-    """Return a formula as MathML, which needs no style; as its LaTeX where it is none."""
+    """Return a formula as MathML, or as its LaTeX source if the conversion fails."""
     found = convert_formula(latex.strip(), is_block=is_block)
     return f"<code>{escape(latex)}</code>" if found.fault else found.mathml
 

@@ -1,7 +1,7 @@
-"""Actions, each declared once and served both as a form of a page and as an API operation.
+"""Actions, each declared once and served as a page form and as an API operation.
 
-An action runs in one transaction, in which the person is identified, the competition locked and the role
-checked. Its function gets the `Act`, the input, and the values of the address.
+An action runs in one transaction, which identifies the user, locks the competition and checks the role. Its
+function receives the `Act`, the input and the URL parameters.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,20 +30,20 @@ Action = Callable[..., Any]
 
 
 class NotConfirmed(BadRequest):
-    """An action that cannot be undone needs its box ticked."""
+    """An irreversible action without the required tick."""
 
     public_name = "not_confirmed"
-    message = "Tick the box first: this cannot be undone."
+    message = "This cannot be undone. Select the checkbox to confirm."
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """Actions with the same page and the same kind of response.
 
-    `show` renders the page, with a refusal as `problem`; `home` is the address to which a successful form
-    leads. Both get the values of the action's address. `answer` returns the response of the API, which is
-    empty with the status 204. Actions for organizers have the `role` that they need. `api` is the prefix of
-    the operations' addresses if it is not that of the pages.
+    `show` renders the page, with an error as `problem`; `home` is the URL of the redirect after a successful
+    form. Both receive the action's URL parameters. `answer` returns the API response, which is empty with
+    status 204. Actions for organizers have the required `role`. `api` is the URL prefix of the operations if
+    it differs from that of the pages.
     """
 
     pages: Blueprint
@@ -76,11 +76,11 @@ class Family:
     ) -> Callable[[Action], Action]:
         """Register a function as the form `page` and as the operation with the function's name.
 
-        `done` is the message of success, by the `verb` of the address where there are several, or made from
-        the outcome and the address. `page_path` is the address of the form if it is another one, and `form`
-        reads the input if its fields have other names. `find` returns the competition of the form. `shown`
-        and `answer` make the responses of an action that shows its outcome. `after` runs after the commit.
-        `home` replaces the address of the family.
+        `done` is the success message: a text, a text for each `verb` of the URL, or a function of the outcome
+        and the URL parameters. `page_path` is the form's path if it differs from the operation's. `form`
+        reads the input if the form's field names differ. `find` returns the competition of the form. `shown`
+        and `answer` create the responses of an action whose outcome is shown. `after` runs after the commit.
+        `home` overrides the family's redirect.
         """
 
         def register(run: Action) -> Action:
@@ -164,7 +164,7 @@ class Family:
 
 
 def entered(takes: type[Sent]) -> Any:
-    """Return the fields of a form as the input of an action; a field that is missing is empty."""
+    """Return the form's fields as the input of an action; missing fields are empty."""
     found: dict[str, Any] = {}
     for name, field in takes.model_fields.items():
         is_text = field.annotation in (str, str | None)
@@ -176,7 +176,7 @@ def entered(takes: type[Sent]) -> Any:
 
 
 def ticked(takes: type[Sent]) -> Callable[[], Any]:
-    """Return the reader of a form whose box must be ticked; it raises NotConfirmed."""
+    """Return a form reader that raises NotConfirmed unless the box is ticked."""
 
     def read() -> Any:
         if request.form.get("confirm") != "yes":
@@ -187,5 +187,5 @@ def ticked(takes: type[Sent]) -> Callable[[], Any]:
 
 
 def is_form() -> bool:
-    """Return whether the action comes from a page, which may ask for a confirmation; the API never asks."""
+    """Return whether the action was sent by a page. Only pages request confirmation."""
     return request.blueprint != "api"

@@ -1,8 +1,8 @@
-"""The JSON API: operations with their scope, models and responses, and the tokens they accept.
+"""JSON API framework: operations with scopes, request and response models, and token checks.
 
 A view is decorated with `operation`. Its parameters `json` and `query` are annotated with the pydantic models
-that check the request. It returns the model of its response; a status other than 200 and headers
-follow the model.
+that validate the request. It returns its response model, optionally followed by a status other than 200 and
+by headers.
 """
 
 import json
@@ -39,7 +39,7 @@ from webapp.http.site import current_site
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 KEY_HEADER = "Idempotency-Key"
-SHOWN_LENGTH = 40  # of what could not be read
+SHOWN_LENGTH = 40  # characters
 PLAIN_WORDS = {
     "missing": "is missing",
     "extra_forbidden": "is not a field of this request",
@@ -48,12 +48,12 @@ PLAIN_WORDS = {
     "int_parsing": "must be a whole number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
-    "string_type": "must be a text",
+    "string_type": "must be text",
 }
 
 
 class UnreadableFields(BadRequest):
-    """A request whose fields are not what the operation takes; all of them are named."""
+    """A request with fields that the operation does not accept. The error lists all of them."""
 
     public_name = "unreadable"
 
@@ -66,12 +66,12 @@ class UnreadableFields(BadRequest):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, each with the field that it is about."""
+        """All problems, each with its field."""
         return {"problems": self.problems}
 
 
 class NotJsonType(BadRequest):
-    """A body of another type than JSON."""
+    """A body whose content type is not JSON."""
 
     public_name = "not_json"
     kind = ErrorKind.INVALID
@@ -80,12 +80,13 @@ class NotJsonType(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a route of the API needs of its asker and takes beside its models.
+    """Requirements of an API route, in addition to its models.
 
-    `scope` None answers without a token too. `creates` takes an Idempotency-Key; of an answer with a secret
-    only that it came is kept. `keeps_key` is an operation that looks after its keys itself. `spans` serves
-    also tokens of one competition, though the address names none. `takes_file` is the form of an upload, and
-    `answers_file` the type of the file that is the answer. `checks_version` compares an `If-Match`.
+    With the `scope` None, no token is required. `creates` accepts an Idempotency-Key; if the operation
+    `shows_secret`, its response is not stored for replays. An operation with `keeps_key` handles its keys
+    itself. `spans` also accepts tokens of one competition although the URL contains no competition.
+    `takes_file` is the form of an upload, `answers_file` the media type of a file response. `checks_version`
+    compares `If-Match`.
     """
 
     scope: Scope | None
@@ -99,15 +100,15 @@ class Operation:
 
 
 class _Plugin(FlaskPlugin):
-    """Reads requests strictly and writes the models of answers as they are."""
+    """Validate requests strictly, and serialize response models without validating them again."""
 
     def request_validation(self, request: Any, query: Any, json: Any, *others: Any) -> None:
         if json is None or not (request.content_length or request.mimetype):
             super().request_validation(request, query, json, *others)  # type: ignore[no-untyped-call]
-        elif request.mimetype in FlaskPlugin.FORM_MIMETYPE:  # as `curl --data name=value` sends them
+        elif request.mimetype in FlaskPlugin.FORM_MIMETYPE:  # sent by `curl --data name=value`
             super().request_validation(request, query, None, *others)  # type: ignore[no-untyped-call]
             if any(name.lstrip().startswith(("{", "[")) for name in request.form):
-                raise NotJsonType  # `curl --data '{…}'` sends JSON with the type of a form
+                raise NotJsonType  # `curl --data '{…}'` sends JSON with a form's content type
             lists = {name for name, each in json.model_fields.items() if is_list(each.annotation)}
             fields = {name: values if name in lists else values[-1] for name, values in request.form.lists()}
             sent = self.model_adapter.validate_obj(json, fields)
@@ -118,7 +119,7 @@ class _Plugin(FlaskPlugin):
 
     def validate_response(self, resp: Any, *_: Any) -> tuple[Response, None]:
         answer, status, headers = _parts(resp)
-        if isinstance(answer, BaseModel):  # built by its own class, so it is checked already
+        if isinstance(answer, BaseModel):  # already validated by its own class
             answer = current_app.response_class(
                 answer.model_dump_json(exclude_unset=True) + "\n", mimetype="application/json"
             )
@@ -145,7 +146,7 @@ SPEC = SpecTree(
     nested_naming_strategy=lambda _parent, child: child,
 )
 OPERATIONS: dict[str, Operation] = {}
-"""By the name of the view, which is the endpoint's after `api.`"""
+"""Operations by view name, which is the endpoint without `api.`."""
 
 
 def operation(
@@ -162,7 +163,7 @@ def operation(
     answers_file: str | None = None,
     checks_version: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
-    """Make a view an operation: check its request by its models, and describe it by them."""
+    """Register a view as an operation: validate its requests and describe it by its models."""
 
     def decorate(view: Callable[..., Any]) -> Callable[..., ResponseReturnValue]:
         known = Operation(
@@ -181,7 +182,7 @@ def operation(
 
         @wraps(checked)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-            # No connection can be cut between an application and its own shell.
+            # The operator's shell calls the application in its own process, so no connection can break.
             if creates and KEY_HEADER in request.headers and current_site().shell is None:
                 return _once(known, lambda: checked(*args, **kwargs))
             answer: Response = checked(*args, **kwargs)
@@ -189,7 +190,8 @@ def operation(
             if not is_plain:
                 return answer
             told = conditional(answer)
-            if scope is not None:  # it is one person's: a program keeps the ETag, and no cache the answer
+            # The response is personal: clients may keep the ETag, but caches may not store the response.
+            if scope is not None:
                 told.headers["Cache-Control"] = "no-store"
             return told
 
@@ -204,7 +206,7 @@ def current() -> Operation:
 
 
 def _once(known: Operation, act: Callable[[], Response]) -> Response:
-    """Let a request take effect once, and answer it the same way when it comes again."""
+    """Execute a request once, and replay the stored response when it is repeated."""
     database = current_site().database
     fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file is not None)
     with writing() as session:
@@ -223,7 +225,7 @@ def _once(known: Operation, act: Callable[[], Response]) -> Response:
     try:
         answer = act()
     except Exception as error:
-        if not db.is_unavailable(error):  # then nobody knows whether it took effect
+        if not db.is_unavailable(error):  # otherwise, the outcome is unknown
             with database.write() as session:
                 repeatable_requests.release(session, request_id=request_id)
         raise
@@ -234,11 +236,11 @@ def _once(known: Operation, act: Callable[[], Response]) -> Response:
 
 
 def _require_object() -> None:
-    """Raise where a body that should hold fields is none: it would be taken for one without any."""
+    """Raise an error for a body that is not an object; pydantic would treat it as empty."""
     if not request.is_json:
         raise NotJsonType
     sent: object = None
-    # Not JSON, brackets without end, numbers of more digits than Python reads.
+    # These errors mean invalid JSON, too deep nesting, and integers too long for Python to parse.
     with suppress(NotJson, RecursionError, ValueError):
         sent = request.get_json()
     if not isinstance(sent, dict):
@@ -253,7 +255,7 @@ def _parts(answer: Any) -> tuple[Any, int, Any]:
 
 
 def _sentence(problem: Any) -> str:
-    """Return what is wrong with a field: `` `count` must be a whole number, not 'two'. ``"""
+    """Return the problem of a field, such as `` `count` must be a whole number, not 'two'. ``"""
     place = _place(problem)
     words = PLAIN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
     found = "" if problem["type"] in ("missing", "extra_forbidden") else _found(problem["input"])
@@ -273,10 +275,10 @@ def _found(value: object) -> str:
 
 @blueprint.before_request
 def require_token() -> None:
-    """Refuse a request without a token that may do this; what is open answers requests without any too."""
+    """Reject requests without a sufficient token, except those of public operations."""
     called = current()
     if current_site().shell is not None:
-        return  # asked in this process, by the operator
+        return  # a request from the operator's shell in this process
     if called.scope is None and "Authorization" not in request.headers:
         return
     if g.token is None:
@@ -287,7 +289,7 @@ def require_token() -> None:
 
 
 def _require_competition(token: ApiToken) -> None:
-    """Raise OtherCompetition where a token is used outside the competition that it is bound to."""
+    """Raise OtherCompetition if a token is used outside its competition."""
     named = request.view_args or {}
     if "slug" not in named and "submission_id" in named:
         with reading() as session:
@@ -297,12 +299,12 @@ def _require_competition(token: ApiToken) -> None:
 
 
 def ending(found: Slice[Any]) -> dict[str, Any]:
-    """Return the fields with which the answer about a part of a list ends."""
+    """Return the pagination fields of a list response."""
     return {"page_size": found.size, "next": _following(found)}
 
 
 def _following(found: Slice[Any]) -> str | None:
-    """Return the address of the next part of the list that this request asks for, None at the end."""
+    """Return the URL of the next part of the requested list, or None at the end."""
     if found.following is None:
         return None
     asked = request.args.to_dict() | (request.view_args or {}) | {"cursor": str(found.following)}

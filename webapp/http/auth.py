@@ -1,4 +1,4 @@
-"""Authentication: cookies of sessions and devices, login, logout, views with a required role."""
+"""Authentication: session and device cookies, login, logout, role-protected views."""
 
 import hashlib
 import hmac
@@ -28,7 +28,7 @@ View = Callable[..., ResponseReturnValue]
 
 
 def init_app(app: Flask, site: Site) -> None:
-    """Set up the cookies and find the person behind every request."""
+    """Configure the cookies and identify the user of every request."""
     app.config.update(
         SECRET_KEY=site.settings.secret(),
         SESSION_COOKIE_NAME=cookie_name("fairboard_session", site),
@@ -41,7 +41,7 @@ def init_app(app: Flask, site: Site) -> None:
 
 
 def login_required(view: View) -> View:
-    """Show a page to people who are logged in, and the login page to others."""
+    """Show a page to logged-in users, and the login page to others."""
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
@@ -51,7 +51,7 @@ def login_required(view: View) -> View:
 
 
 def admin_required(view: View) -> View:
-    """Show a page to administrators, the login page to strangers, and a refusal to others."""
+    """Show a page to administrators, the login page to visitors, and an error to other users."""
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
@@ -65,9 +65,10 @@ def admin_required(view: View) -> View:
 
 
 def organizers_only(role: Role) -> Callable[[View], View]:
-    """Show a page of a competition to organizers with this role or a higher one.
+    """Show a competition's page to organizers with this role or a higher one.
 
-    Strangers are sent to log in, whatever the address; others are refused, and learn nothing of a draft.
+    Visitors are redirected to the login page, whatever the URL. Other users are denied access, and a draft's
+    existence is not disclosed to them.
     """
 
     def decorate(view: View) -> View:
@@ -85,14 +86,14 @@ def organizers_only(role: Role) -> Callable[[View], View]:
 
 
 def ask_to_log_in() -> ResponseReturnValue:
-    """Send a stranger to the login page, and from there back to where they wanted to go."""
+    """Redirect a visitor to the login page, which leads back to the requested page."""
     if wants_json():
         raise LoginNeeded
     return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
 
 
 def log_in(user: User, *, target: str | None = None) -> Response:
-    """Start a login and return a redirect that carries its cookie; an earlier login of this browser ends."""
+    """Start a session, end the browser's earlier one, and return a redirect with the new cookie."""
     site = current_site()
     lifetime = timedelta(days=site.settings.login_days)
     response = make_response(redirect(target or safe_target(request.values.get("next"))))
@@ -124,7 +125,7 @@ def log_in(user: User, *, target: str | None = None) -> Response:
 
 
 def know_place(user: User, response: Response) -> Response:
-    """Know this device and address as the person's, whose new password was set here; return the response."""
+    """Remember the device and address from which a user set a new password; return the response."""
     site = current_site()
     with site.database.write() as db_session:
         _note_address(db_session, user)
@@ -133,7 +134,7 @@ def know_place(user: User, response: Response) -> Response:
 
 
 def log_out(*, everywhere: bool = False) -> Response:
-    """End this login, or all of the person's, on the server; return a redirect that takes the cookie away."""
+    """End the current session or all sessions; return a redirect that deletes the cookie."""
     site = current_site()
     with context.writing() if everywhere else site.database.write() as db_session:
         _end_current_login(db_session)
@@ -146,25 +147,25 @@ def log_out(*, everywhere: bool = False) -> Response:
 
 
 def device_cookie(site: Site) -> str:
-    """Return the name of the cookie by which a device is known."""
+    """Return the name of the device cookie."""
     return cookie_name(COOKIE, site)
 
 
 def safe_target(target: str | None) -> str:
-    """Return where to go after a login: `target` if it is an address of this site, else the first page."""
+    """Return `target` if it is a page of this site, otherwise the start page."""
     home = url_for("competitions.index")
     if not target or not _is_local_path(target):
         return home
     adapter = request_ctx.url_adapter
     try:
         adapter.match(target.partition("?")[0], method="GET")  # type: ignore[union-attr]
-    except HTTPException:  # unknown here, or known by another spelling
+    except HTTPException:  # an unknown URL, or one that would be redirected
         return home
     return target
 
 
 def way_back() -> str | None:
-    """Return the page to return to after logging in or signing up; None for the first page."""
+    """Return the page to return to after logging in or signing up; None for the start page."""
     if request.blueprint == "account":
         return request.args.get("next")
     if request.method != "GET" or request.endpoint in (None, "competitions.index"):
@@ -198,11 +199,11 @@ COOKIE = "fairboard_device"
 KEPT = timedelta(days=180)
 MOST = 8
 
-_Entry = tuple[int, str, str]  # whose, the device's number, the mark of the password
+_Entry = tuple[int, str, str]  # user id, device id, password mark
 
 
 def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
-    """Return the number of the device that a request comes from, None if the person never logged in on it."""
+    """Return the id of the request's device, or None if the user has never logged in on it."""
     entries = _read(site, cookie_name)
     if user is None:
         return None
@@ -214,9 +215,9 @@ def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
 
 
 def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> list[str]:
-    """Let the answer to a login carry the cookie that knows this device; an earlier number of it stays.
+    """Add the device cookie to the response to a login; an existing device id is kept.
 
-    Returns the numbers that the device has for all of its accounts.
+    Returns the device ids of all accounts that have used this device.
     """
     number = number_of(site, user, cookie_name=cookie_name) or secrets.token_hex(8)
     others = [entry for entry in _read(site, cookie_name) if entry[0] != user.id]

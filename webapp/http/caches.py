@@ -1,4 +1,4 @@
-"""Caches of one web process: charts of leaderboards, and rescoring differences."""
+"""Per-process caches: leaderboard charts and rescoring differences."""
 
 import threading
 from collections import OrderedDict
@@ -13,13 +13,13 @@ from grader.services.leaderboards.score_history import TermPoint
 from grader.services.rescoring import difference
 from grader.services.rescoring.difference import Compared, Preview
 
-FIRST = 4  # so many are named where the front is shorter
+FIRST = 4  # number of labeled teams if the Pareto front is shorter
 KEPT = 16
 
 
 @dataclass
 class Frontier:
-    """The points of a leaderboard in the order of ranks, and their drawing."""
+    """The points of a leaderboard in rank order, and their scatter plot."""
 
     points: Sequence[TermPoint]
     cloud: Cloud
@@ -29,11 +29,11 @@ class Frontier:
         return {point.team_id: place for place, point in enumerate(self.points)}
 
     def place_of(self, team_id: int | None) -> int | None:
-        """Return where a team is among the points."""
+        """Return the index of a team's point."""
         return None if team_id is None else self._places.get(team_id)
 
     def named(self, own_team_id: int | None) -> list[int]:
-        """Return the places of the teams to name: the own one, the front, and the first ranks."""
+        """Return the indexes of the labeled points: own team, Pareto front and first ranks."""
         own = self.place_of(own_team_id)
         best = list(self.cloud.best[: LABELLED - 1])
         first = [place for place in range(min(FIRST, len(self.points))) if place not in best]
@@ -42,14 +42,17 @@ class Frontier:
 
 
 class Frontiers:
-    """The drawings that were asked for last; one of ten thousand teams takes a quarter of a second."""
+    """Cache of recently used scatter plots.
+
+    Generating one for 10,000 teams takes about 0.25 seconds.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, Frontier | None] = OrderedDict()
 
     def get(self, key: Hashable, read: Callable[[], Sequence[TermPoint]]) -> Frontier | None:
-        """Return the drawing of a key, made of what `read` returns if it is new; None without teams."""
+        """Return the cached plot of a key, or generate it from `read`; None without teams."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -64,18 +67,21 @@ class Frontiers:
         return made
 
 
-MOST_KEPT = 4  # of 10,000 teams each takes some 20 MB
+MOST_KEPT = 4  # each takes about 20 MB with 10,000 teams
 
 
 class Differences:
-    """The previews that were asked for last."""
+    """Cache of recently used previews."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, int], tuple[str, Preview]] = OrderedDict()
 
     def preview(self, session: Any, *, competition: Competition, versions: Compared) -> Preview:
-        """Return the difference of two versions, computed now or kept; who asks meanwhile waits for it."""
+        """Return the cached or newly computed difference of two versions.
+
+        Concurrent callers wait for one computation.
+        """
         key = versions.before.id, versions.after.id
         with self._lock:
             state = difference.state(session, competition=competition, versions=versions)

@@ -1,6 +1,7 @@
 """Confirmation page before an action that cannot be undone or has side effects.
 
-The answer is bound to what was shown. Where that is no longer so when the answer comes, it is asked again.
+A confirmation is bound to the displayed state. If the state has changed in the meantime,
+confirmation is requested again.
 """
 
 import hashlib
@@ -20,11 +21,11 @@ _NOT_KEPT = frozenset({FIELD, CHANGE, "csrf_token"})
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the act as a question, what it does in sentences, the words of the button, the way back.
+    """The content of a confirmation page: question, effects, button label and return URL.
 
-    The answer is bound to `state`, by default the sentences. What `is_final` cannot be undone. `links` are
-    words and addresses of what to look at or do first. Where `can_change`, a button leads back to the form
-    with what was entered: the page looks for it with `wants_to_change`.
+    The confirmation is bound to `state`, by default the sentences. An action with `is_final` cannot be
+    undone. `links` are texts and URLs of related pages. With `can_change`, a button leads back to the form
+    with the entered values; that page checks `wants_to_change`.
     """
 
     heading: str
@@ -38,13 +39,13 @@ class Question:
 
     @property
     def token(self) -> str:
-        """What the form of the page sends back: it fits this act and this state alone."""
+        """The value that confirms this action in this state only."""
         parts = (request.path, self.heading, self.state or self.sentences)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 class Unconfirmed(Exception):
-    """An act that waits for a confirmation; raised inside a transaction, it undoes what was begun."""
+    """An unconfirmed action. Raised inside a transaction, it rolls back the changes."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question.heading)
@@ -52,18 +53,18 @@ class Unconfirmed(Exception):
 
 
 def confirm(question: Question) -> None:
-    """Continue if this exact question was answered; otherwise ask it."""
+    """Return if this exact question was confirmed; otherwise raise Unconfirmed."""
     if request.form.get(FIELD) != question.token:
         raise Unconfirmed(question)
 
 
 def wants_to_change() -> bool:
-    """Return whether the answer was to change what was entered."""
+    """Return whether the user wants to change the entered values."""
     return CHANGE in request.form
 
 
 def init_app(app: Flask) -> None:
-    """Answer every act that waits for a confirmation with its question."""
+    """Register the handler that shows the confirmation page of every unconfirmed action."""
     app.register_error_handler(Unconfirmed, _ask)
 
 

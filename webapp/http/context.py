@@ -1,8 +1,7 @@
-"""Request context: the person, their role, and the shared transaction.
+"""Request context: the user, their role, and the shared transaction.
 
-A GET request has one transaction, which only reads. An action has one that writes: the person is identified
-in it, the role is checked in it, and the action runs in it. Nobody acts with a login or a role that ended
-before.
+A GET request has one read-only transaction. An action has one write transaction, which identifies the user,
+checks the role and runs the action, so that an expired session or role is never used.
 """
 
 import logging
@@ -27,38 +26,38 @@ from grader.storage import disk
 from webapp.http.site import Site, current_site
 
 log = logging.getLogger(__name__)
-# Requested before anybody has a token, or at an address that is the secret itself.
+# These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
-TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # programs, which send a token and no cookie
+TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
 ACTIONS: set[str] = set()
-"""Endpoints of pages whose actions identify the person themselves, in the transaction that writes."""
+"""Endpoints of actions that identify the user themselves, in their write transaction."""
 
 
 class LoginNeeded(ParticipantError):
-    """A page for people who are logged in."""
+    """A request for a page that requires a login."""
 
     public_name = "login_needed"
     kind = ErrorKind.LOGIN_NEEDED
-    message = "Please log in first."
+    message = "Log in first."
 
 
 def init_app(app: Flask) -> None:
-    """Identify the person of every request, and end its transaction when the response is complete."""
+    """Identify the user of every request, and end its transaction when the response is complete."""
     app.before_request(_begin)
     app.after_request(_end)
     app.teardown_request(lambda _error: end_reading())
 
 
 def has_login() -> bool:
-    """Return whether the request carries a login or a token, which may have ended."""
+    """Return whether the request has a session cookie or a token, valid or not."""
     return _secret() is not None
 
 
 def identify() -> None:
-    """Set `g.user` unless it is known: where an action was not run, nobody knows who asks."""
+    """Set `g.user` if it is not set yet, as when an action did not run."""
     if "user" in g:
         return
-    if _secret() is None and current_site().shell is None:  # /livez answers without the database
+    if _secret() is None and current_site().shell is None:  # /livez needs no database
         g.user = g.login = g.token = None
         return
     with reading():
@@ -67,7 +66,7 @@ def identify() -> None:
 
 @contextmanager
 def reading() -> Iterator[Any]:
-    """Return the open transaction of the request, or begin one that only reads.
+    """Return the open transaction of the request, or begin a read-only one.
 
     A GET request keeps it, so that its whole response shows one state of the database.
     """
@@ -80,7 +79,7 @@ def reading() -> Iterator[Any]:
             yield g.session
         except Exception as error:
             if db.is_unavailable(error):
-                g.session.expunge_all()  # rows that were read before stay readable
+                g.session.expunge_all()  # rows that were already read stay usable
                 end_reading(error)
             raise
     else:
@@ -90,9 +89,9 @@ def reading() -> Iterator[Any]:
 
 
 def end_reading(failure: Exception | None = None) -> None:
-    """End the transaction that a GET request keeps: before it waits, writes, or streams its response.
+    """End the transaction of a GET request before it waits, writes, or streams its response.
 
-    After the `failure` of its connection it can only be rolled back.
+    After the `failure` of its connection, it can only be rolled back.
     """
     transaction = g.pop("transaction", None)
     if transaction is None:
@@ -101,15 +100,15 @@ def end_reading(failure: Exception | None = None) -> None:
     try:
         transaction.__exit__(type(failure) if failure else None, failure, None)
     except Exception as error:
-        if not db.is_unavailable(error):  # there is nothing to commit
+        if not db.is_unavailable(error):  # nothing to commit
             raise
 
 
 @contextmanager
 def writing() -> Iterator[Any]:
-    """Begin the transaction of an action: the person is identified in it, and their role is checked again.
+    """Begin the transaction of an action; identify the user and check their role again in it.
 
-    Raises LoginNeeded and NotOrganizer where the login or the role has ended meanwhile.
+    Raises LoginNeeded or NotOrganizer if the session or the role has ended in the meantime.
     """
     end_reading()
     with current_site().database.write() as session:
@@ -122,19 +121,19 @@ def writing() -> Iterator[Any]:
 
 
 def is_shell() -> bool:
-    """Return whether a command on the operator's machine asks in this process, under no account."""
+    """Return whether the request comes from the operator's shell, which has no account."""
     return g.user is None and current_site().shell is not None
 
 
 def actor() -> Actor:
-    """Return the person, or the operator's shell, who acts in this request."""
+    """Return the user or the operator's shell that acts in this request."""
     return Actor.shell() if is_shell() else Actor.of(g.user)
 
 
 def competition_of(session: Any, slug: str) -> Competition:
-    """Return a competition and keep the current user's role in it as `g.organizer_role`.
+    """Return a competition and store the current user's role in it as `g.organizer_role`.
 
-    Raises UnknownCompetition, also for a draft to whom it does not concern: the response is the same.
+    Raises UnknownCompetition, including for other users' drafts, so that the response does not reveal them.
     """
     found: dict[str, tuple[Competition, Role | None]] = session.info.setdefault("competitions", {})
     if slug not in found:
@@ -146,9 +145,10 @@ def competition_of(session: Any, slug: str) -> Competition:
 
 
 def show(competition: Competition, role: Role | None) -> None:
-    """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one.
+    """Store the current user's role in a competition; raise UnknownCompetition for drafts.
 
-    Raises OtherCompetition for a token that is bound to another one, unless that is such a draft.
+    UnknownCompetition is raised only if the user has no role in the draft. Raises OtherCompetition if the
+    token is bound to another competition.
     """
     if competition.state is CompetitionState.DRAFT and role is None:
         raise UnknownCompetition(slug=competition.slug)
@@ -158,9 +158,9 @@ def show(competition: Competition, role: Role | None) -> None:
 
 
 def require_role(session: Any, slug: str, role: Role) -> Competition:
-    """Return a competition in which the current user has this role or a higher one; raise NotOrganizer.
+    """Return a competition; raise NotOrganizer unless the user has this role or a higher one.
 
-    An action that follows in this request checks the role again.
+    Actions that run later in this request check the role again.
     """
     g.required = (slug, role)
     competition = competition_of(session, slug)
@@ -170,12 +170,12 @@ def require_role(session: Any, slug: str, role: Role) -> Competition:
 
 
 def login_cookie(site: Site) -> str:
-    """Return the name of the login cookie."""
+    """Return the name of the session cookie."""
     return cookie_name("fairboard_login", site)
 
 
 def cookie_name(name: str, site: Site) -> str:
-    """Return a cookie's name; under https its prefix makes the browser bind it to this host."""
+    """Return a cookie's name; with HTTPS, its prefix binds the cookie to this host."""
     return f"__Host-{name}" if site.is_https else name
 
 
@@ -197,15 +197,15 @@ def _end(response: Response) -> Response:
 
 
 def _know(session: Any) -> None:
-    """Set `g.user` unless it is known."""
+    """Set `g.user` if it is not set yet."""
     if "user" not in g:
         _identify(session)
 
 
 def _identify(session: Any) -> None:
-    """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone.
+    """Set `g.user` and `g.login` from the session cookie; in the API, use the bearer token only.
 
-    `g.asked_at` is the database's time at that moment.
+    `g.asked_at` is the database's time of the check.
     """
     g.user = g.login = g.token = None
     shell = current_site().shell
@@ -225,7 +225,7 @@ def _identify(session: Any) -> None:
         g.login = found[0]
     if found is not None:
         g.user, g.asked_at = found[0].user, found[1]
-        session.expunge_all()  # their values are needed after this transaction, also after a rollback
+        session.expunge_all()  # The values are needed after this transaction, even if it is rolled back.
 
 
 def _identify_again(session: Any) -> None:
@@ -242,7 +242,7 @@ def _identify_again(session: Any) -> None:
 
 
 def _secret() -> str | None:
-    """Return the token or the cookie that identifies the person; None where nobody is asked for one."""
+    """Return the token or cookie that identifies the user; None for endpoints that need none."""
     if request.endpoint in (None, "static", *OPEN_CALLS) or request.blueprint == "health":
         return None
     if request.blueprint in TOKEN_BLUEPRINTS:
@@ -251,7 +251,7 @@ def _secret() -> str | None:
 
 
 def _sent_token() -> str | None:
-    """Return the API token of a request; old kaggle commands send it as a password."""
+    """Return a request's API token; old versions of the kaggle command send it as a password."""
     authorization = request.authorization
     if authorization is not None and authorization.type == "basic" and request.blueprint == "kaggle":
         return authorization.password
@@ -265,4 +265,5 @@ def _note_use(used: ApiToken | Login, now: datetime) -> None:
     except Exception as error:
         if not (disk.is_full(error) or db.is_unavailable(error)):
             raise
-        log.warning("Could not store when a login was last used: %s", error)  # boards go on
+        # A failed write must not break pages that only read.
+        log.warning("Could not store the last use of a session or token: %s", error)

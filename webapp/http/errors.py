@@ -1,7 +1,7 @@
-"""Error pages and JSON errors: the HTTP status, name and sentence of every error.
+"""Error responses: HTTP status, name and message of every error, as a page or as JSON.
 
-Errors of the grader carry data and a sentence; here they get their HTTP status. Whatever nobody foresaw is
-logged under an incident id, and only that id is shown.
+Errors of the grader contain data and a message; this module maps them to an HTTP status. Unexpected errors
+are logged under an incident id, and the response shows only this id.
 """
 
 import contextlib
@@ -30,35 +30,35 @@ log = logging.getLogger(__name__)
 
 SENTENCES = {
     400: "The request could not be understood.",
-    401: "This needs a valid API token, sent as `Authorization: Bearer TOKEN`.",
+    401: "This request needs a valid API token. Send it as `Authorization: Bearer TOKEN`.",
     403: "You don't have permission to do this.",
     404: "There is no page at this address.",
-    405: "This address does not support that method.",
+    405: "This URL does not support the request's method.",
     413: "The request is too large.",
-    415: "This kind of content is not accepted here.",
-    429: "You or your address sent too many requests of this kind.",
+    415: "This content type is not supported here.",
+    429: "Too many requests of this kind were sent from your account or IP address.",
 }
 HEADINGS = {
-    400: "That did not work",
-    401: "Please log in",
+    400: "Request failed",
+    401: "Login required",
     403: "Not allowed",
     404: "Not found",
     410: "No longer available",
-    412: "Changed meanwhile",
+    412: "Changed in the meantime",
     413: "Too large",
     429: "Too many requests",
     500: "Error on our side",
     503: "Temporarily unavailable",
     507: "No space left",
 }
-OUR_FAULT = "Something went wrong on our side (incident {incident}). Please try again later."
-DISK_FULL = "The server's disk is full, so nothing was changed. The operators can see why."
-DATABASE_AWAY = "The database is not responding. Please try again in a few seconds."
+OUR_FAULT = "Something went wrong on our side (incident {incident}). Try again later."
+DISK_FULL = "The server's disk is full, so nothing was changed. Try again later or contact the operators."
+DATABASE_AWAY = "The database is not responding. Try again in a few seconds."
 OUTCOME_UNKNOWN = (
-    f"{DATABASE_AWAY} We don't know whether this request took effect: check before you send it again. "
+    f"{DATABASE_AWAY} This request may have taken effect, so check before you send it again. "
     "A file sent with an Idempotency-Key is accepted only once, however often you send it."
 )
-STORAGE_AWAY = "The file storage is not responding. Please try again in a few seconds."
+STORAGE_AWAY = "The file storage is not responding. Try again in a few seconds."
 RETRY_SECONDS = 5
 FORM_EXPIRED = "This form has expired or came from another site. Go back, reload the page and try again."
 DRAIN_LIMIT_BYTES = 256_000_000
@@ -66,13 +66,13 @@ KEPT_HEADERS = frozenset({"Allow", "Content-Range", "Retry-After", "WWW-Authenti
 
 
 class BadRequest(ParticipantError):
-    """A request without something it needs."""
+    """An incomplete or invalid request."""
 
     public_name = "bad_request"
 
 
 class FileTooLarge(ParticipantError):
-    """An upload over the limit of its competition."""
+    """An upload larger than the competition's limit."""
 
     public_name = "file_too_large"
     kind = ErrorKind.TOO_LARGE
@@ -102,11 +102,11 @@ STATUSES = {
 
 
 def wants_json() -> bool:
-    """Return whether the answer is JSON: for the API, and for clients that prefer JSON to HTML."""
+    """Return whether the response is JSON: in the API, and for clients that prefer JSON."""
     if request.path.startswith("/api/") or request.path in ("/livez", "/healthz", "/readyz"):
         return True
     if request_ctx.url_adapter is None:
-        return True  # asked by a name that is no host's: no page can be linked to, and no browser asks so
+        return True  # The host name of this request is invalid, so an error page could not link to anything.
     accepted = request.accept_mimetypes
     return accepted.best_match(["text/html", "application/json"], default="text/html") == "application/json"
 
@@ -117,14 +117,14 @@ def status_of(error: FairboardError) -> int:
 
 
 def headers_of(error: FairboardError) -> dict[str, str]:
-    """Return the headers that an error's answer needs: when to try again."""
+    """Return the headers of an error's response, such as `Retry-After`."""
     if error.retry_after is None:
         return {}
     return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
 
 
 def details_of(error: FairboardError) -> dict[str, Any]:
-    """Return what programs need of an error beside its sentence, as it is in JSON."""
+    """Return the error's data for clients, in JSON types."""
     told: dict[str, Any] = {
         name: formats.iso(value) if isinstance(value, datetime) else value
         for name, value in error.details.items()
@@ -137,18 +137,18 @@ def details_of(error: FairboardError) -> dict[str, Any]:
 def answer(
     status: int, *, name: str, message: str, headers: dict[str, str] | None = None, **extra: Any
 ) -> ResponseReturnValue:
-    """Return the answer to a request that went wrong, in the shape its sender reads."""
+    """Return an error response, as JSON or as a page."""
     if wants_json():
         return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
     heading = HEADINGS.get(status, HEADINGS[400])
-    context.end_reading()  # its transaction may have failed
+    context.end_reading()  # the transaction may have failed
     context.identify()
     page = render_template("error.html", status=status, heading=heading, message=message)
     return page, status, headers or {}
 
 
 def init_app(app: Flask) -> None:
-    """Answer every error of the application."""
+    """Register the handlers of all errors."""
     app.register_error_handler(FairboardError, fairboard_error)
     app.register_error_handler(RequestEntityTooLarge, _too_large)
     app.register_error_handler(CSRFError, _foreign_form)
@@ -157,9 +157,12 @@ def init_app(app: Flask) -> None:
 
 
 def fairboard_error(error: FairboardError) -> ResponseReturnValue:
-    """Return the answer to an error of the grader; what only organizers may read is our fault to others."""
+    """Return the response to an error of the grader.
+
+    Organizers' errors are shown to other users as internal errors.
+    """
     if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
-        return _unforeseen(error)  # it may quote the solution
+        return _unforeseen(error)  # its message may quote the solution
     status = status_of(error)
     if status in (413, 507):
         _drain()
@@ -195,7 +198,7 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
             if seconds < 120
             else f"{-(-seconds // 60)} minutes"
         )
-        message = f"{message} Please try again in {wait}."
+        message = f"{message} Try again in {wait}."
     return answer(status, name=name, message=message, headers=headers)
 
 
@@ -234,16 +237,16 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
 
 
 def _request() -> str:
-    """Return the request for the log, without the token of a link that sets a password or joins a team."""
+    """Return the request's method and path for the log, without secret tokens."""
     secret = (request.view_args or {}).get("token")
     path = request.path.replace(secret, "…") if secret else request.path
     return f"{request.method} {path}"
 
 
 def _drain() -> None:
-    """Read and forget the rest of a body, for a client that is still sending would never see the answer."""
+    """Read and discard the rest of a body, because clients read no response while sending."""
     if not request.environ.get("wsgi.input_terminated"):
-        return  # a server whose stream does not end with the body would wait for ever
+        return  # Without this flag, the stream does not end with the body, so reading would block.
     left = DRAIN_LIMIT_BYTES
     stream = request.environ["wsgi.input"]
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Field types of API models: texts, integers, times; base classes of the models."""
+"""Field types and base classes of the API models."""
 
 from datetime import datetime
 from functools import cache
@@ -25,19 +25,19 @@ from webapp.presentation import formats
 
 def _storable(text: str) -> str:
     if not is_storable(text):
-        raise ValueError("must be a text without NUL (U+0000) and lone surrogates")
+        raise ValueError("must be text without NUL characters (U+0000) or lone surrogates")
     return text
 
 
 def _no_flag(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError("must be a whole number")  # noqa: TRY004  (pydantic takes it for a fault of the field)
+        raise ValueError("must be a whole number")  # noqa: TRY004  (pydantic reports it as an invalid field)
     return value
 
 
 def _aware(time: datetime) -> datetime:
     if time.tzinfo is None:
-        raise ValueError("must name its time zone, as in 2030-01-31T12:00:00Z")
+        raise ValueError("must include a time zone, such as 2030-01-31T12:00:00Z")
     return utc(time)
 
 
@@ -57,19 +57,19 @@ Score = Annotated[float, Field(description="A score, rounded to 5 decimals.")]
 
 
 def is_list(annotation: Any) -> bool:
-    """Return whether a field takes several values: a list, or a list or None."""
+    """Return whether a field is a list or an optional list."""
     return any(get_origin(each) in (list, tuple) for each in (annotation, *get_args(annotation)))
 
 
 class Sent(BaseModel):
-    """What a request holds; a name that is not known is refused, so that no misspelt field is lost."""
+    """The fields of a request. Unknown names are rejected, so that typos are reported."""
 
     model_config = ConfigDict(extra="forbid")
 
     @field_validator("*", mode="before")
     @classmethod
     def _no_words_for_flags(cls, value: object, info: ValidationInfo) -> object:
-        """Reject `"yes"`, `"on"` and the like, which pydantic would convert to a boolean."""
+        """Reject `"yes"`, `"on"` and similar words, which pydantic would convert to a boolean."""
         annotation = cls.model_fields[str(info.field_name)].annotation
         is_flag = bool in (annotation, *get_args(annotation))
         if is_flag and isinstance(value, str) and value.casefold() not in ("true", "false", "1", "0"):
@@ -78,49 +78,54 @@ class Sent(BaseModel):
 
 
 class Sized(Sent):
-    """The number of rows in each part of a list."""
+    """The page size of a list."""
 
     per_page: Annotated[
         Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] | None,
-        Field(description=f"The rows per response, {PAGE_SIZE} by default and at most {MOST_PER_PAGE}."),
+        Field(description=f"The rows per response: {PAGE_SIZE} by default, at most {MOST_PER_PAGE}."),
     ] = None
 
     @property
     def page_size(self) -> int:
-        """The number of rows in each part."""
+        """The number of rows per response."""
         return self.per_page or PAGE_SIZE
 
 
 class Asked(Sized):
-    """What an address asks for after its `?`: where in a list to go on."""
+    """The pagination parameters of a list."""
 
-    cursor: Annotated[Number | None, Field(description="Where the list goes on: take it from `next`.")] = None
+    cursor: Annotated[
+        Number | None, Field(description="The start of the next part of the list, taken from `next`.")
+    ] = None
 
     @property
     def part(self) -> Part:
-        """The part of the list."""
+        """The requested part of the list."""
         return Part(self.cursor, self.page_size)
 
 
 class FileForm(Sent):
-    """An upload: a form with a file. If the whole body is the file, the other fields are in the address."""
+    """An upload form with a file.
+
+    If the whole body is the file, the other fields are query parameters.
+    """
 
     file: Annotated[Any, Binary]
 
 
 def allow_more(schema: dict[str, Any]) -> None:
-    """Let the schema of an answer allow fields that a later release adds."""
+    """Allow additional fields in a response schema, so that later releases can add fields."""
     schema.pop("additionalProperties", None)
 
 
 class Answer(BaseModel):
-    """What an answer holds, in the order in which it is explained."""
+    """Base class of response models. Fields keep their documented order."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True, json_schema_extra=allow_more)
 
     @classmethod
     def of(cls, source: object, /, **others: Any) -> Self:
-        """Return the answer with `others`, and the other required fields from an object's attributes."""
+        """Create the response from `others` and the source's attributes."""
         found = {name: getattr(source, name) for name in _required(cls) if name not in others}
         return cls(**found, **others)
 
@@ -130,7 +135,9 @@ def _required(answer: type[Answer]) -> tuple[str, ...]:
     return tuple(name for name, field in answer.model_fields.items() if field.is_required())
 
 
-PageSize = Annotated[int, Field(description="The most rows in this response, as asked for with `per_page`.")]
+PageSize = Annotated[
+    int, Field(description="The maximum number of rows in this response, as requested with `per_page`.")
+]
 
 
 class Nothing(Sent):
@@ -152,12 +159,12 @@ class Problem(BaseModel):
     found: str | None = None
 
 
-# They are stored as data, and need no conversion by those that answer them.
+# Problems are stored as JSON and need no conversion.
 Problems = Annotated[list[Any], GetPydanticSchema(lambda _, schema_of: schema_of(list[Problem]))]
 
 
 class ErrorAnswer(BaseModel):
-    """What every error answers, whatever its status."""
+    """The body of every error response."""
 
     model_config = ConfigDict(extra="allow", title="Error")
 

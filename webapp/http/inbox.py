@@ -1,4 +1,4 @@
-"""Open requests and unread notifications of the logged-in person, loaded once per request."""
+"""Pending requests and unread notifications of the current user, loaded once per request."""
 
 import logging
 
@@ -16,27 +16,27 @@ FOR_EVERYBODY = (WaitingKind.INVITATION, WaitingKind.MERGER)
 
 
 def items() -> tuple[Waiting, ...]:
-    """Return what waits for the person who is logged in, with one statement; nothing for a stranger."""
+    """Return the current user's pending items with one query; none for a visitor."""
     return tuple(item for item in _inbox().waiting if _token_serves(item))
 
 
 def in_competition(slug: str) -> tuple[Waiting, ...]:
-    """Return what waits for the person in one competition; it costs nothing beside the bell."""
+    """Return the user's pending items in one competition, from the same query as the bell."""
     return tuple(item for item in items() if item.slug == slug)
 
 
 def bell() -> int:
-    """Return the number of unread notifications and of answers that are waited for."""
+    """Return the number of unread notifications and pending requests."""
     return _shown().unread_count + waiting.count(_shown().waiting)
 
 
 def disqualified_because(slug: str) -> str | None:
-    """Return why the person's team in a competition is disqualified, None if it is not."""
+    """Return the reason for the disqualification of the user's team, or None."""
     return _shown().disqualifications.get(slug)
 
 
 def init_app(app: Flask) -> None:
-    """Give all templates the bell, what waits in a competition, and a disqualification there."""
+    """Register the template functions for the bell, pending items and disqualifications."""
     app.add_template_global(bell, "bell_count")
     app.add_template_global(in_competition, "waiting_in")
     app.add_template_global(disqualified_because)
@@ -54,17 +54,17 @@ def _inbox() -> Inbox:
 
 
 def _shown() -> Inbox:
-    """Return the inbox for the layout of a page; an empty one where the database does not answer."""
+    """Return the inbox for the page layout; empty if the database is unavailable."""
     try:
         return _inbox()
     except Exception as error:
         if not (disk.is_full(error) or db.is_unavailable(error)):
             raise
-        log.warning("Could not read what waits for a person: %s", error)
+        log.warning("Could not read a user's pending items: %s", error)
         g.waiting = nothing = Inbox()
         return nothing
 
 
 def _token_serves(item: Waiting) -> bool:
-    """Return whether the asker's token reaches so far: what organizers answer needs its scope."""
+    """Return whether the token covers this item; decisions of organizers need their scope."""
     return g.token is None or item.kind in FOR_EVERYBODY or Scope.ORGANIZE.value in g.token.scopes

@@ -1,9 +1,9 @@
-"""Waiting requests: their maximum number, and one shared database query for all of them.
+"""Long polling: limits on waiting requests, and one shared database query for all of them.
 
-A request that waits has a thread of the server. A quarter of a process's threads may be used so, by one
-person a quarter of those; who finds no place is answered at once, and is asked to come again the later the
-more came lately. Nobody holds a connection to the database meanwhile: whoever is first to look after half a
-second looks for all.
+A waiting request occupies a server thread. At most a quarter of a process's threads may wait, and one user
+may occupy at most a quarter of these. Requests over the limit get an immediate response with a retry delay
+that grows with their recent number. Waiting requests hold no database connection: every half second, the
+first of them queries the database for all.
 """
 
 import threading
@@ -22,16 +22,16 @@ from webapp.server import requests
 
 LONGEST_SECONDS = 60
 LOOK_SECONDS = 0.5
-SHARE = 4  # of the threads, and of these for one person
-RECENT = timedelta(minutes=2)  # longer than any request looks on
+SHARE = 4  # share of the threads, and the share of these per user
+RECENT = timedelta(minutes=2)  # longer than any request waits
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 COUNTED_SECONDS = 10.0
-TURNED_AWAY_FOR_A_SECOND = 3  # of those within that time, for each second that the next one is to wait
+TURNED_AWAY_FOR_A_SECOND = 3  # number of recent rejections that add one second to the retry delay
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The result of one look: versions of boards, finished submissions, recent changes, watchers' teams."""
+    """One query's result: leaderboard versions, finished submissions, changes, teams."""
 
     at: float = float("-inf")
     now: datetime | None = None
@@ -42,12 +42,12 @@ class Seen:
 
 
 class Waits:
-    """The requests of this process that wait."""
+    """The waiting requests of this process."""
 
     def __init__(self, database: Database, *, threads: int) -> None:
         self.longest_seconds = float(LONGEST_SECONDS)
         self._database = database
-        self._most = threads // SHARE  # none where there are few threads
+        self._most = threads // SHARE  # 0 with few threads
         self._most_of_one = self._most // SHARE + 1
         self._lock = threading.Lock()
         self._look_lock = threading.Lock()
@@ -58,7 +58,7 @@ class Waits:
         self._seen = Seen()
 
     def take(self, user_id: int) -> bool:
-        """Take a place for a person; return whether there was one. Who took one gives it back."""
+        """Reserve a slot for a user; return whether one was free. Release it with `give_back`."""
         with self._lock:
             is_full = self._waiting.total() >= self._most or self._waiting[user_id] >= self._most_of_one
             if is_full or requests.begun.is_set():
@@ -67,13 +67,13 @@ class Waits:
             return True
 
     def give_back(self, user_id: int) -> None:
-        """Free the place of a person."""
+        """Release a user's slot."""
         with self._lock:
             self._waiting[user_id] -= 1
             self._waiting += Counter()
 
     def retry_after(self) -> int:
-        """Return in how many seconds somebody who found no place may come again: the more came, the later."""
+        """Return the retry delay in seconds, which grows with the recent number of rejections."""
         now = time.monotonic()
         with self._lock:
             self._turned_away = [each for each in self._turned_away if each > now - COUNTED_SECONDS]
@@ -82,7 +82,7 @@ class Waits:
         return min(spread, LATEST_SECONDS)
 
     def for_result(self, user_id: int, *, submission_id: int, seconds: float) -> int | None:
-        """Wait for a submission's result; return in how many seconds to ask again if there is no place."""
+        """Wait for a submission's result; return a retry delay in seconds if no slot is free."""
         if not self.take(user_id):
             return self.retry_after()
         try:
@@ -92,25 +92,25 @@ class Waits:
         return None
 
     def until_finished(self, submission_id: int, *, seconds: float) -> None:
-        """Return when a submission has its result, after so many seconds, or when the process ends."""
+        """Block until a submission has its result, the time is over, or the process ends."""
         with self._watched(self._submissions, submission_id):
             self._until(lambda seen: submission_id in seen.finished, seconds)
 
     @contextmanager
     def watching(self, watcher: Watcher) -> Iterator[None]:
-        """Let looks see a leaderboard and the changes of the watcher's team within the block.
+        """Include a leaderboard and the watcher's team in the queries within the block.
 
-        Each look reads which team that is: it may be founded, joined or left meanwhile.
+        Each query reads the user's current team, because it may change in the meantime.
         """
         with self._watched(self._boards, watcher):
             yield
 
     def pause(self) -> bool:
-        """Wait for the next look; return whether the process ends."""
+        """Wait for the next query; return whether the process ends."""
         return requests.begun.wait(LOOK_SECONDS)
 
     def look(self) -> Seen:
-        """Return what is so now, as one look within the last half second saw it for all."""
+        """Return the current state, shared by all requests and at most half a second old."""
         with self._look_lock:
             if time.monotonic() - self._seen.at >= LOOK_SECONDS:
                 self._seen = self._look()

@@ -1,4 +1,4 @@
-"""Competition of a request (drafts only for organizers), and pages of the competition list."""
+"""Lookups for the current user: competitions, submissions and the competition list."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -19,13 +19,13 @@ from grader.visibility import Viewer
 from webapp.http.context import competition_of, is_shell, show
 
 PAGE_SIZE = 100
-STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # in the order of the list
+STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # order of the list
 
 
 def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
-    """Return the current user's situation in a competition, for a file that they send or could send.
+    """Return the current user's situation in a competition, for an upload or its form.
 
-    Keeps their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
+    Stores their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
     """
     found = situation.read(session, slug=slug, user=g.user, file=file)
     show(found.competition, found.role)
@@ -33,14 +33,14 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
 
 
 def own_team(session: Any, competition: Competition) -> Team | None:
-    """Return the team whose submissions are the current user's own; `competition_of` came before."""
+    """Return the current user's team. Call `competition_of` first."""
     return accepting.team_of(session, competition=competition, user=g.user, role=g.organizer_role)
 
 
 def open_submission(session: Any, submission_id: int) -> Opened:
-    """Return a submission as the current user sees it, with a token as far as its scopes reach.
+    """Return a submission with the current user's view of it, limited by the token's scopes.
 
-    Raises UnknownSubmission, and ScopeMissing for an organizer's token without the scope `organize`.
+    Raises UnknownSubmission, or ScopeMissing for an organizer's token without the scope `organize`.
     """
     if is_shell():
         return viewers.open_as_operator(session, submission_id=submission_id)
@@ -53,15 +53,15 @@ def open_submission(session: Any, submission_id: int) -> Opened:
 
 
 def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
-    """Return a competition and one of its scoring versions; raise UnknownScoringVersion as well."""
+    """Return a competition and one of its scoring versions; raise UnknownScoringVersion."""
     competition = competition_of(session, slug)
     return competition, preparation.get(session, competition=competition, number=number)
 
 
 def listed_page(session: Any, *, page: int, now: datetime, search: str = "") -> Page[Competition]:
-    """Return a page of the competitions that the current user may see: running first, archived last.
+    """Return a page of the competitions visible to the current user, open ones first.
 
-    With `search`, each of its words is in the slug, the title or the overview.
+    With `search`, each of its words must occur in the slug, the title or the overview.
     """
     words = search.casefold().split()
     found = [
@@ -74,12 +74,12 @@ def listed_page(session: Any, *, page: int, now: datetime, search: str = "") -> 
 
 
 def listed_slice(session: Any, *, part: Part) -> Slice[Competition]:
-    """Return a part of the competitions that the current user may see, the newest first."""
+    """Return a slice of the competitions visible to the current user, newest first."""
     return slice_of_list(listed(session), key=lambda each: each.id, part=part)
 
 
 def listed(session: Any) -> list[Competition]:
-    """Return the competitions that the current user may see, the newest first."""
+    """Return the competitions visible to the current user, newest first."""
     found = lookup.list_all(session)
     if g.token is not None and g.token.competition_id is not None:
         found = [each for each in found if each.id == g.token.competition_id]
@@ -90,9 +90,9 @@ def listed(session: Any) -> list[Competition]:
 
 
 def viewer() -> Viewer:
-    """Return with whose eyes the current user sees the competition that `competition_of` found.
+    """Return the kind of viewer that the current user is. Call `competition_of` first.
 
-    An organizer's token without the scope `organize` sees what a participant sees.
+    An organizer's token without the scope `organize` has a participant's view.
     """
     if g.organizer_role is not None and _may_organize():
         return Viewer.ORGANIZER

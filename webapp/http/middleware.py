@@ -1,4 +1,4 @@
-"""Middleware: checks before each view, security headers, rate limits, CSRF and compression."""
+"""Middleware: request checks, security headers, rate limits, CSRF and compression."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 HSTS = "max-age=31536000"
-# Files are sent as they are: they are streams, and their readers compare lengths and ranges.
+# Files are not compressed: they are streamed, and clients rely on their lengths and ranges.
 TYPES = ["text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"]
 PARTIAL_CONTENT = 206
 Check = Callable[[], ResponseReturnValue | None]
@@ -59,18 +59,19 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def address() -> str:
-    """Return the address that a request comes from; of IPv6 the part that one holder has."""
+    """Return the client's address; for IPv6 only the prefix of one customer."""
     return logins.network(request.remote_addr)
 
 
 def person() -> str:
-    """Return who asks: the person, or the address of somebody who is not logged in."""
+    """Return the rate-limit key: the user, or the address of a visitor."""
     context.identify()
     return f"user {g.user.id}" if g.user is not None else address()
 
 
-# endpoint: limit, what it is counted by. A class of 200 behind one address must be able to sign up together.
-# Wrong passwords and mails to one address are counted in the database: `guesses`, `mail_limits`.
+# Each endpoint has limits with a key function. A class of 200 users behind one address must be able to sign
+# up at the same time. Wrong passwords and e-mails to one address are counted in the database; see
+# `accounts.login_guesses` and `mail.limits`.
 RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.sign_up": (("60/minute;400/hour", address),),
     "account.sign_up_by_link": (("60/minute;400/hour", address),),
@@ -87,27 +88,26 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "api.create_token": (("10/minute;60/hour", person),),
     "api.check": (("30/minute;300/hour", person), ("300/minute;3000/hour", address)),
 }
-# The kaggle command breaks where this is refused; it costs one look at the database.
+# The kaggle command crashes if this call is rejected. Each call costs one database query.
 UNLIMITED = frozenset({"kaggle.introspect_token"})
-API_RATE = (
-    "1200/minute"  # of a person, or an address without a token; 15 files may be asked about every second
-)
+# This limit applies per user, or per address without a token. A client may poll 15 files about once a second.
+API_RATE = "1200/minute"
 
 
 def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> None:
-    """Register what happens before and after each view; its order is the order of these lines."""
+    """Register the hooks before and after each view, in the order in which they run."""
     settings = site.settings
     app.request_class = FairboardRequest
     if proxies := settings.trusted_proxies:
         wrapped = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
         app.wsgi_app = wrapped  # type: ignore[method-assign]
-    _compress_responses(app)  # registered first, so it runs after all others
+    _compress_responses(app)  # This is registered first, so that it runs last.
     app.before_request(refuse_unknown_host)
     if settings.rate_limits:
         _limit_rates(app, settings)
-    # `refuse_foreign_forms` runs the check, once the body's limit is set.
+    # `refuse_foreign_forms` checks the CSRF token after the body limit is set.
     app.config["WTF_CSRF_CHECK_DEFAULT"] = False
-    # A token lives as long as the cookie it is bound to.
+    # A CSRF token lives as long as the cookie to which it is bound.
     app.config["WTF_CSRF_TIME_LIMIT"] = None
     CSRFProtect(app)
     app.after_request(partial(_set_headers, is_https=site.is_https))
@@ -122,19 +122,20 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
 
 
 def refuse_unreadable_query() -> None:
-    """Raise Unreadable for an address whose query no database could look for."""
+    """Raise Unreadable for a query string that cannot be stored in the database."""
     for name, value in request.args.items(multi=True):
         if not (is_storable(name) and is_storable(value)):
-            raise Unreadable(name, value, "a text without NUL (U+0000)")
+            raise Unreadable(name, value, "text without NUL characters (U+0000)")
 
 
 def refuse_foreign_forms() -> None:
-    """Refuse an unsafe request that comes from no form of ours; bearer requests carry no cookie to abuse."""
+    """Reject unsafe cross-site requests. Bearer requests are exempt, because they use no cookie."""
     if request.method in SAFE_METHODS or request.blueprint in TOKEN_BLUEPRINTS or request.endpoint is None:
-        return  # without an endpoint nothing will happen but a 404 or 405
+        return  # the response to such a request can only be 404 or 405
     if _is_foreign(request):
         raise CSRFError("The request comes from another site.")
-    # The menu of every page can log out: a token there would change the bytes of all pages each second.
+    # Every page has a form to log out. A token in it would change every page's bytes each second, so the
+    # `Sec-Fetch-Site` header is sufficient here.
     if request.endpoint == "account.log_out" and request.headers.get("Sec-Fetch-Site") == "same-origin":
         return
     current_app.extensions["csrf"].protect()
@@ -148,7 +149,7 @@ def _is_foreign(request: Request) -> bool:
 
 
 def _limit_rates(app: Flask, settings: Settings) -> None:
-    """Count requests at the broker, for all web processes together; while it is down, in each process."""
+    """Count requests at the broker for all web processes; if it is down, in each process."""
     url = broker_url(settings)
     limiter = Limiter(
         address,
@@ -171,7 +172,7 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
 
 
 def _tell_rate(limiter: Limiter, response: Response) -> Response:
-    """Tell a program how many requests of this kind it has left, and when all are free again."""
+    """Add the rate-limit headers to an API response."""
     reached = limiter.current_limit
     if reached is not None and request.blueprint == "api":
         response.headers["RateLimit-Limit"] = str(reached.limit.amount)
@@ -181,7 +182,7 @@ def _tell_rate(limiter: Limiter, response: Response) -> Response:
 
 
 def _note_wait(reached: RequestLimit) -> None:
-    """Keep for the answer in how many seconds the limit frees a place."""
+    """Store the seconds until the rate limit allows the next request."""
     g.retry_seconds = max(1, reached.reset_at - int(time.time()))
 
 
@@ -196,13 +197,13 @@ def _set_headers(response: Response, *, is_https: bool) -> Response:
         )
     else:
         response.vary.add("Cookie")
-        if not response.cache_control.private:  # boards are kept and asked about
-            response.headers["Cache-Control"] = "no-store"  # every page shows who is logged in
+        if not response.cache_control.private:  # views set this for leaderboards and ETags
+            response.headers["Cache-Control"] = "no-store"  # pages show the logged-in user
     return response
 
 
 def _answer_early() -> ResponseReturnValue | None:
-    """Set how large the body may be, or answer as the request would be answered; no view is called."""
+    """Set the body's size limit, or return the response to its headers; no view is called."""
     head: Head | None = request.environ.get(HEAD)
     if head is None:
         return None
@@ -218,13 +219,13 @@ def _answer_early() -> ResponseReturnValue | None:
 
 
 def receiving_bytes() -> int:
-    """Return how much the bodies that this process is receiving may still write to the disk."""
+    """Return the disk space that the bodies now being received by this process may still need."""
     head: Head | None = request.environ.get(HEAD)
     return head.receiving_bytes if head is not None else 0
 
 
 def _compress_responses(app: Flask) -> None:
-    """Compress pages, styles, scripts and JSON with brotli or gzip, but no streams and no parts of files."""
+    """Compress pages, styles, scripts and JSON, but not streams or partial content."""
     app.config.update(
         COMPRESS_MIMETYPES=TYPES,
         COMPRESS_ALGORITHM=["br", "gzip"],
@@ -241,11 +242,11 @@ def _compress_responses(app: Flask) -> None:
 
 
 FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
-MEMORY_BYTES = 500_000  # of a file; a larger one is written to the disk
+MEMORY_BYTES = 500_000  # larger files are written to disk
 
 
 class ReceivedFile(SpooledTemporaryFile[bytes]):
-    """A file of a request with its sha256, so that no second read is needed for it."""
+    """An uploaded file that computes its sha256 while it is received."""
 
     def __init__(self) -> None:
         super().__init__(MEMORY_BYTES)
@@ -263,7 +264,7 @@ class ReceivedFile(SpooledTemporaryFile[bytes]):
 
 
 class FairboardRequest(Request):
-    """A request that hashes its files as they arrive and closes them, also after a rejected body."""
+    """A request that hashes its uploads as they arrive and closes them even if rejected."""
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         stream = ReceivedFile()
@@ -272,7 +273,7 @@ class FairboardRequest(Request):
 
     @property
     def is_form(self) -> bool:
-        """Whether the body is a form, whose fields include its files."""
+        """Whether the body is a form, possibly with files."""
         return self.mimetype in FORM_TYPES
 
     @cached_property
@@ -293,7 +294,7 @@ class FairboardRequest(Request):
     def fingerprint(self, *, takes_file: bool) -> str:
         """Return a hash that is equal for two requests with the same operation, fields and files.
 
-        It does not depend on a form's encoding, whose boundary differs each time, or on JSON's key order.
+        It does not depend on the form encoding, whose boundary varies, or on the order of JSON keys.
         """
         sent: object
         if self.is_form:
@@ -305,7 +306,7 @@ class FairboardRequest(Request):
             sent = self.body_file and sha256_of(self.body_file)
         else:
             sent = hashlib.sha256(self.get_data()).hexdigest()
-            with suppress(ValueError, RecursionError):  # invalid JSON; the operation rejects it
+            with suppress(ValueError, RecursionError):  # invalid JSON, which the operation rejects
                 sent = json.dumps(json.loads(self.get_data()), sort_keys=True)
         operation = [self.method, self.path, sorted(self.args.items(multi=True))]
         return hashlib.sha256(json.dumps([operation, sent]).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Organizers' operations of the API: required role, action in one transaction, running jobs."""
+"""Helpers for organizers' API operations: required role, transactions, background jobs."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
@@ -22,14 +22,14 @@ Outcome = TypeVar("Outcome")
 
 
 class ConfirmationNeeded(BadRequest):
-    """Settings with a date that takes effect at once, and that were not confirmed."""
+    """An unconfirmed change of a date that takes effect immediately."""
 
     public_name = "confirmation_needed"
 
     def __init__(self, faults: list[Fault]) -> None:
         self._faults = faults
         why = " ".join(each.sentence for each in faults)
-        super().__init__(f"{why} Add `?confirm=true` to the address if this is intended.")
+        super().__init__(f"{why} If this is intended, add `?confirm=true` to the URL.")
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -39,30 +39,34 @@ class ConfirmationNeeded(BadRequest):
 
 def _confirmed(value: bool) -> bool:
     if not value:
-        raise ValueError("must be true, for this cannot be undone")
+        raise ValueError("must be true, because this cannot be undone")
     return value
 
 
 class Confirmation(Sent):
-    """A word that an act which cannot be undone is meant."""
+    """The confirmation of an action that cannot be undone."""
 
-    confirm: Annotated[bool, AfterValidator(_confirmed), Field(description="True: it cannot be undone.")]
+    confirm: Annotated[
+        bool,
+        AfterValidator(_confirmed),
+        Field(description="Must be true, because the action cannot be undone."),
+    ]
 
 
 class Reasoned(Sent):
-    """Why something is done, for the audit log."""
+    """A reason for the audit log."""
 
     reason: Text = ""
 
 
 class Searched(Asked):
-    """What a list is searched for."""
+    """Search parameters of a list."""
 
     q: Annotated[Text, Field(max_length=TEXT_MAX_LENGTH)] = ""
 
 
 class Job(Answer):
-    """Work in the background: how far it is, and why there is no result."""
+    """A background job with its progress or the reason for its failure."""
 
     id: int
     kind: OrganizerJobKind
@@ -76,21 +80,21 @@ class Job(Answer):
 
 
 class Started(Answer):
-    """Work that has begun in the background, and where to ask how far it is."""
+    """A started background job, with the URL of its progress."""
 
     id: int
     url: str
 
 
 class FaultAnswer(Answer):
-    """What is wrong or could be better, and the settings that it is about."""
+    """A problem or a warning, with the settings that it concerns."""
 
     fields: list[str]
     message: str
 
 
 def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[..., Any]], View]:
-    """Make a view an operation for organizers with this role or a higher one."""
+    """Register a view as an operation for organizers with this role or a higher one."""
 
     def decorate(view: Callable[..., Any]) -> View:
         return organizers_only(role)(operation(Scope.ORGANIZE, **described)(view))
@@ -99,22 +103,22 @@ def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[...
 
 
 def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
-    """Do the current user's act in a competition, in a transaction of its own, and return what it returns."""
+    """Call a service for the current user in its own transaction, and return its result."""
     with writing() as session:
         competition = competition_of(session, slug)
         return service(session, competition=competition, actor=actor(), now=db.now(session), **given)
 
 
 def job(found: OrganizerJob) -> Job:
-    """Return a job."""
+    """Return the model of a job."""
     return Job.of(found, is_final=not organizer_jobs.is_open(found))
 
 
 def started(begun: OrganizerJob, url: str) -> tuple[Started, int, dict[str, str]]:
-    """Return the answer to a request that began a job."""
+    """Return the response to a request that started a job."""
     return Started(id=begun.id, url=url), 202, {"Location": url}
 
 
 def fault(found: Fault) -> FaultAnswer:
-    """Return what is wrong."""
+    """Return the model of a problem."""
     return FaultAnswer(fields=list(found.names), message=found.sentence)

@@ -1,7 +1,7 @@
-"""Query parameters, form fields and JSON of a request; unreadable input is an error 400.
+"""Query parameters, form fields and path parts of a request.
 
-A path that names nothing is 404, by the converters of the routes. What cannot be read of an address or of a
-JSON body is 400 and is named; what cannot be read of a form is for its page to tell, beside the field.
+Path converters map invalid paths to 404. An invalid value in the query or a JSON body is an error 400 that
+names the field. Pages show an invalid form value next to its field.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
 from webapp.http.errors import BadRequest
 
-LARGEST = 2**31 - 1  # of PostgreSQL's integer, and so of every number that a row has
-TEXT_MAX_LENGTH = 256  # of what is searched for
-SHOWN_LENGTH = 40  # of what could not be read
+LARGEST = 2**31 - 1  # the range of PostgreSQL's integer, and therefore of every id and count
+TEXT_MAX_LENGTH = 256  # characters of a search text
+SHOWN_LENGTH = 40  # characters
 YES, NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off", ""})
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Unreadable(BadRequest):
-    """An invalid value in the address or the JSON body."""
+    """An invalid value in the query or the JSON body."""
 
     public_name = "unreadable"
 
@@ -35,18 +35,18 @@ class UnreadableEntry(BadRequest):
     public_name = "unreadable_entry"
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"Give a whole number up to {LARGEST:,}, not {_shown(text)}.")
+        super().__init__(f"Enter a whole number up to {LARGEST:,}, not {_shown(text)}.")
 
 
 class UnreadableBody(BadRequest):
     """A body that is not a JSON object."""
 
     public_name = "unreadable_body"
-    message = "The body must be one JSON object, in UTF-8."
+    message = "The body must be a JSON object in UTF-8."
 
 
 class Number(IntegerConverter):
-    """A number in a path; no row has a larger one than PostgreSQL's integer."""
+    """A number in a path, up to the largest PostgreSQL integer."""
 
     regex = "[0-9]{1,10}"
 
@@ -55,19 +55,19 @@ class Number(IntegerConverter):
 
 
 class Name(BaseConverter):
-    """A part of a path; what no text can hold names nothing."""
+    """A text in a path, without characters that cannot be stored."""
 
     regex = "[^/\0\ud800-\udfff]+"
     part_isolating = True
 
 
 def init_app(app: Flask) -> None:
-    """Bound what the paths of all routes may hold; to be called before the first route is added."""
+    """Restrict the path parameters of all routes. Call this before adding the first route."""
     app.url_map.converters |= {"int": Number, "default": Name, "string": Name}
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number that a text is, in the digits 0 to 9 and as large as a row's; None for another."""
+    """Parse a number in ASCII digits up to LARGEST; return None for any other text."""
     if not (text.isascii() and text.isdigit()):
         return None
     digits = text.lstrip("0") or "0"
@@ -75,7 +75,7 @@ def whole_number(text: str) -> int | None:
 
 
 def asked_number(name: str) -> int | None:
-    """Return the number that the address names, None where it names none; raise Unreadable."""
+    """Return a number from the query, or None if it is absent; raise Unreadable."""
     text = request.args.get(name, "")
     if not text:
         return None
@@ -86,7 +86,7 @@ def asked_number(name: str) -> int | None:
 
 
 def asked_page() -> int:
-    """Return the page of a list that the address names, the first by default; raise Unreadable."""
+    """Return the page number from the query, 1 by default; raise Unreadable."""
     text = request.args.get("page", "1")
     page = whole_number(text)
     if not page:
@@ -95,12 +95,12 @@ def asked_page() -> int:
 
 
 def asked_text(name: str) -> str:
-    """Return the text that the address asks for, as much of it as is looked at."""
+    """Return a text from the query, truncated to the maximum length."""
     return request.args.get(name, "")[:TEXT_MAX_LENGTH]
 
 
 def asked_choice(name: str, choices: type[Choice]) -> Choice | None:
-    """Return which of some words the address names, None where it names none; raise Unreadable."""
+    """Return a choice from the query, or None if it is absent; raise Unreadable."""
     text = request.args.get(name, "")
     if not text:
         return None
@@ -111,7 +111,7 @@ def asked_choice(name: str, choices: type[Choice]) -> Choice | None:
 
 
 def entered_number(name: str) -> int | None:
-    """Return the number that was entered into a form's field, None for nothing; raise UnreadableEntry."""
+    """Return a number from a form field, or None if it is empty; raise UnreadableEntry."""
     text = request.form.get(name, "").strip()
     if not text:
         return None
@@ -132,10 +132,10 @@ def _told(value: object) -> str:
         case Mapping():
             return "an object"
         case int() if abs(value) > 10**SHOWN_LENGTH:
-            return "a number that long"
+            return "a number of that length"
     return str(value)
 
 
 def _shown(text: str) -> str:
-    """Return the beginning of a text in quotes, with what is not seen in Python's notation."""
+    """Return the start of a text in quotes, with invisible characters escaped."""
     return repr(text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…")

@@ -1,4 +1,4 @@
-"""Responses with an ETag: pages and JSON, and stored files, whole or a range."""
+"""Responses with an ETag: pages, JSON, and stored files, whole or as a range."""
 
 import re
 from collections.abc import Iterator
@@ -26,9 +26,10 @@ def polled(state: dict[str, Any]) -> Response:
 def send(
     stream: BinaryIO, *, name: str, etag: str, modified: datetime | None = None, mimetype: str = BINARY
 ) -> Response:
-    """Return the answer with the bytes of a stream that can be read from any place, which it closes.
+    """Return a response that sends a seekable stream and closes it.
 
-    A server that sends files by itself gets one; what comes in pieces, from a bucket, is read by this thread.
+    Local files are passed to the server's own file transfer. Streams from a bucket are read in chunks by this
+    thread.
     """
     size = stream.seek(0, 2)
     stream.seek(0)
@@ -58,7 +59,7 @@ def send(
 
 
 class _Part:
-    """The bytes of a stream from one place to another."""
+    """The bytes of a stream between two offsets."""
 
     def __init__(self, stream: BinaryIO, start: int, end: int) -> None:
         self._stream, self._left = stream, end - start
@@ -74,7 +75,7 @@ class _Part:
 
 
 def _asked_range(size: int, etag: str, modified: datetime | None) -> tuple[int, int] | None:
-    """Return from where to where the request asks, None for everything: also of a file that has changed."""
+    """Return the requested range; None for the whole file, even if the file has changed."""
     asked = request.range
     if request.method != "GET" or asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
         return None
@@ -95,9 +96,9 @@ def _is_local(stream: BinaryIO) -> bool:
 
 
 def conditional(answer: ResponseReturnValue) -> Response:
-    """Give an answer an ETag of its content, or say that the asker has it already.
+    """Add an ETag to a response, or return 304 if the client has the same content.
 
-    The ETag begins with `g.version` if the view has set it, for the `If-Match` of a later change.
+    If the view has set `g.version`, the ETag starts with it, for the `If-Match` of a later change.
     """
     response = make_response(answer)
     response.headers["Cache-Control"] = "private, no-cache"
@@ -109,7 +110,7 @@ def conditional(answer: ResponseReturnValue) -> Response:
 
 
 def expected_versions() -> set[str] | None:
-    """Return the versions that the request's `If-Match` names, None if it names none or accepts any."""
+    """Return the versions in `If-Match`; None if it is absent or accepts any version."""
     if not request.if_match or request.if_match.star_tag:
         return None
     tags = re.findall(r'"([^"]*)"', request.headers["If-Match"])

@@ -1,4 +1,4 @@
-"""The running site: its parts, its host names and links, its broker."""
+"""The running site: shared components, host names, links, broker."""
 
 import ipaddress
 import socket
@@ -24,34 +24,34 @@ from webapp.http.caches import Differences, Frontiers
 from webapp.http.long_polling import Waits
 
 UNKNOWN_HOST = (
-    "This site does not answer to the host name of this request. Operators set its names in "
+    "This site does not accept the host name of this request. Operators configure host names in "
     f"{PREFIX}BASE_URL or {PREFIX}TRUSTED_HOSTS."
 )
 TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
 
 
 def broker_url(settings: Settings) -> str | None:
-    """Return the broker's URL, None where there is none."""
+    """Return the broker's URL, or None without a broker."""
     if settings.broker_url is None:
         return None
     return settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
 
 
 class Hinting(Protocol):
-    """Sends hints about waiting jobs to the workers; it may lose a hint and never raises."""
+    """A sender of hints about waiting jobs to the workers. It may lose a hint and never raises."""
 
     def send(self, job_ids: Sequence[int]) -> None:
-        """Hint these jobs to the queue."""
+        """Send hints about these jobs to the queue."""
 
     def send_rescoring(self, scoring_version_id: int) -> None:
-        """Hint a scoring version that is being prepared to its own queue."""
+        """Send a hint about a scoring version in preparation to a separate queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """A command on the operator's machine, which asks an application of its own in the same process.
+    """A command on the operator's machine that calls an application in its own process.
 
-    It may do everything, under the name of the shell, or as the person whom it names.
+    It has all rights, and acts as the shell or as the user in `acts_as`.
     """
 
     acts_as: str | None = None
@@ -59,10 +59,10 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The parts that the requests of one process share.
+    """The components that the requests of one process share.
 
-    `shell` is set in an application that one command made for itself. No such application listens anywhere:
-    nothing that a request holds makes it one of the shell.
+    `shell` is set only in an application that a command created for itself. Such an application never listens
+    on a network, so no request from outside can gain its rights.
     """
 
     settings: Settings
@@ -82,7 +82,7 @@ class Site:
 
     @property
     def is_https(self) -> bool:
-        """Whether the public address of the site is https, which makes every cookie `Secure`."""
+        """Whether the site's public URL uses HTTPS, which makes every cookie `Secure`."""
         return (self.settings.base_url or "").startswith("https://")
 
 
@@ -92,9 +92,9 @@ def current_site() -> Site:
 
 
 def refuse_unknown_host() -> ResponseReturnValue | None:
-    """Reject requests for unknown host names; health checks are exempt, because they contain no link."""
+    """Reject requests for unknown host names, except health checks, which contain no links."""
     if request.blueprint == "health" or _is_address(_host()):
-        return None  # a name can be made to lead here by anybody, an address cannot
+        return None  # Anyone can point a host name at this server, but not an IP address.
     trusted = current_site().trusted_names
     if trusted is None or _is_among(_host(), trusted):
         return None
@@ -102,12 +102,12 @@ def refuse_unknown_host() -> ResponseReturnValue | None:
 
 
 def site_link(endpoint: str, **values: Any) -> str:
-    """Return the absolute address of a page, for mails and exports."""
+    """Return the absolute URL of a page, for e-mails and exports."""
     return _base_url() + url_for(endpoint, **values)
 
 
 def _base_url() -> str:
-    """Return the site's public address; without one that of this request where it is known to be ours."""
+    """Return the site's public URL; without one, the request's if its host name is trusted."""
     settings = current_site().settings
     if settings.base_url:
         return settings.base_url.rstrip("/")

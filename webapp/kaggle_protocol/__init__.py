@@ -1,1 +1,1 @@
-"""Protocol of the official `kaggle` command, on the services of the pages and the API."""
+"""Kaggle protocol: support for the official `kaggle` command."""

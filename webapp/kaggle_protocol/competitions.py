@@ -1,4 +1,4 @@
-"""Kaggle protocol: list competitions, show one, and show its texts."""
+"""Kaggle protocol: list competitions, return one, and return its texts."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from webapp.kaggle_protocol.protocol import (
 PAGE_SIZE = 20
 TAB, SEGMENT, SORT = "COMPETITION_LIST_TAB_", "HOST_SEGMENT_", "COMPETITION_SORT_BY_"
 NEVER = datetime.max.replace(tzinfo=UTC)
-# The texts of a competition by the names of Kaggle's pages, with their titles.
+# The texts of a competition by Kaggle's page names, with their titles.
 PAGES = {
     "description": ("overview", "Description"),
     "evaluation": ("evaluation", "Evaluation"),
@@ -40,7 +40,7 @@ PAGES = {
 
 @call(COMPETITIONS, "ListCompetitions")
 def list_competitions(sent: SentFields) -> ResponseReturnValue:
-    """Return a page of the competitions that the person may see; all of them are the community's."""
+    """Return a page of the competitions visible to the user, in the category Community."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
     with reading() as session:
         found = _searched(_in_tab(session, sent), sent)
@@ -52,14 +52,14 @@ def list_competitions(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "GetCompetition")
 def get_competition(sent: SentFields) -> ResponseReturnValue:
-    """Return one competition."""
+    """Return a competition."""
     with reading() as session:
         return _line(session, competition_of(session, sent.text("competitionName")))
 
 
 @call(COMPETITIONS, "ListCompetitionPages")
 def list_competition_pages(sent: SentFields) -> ResponseReturnValue:
-    """Return the texts of a competition in Markdown, the evaluation with the formula of the score."""
+    """Return a competition's texts in Markdown; the evaluation includes the score's formula."""
     wanted = sent.text("pageName")
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
@@ -69,7 +69,7 @@ def list_competition_pages(sent: SentFields) -> ResponseReturnValue:
 
 
 def _in_tab(session: Any, sent: SentFields) -> list[Competition]:
-    """Return what a tab of Kaggle's list holds of the competitions that the person may see."""
+    """Return the visible competitions in a tab of Kaggle's competition list."""
     tab, category = sent.text("group").removeprefix(TAB), sent.text("category").removeprefix(SEGMENT)
     if category.lower() not in ("", "unspecified", "community", "all"):
         return []
@@ -93,7 +93,7 @@ def _searched(found: list[Competition], sent: SentFields) -> list[Competition]:
 
 
 def _sort(found: list[Competition], by: str) -> None:
-    """Sort by the close where that is asked for; otherwise the newest stay first."""
+    """Sort by the close if requested; otherwise keep the newest first."""
     if by.upper() in ("EARLIEST_DEADLINE", "LATEST_DEADLINE", "EARLIESTDEADLINE", "LATESTDEADLINE"):
         found.sort(key=lambda each: each.closes_at or NEVER, reverse=by.upper().startswith("LATEST"))
 
@@ -150,10 +150,10 @@ def _page(view: CompetitionView, competition: Competition, name: str) -> dict[st
 def _formula(view: CompetitionView) -> str:
     metric = view.metric()
     terms = "\n".join(f"- {weight} times {term.name}" for term, weight in metric.weighted_terms)
-    names = ", ".join(metric.identities) or "proposed from the solution"
+    names = ", ".join(metric.identities) or "proposed after the upload of the solution"
     return (
         f"The score is the sum of:\n\n{terms}\n\n"
         f"The last three are power means over the identities with the exponent {metric.power}. A row is "
-        f"positive from {metric.label_threshold} on, and mentions an identity from "
-        f"{metric.identity_threshold} on. Identities: {names}."
+        f"positive if its label is at least {metric.label_threshold}. It mentions an identity if the "
+        f"identity's value is at least {metric.identity_threshold}. Identities: {names}."
     )

@@ -1,4 +1,4 @@
-"""List the data files of a competition, and download one or all of them."""
+"""Kaggle protocol: list the data files of a competition, and download one or all of them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +32,7 @@ PAGE_SIZE = 20
 
 @call(COMPETITIONS, "ListDataFiles")
 def list_data_files(sent: SentFields) -> ResponseReturnValue:
-    """Return a page of the files, with the sample submission."""
+    """Return a page of the data files, including the sample submission."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
@@ -48,7 +48,7 @@ def list_data_files(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "DownloadDataFile")
 def download_data_file(sent: SentFields) -> ResponseReturnValue:
-    """Lead to a file that the person may download."""
+    """Redirect to a file that the user may download."""
     name = sent.text("fileName")
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
@@ -60,7 +60,7 @@ def download_data_file(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "DownloadDataFiles")
 def download_data_files(sent: SentFields) -> ResponseReturnValue:
-    """Lead to a zip of all files that the person may download now."""
+    """Redirect to a ZIP file of all files that the user may download now."""
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
         packed, _ = downloads.packed(session, competition)
@@ -69,7 +69,7 @@ def download_data_files(sent: SentFields) -> ResponseReturnValue:
 
 @sender("file")
 def send_file(session: Any, competition: Competition, name: str, version: str) -> Callable[[], Response]:
-    """Send a data file or the sample submission, while it is the version that was offered."""
+    """Send a data file or the sample submission if its version is unchanged."""
     if name == SAMPLE_SUBMISSION:
         live = lookup.live(competition)
         sha256, modified = live.solution.sample_submission_sha256, live.created_at
@@ -85,7 +85,7 @@ def send_file(session: Any, competition: Competition, name: str, version: str) -
 
 @sender("files")
 def send_files(session: Any, competition: Competition, name: str, version: str) -> Callable[[], Response]:
-    """Send the zip of all files, while it has the files that were offered."""
+    """Send the ZIP file of all files if they are unchanged."""
     packed, modified = downloads.packed(session, competition)
     if archive.version_of(packed) != version:
         raise LinkExpired

@@ -1,4 +1,4 @@
-"""Kaggle protocol: show and download a leaderboard, list the submissions of a team."""
+"""Kaggle protocol: show and download a leaderboard, list a team's public submissions."""
 
 import hashlib
 import zipfile
@@ -48,7 +48,7 @@ COLUMNS = (
 
 @call(COMPETITIONS, "GetLeaderboard")
 def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
-    """Return a page of the public leaderboard, after the reveal of the private one; without benchmarks."""
+    """Return a page of the leaderboard without benchmarks; after the reveal, the private one."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
@@ -67,7 +67,7 @@ def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "DownloadLeaderboard")
 def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
-    """Lead to the whole leaderboard as CSV in a zip."""
+    """Redirect to the whole leaderboard as CSV in a ZIP file."""
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
         _board(session, competition, Asked(page_size=1))
@@ -76,7 +76,7 @@ def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
 
 @sender("leaderboard")
 def send_leaderboard(session: Any, competition: Competition, name: str, _: str) -> Callable[[], Response]:
-    """Send the leaderboard as it is now."""
+    """Send the current leaderboard."""
     board = _board(session, competition, Asked(page_size=WHOLE))
     packed = _zipped(competition, board)
     newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
@@ -86,7 +86,7 @@ def send_leaderboard(session: Any, competition: Competition, name: str, _: str) 
 
 @call(COMPETITIONS, "ListTeamPublicSubmissions")
 def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
-    """Return the public scores that were a team's best when they came; only the own files are numbered."""
+    """Return a team's best public scores over time; ids only for the user's own team."""
     with reading() as session:
         team, found = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
         competition = competition_of(session, found.slug)
@@ -119,7 +119,7 @@ def _board(session: Any, competition: Competition, asked: Asked) -> Board:
 
 
 def _zipped(competition: Competition, board: Board) -> bytes:
-    """Return the CSV with the columns of Kaggle's, in a zip with a fixed date."""
+    """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date."""
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         name = f"{competition.slug}-{board.split.value}leaderboard.csv"

@@ -1,7 +1,7 @@
-"""Kaggle protocol: addresses of kaggle 1.5 and 1.6, mapped to the current functions.
+"""Kaggle protocol: URLs of kaggle 1.5 and 1.6, mapped to the current handlers.
 
-Those versions reach any address (`KAGGLE_API_ENDPOINT`) and send the API token as a password. They read bare
-lists, and need every field that they print.
+Those versions can use any server (`KAGGLE_API_ENDPOINT`) and send the API token as a password. They expect
+plain lists and require every field that they print.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SORTS = {"earliestDeadline": "EARLIEST_DEADLINE", "latestDeadline": "LATEST_DEAD
 def _route(
     method: str, address: str, handler: Handler, scope: Scope = Scope.READ
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
-    """Let a function say what an old address asks of a handler."""
+    """Register a function that converts an old request to the fields of a current handler."""
 
     def register(asked: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
         @wraps(asked)
@@ -37,7 +37,7 @@ def _route(
 
 @_route("GET", "/competitions/list", competitions.list_competitions)
 def old_competitions() -> dict[str, Any]:
-    """Ask for the competitions."""
+    """Convert a request for the competitions."""
     asked = request.args.to_dict()
     tab, sort = asked.get("group", ""), asked.get("sortBy", "")
     found = {"search": asked.get("search", ""), "group": tab.upper(), "sortBy": SORTS.get(sort, sort)}
@@ -46,19 +46,19 @@ def old_competitions() -> dict[str, Any]:
 
 @_route("GET", "/competitions/data/list/<slug>", data.list_data_files)
 def old_files(slug: str) -> dict[str, Any]:
-    """Ask for the data files."""
+    """Convert a request for the data files."""
     return {"competitionName": slug, **_paging(request.args.to_dict())}
 
 
 @_route("GET", "/competitions/data/download/<slug>/<path:name>", data.download_data_file)
 def old_file(slug: str, name: str) -> dict[str, Any]:
-    """Ask for a data file."""
+    """Convert a request for a data file."""
     return {"competitionName": slug, "fileName": name}
 
 
 @_route("GET", "/competitions/data/download-all/<slug>", data.download_data_files)
 def old_all_files(slug: str) -> dict[str, Any]:
-    """Ask for all data files."""
+    """Convert a request for all data files."""
     return {"competitionName": slug}
 
 
@@ -69,49 +69,49 @@ def old_all_files(slug: str) -> dict[str, Any]:
     Scope.SUBMIT,
 )
 def old_upload(slug: str, length: int, modified: str) -> dict[str, Any]:  # noqa: ARG001
-    """Announce a submission."""
+    """Convert the announcement of an upload."""
     return {"competitionName": slug, "contentLength": length, "fileName": request.form.get("fileName", "")}
 
 
 @_route("POST", "/competitions/submission-url", uploads.start_submission_upload, Scope.SUBMIT)
 def old_upload_by_form() -> dict[str, Any]:
-    """Announce a submission, as 1.7 does."""
+    """Convert the announcement of an upload by version 1.7."""
     return request.form.to_dict()
 
 
 @_route("POST", "/competitions/submissions/submit/<slug>", submissions.create_submission, Scope.SUBMIT)
 def old_submission(slug: str) -> dict[str, Any]:
-    """Submit an uploaded file."""
+    """Convert the submission of an uploaded file."""
     return {**request.form.to_dict(), "competitionName": slug}
 
 
 @_route("GET", "/competitions/submissions/list/<slug>", submissions.list_submissions)
 def old_submissions(slug: str) -> dict[str, Any]:
-    """Ask for the own submissions."""
+    """Convert a request for the team's submissions."""
     return {"competitionName": slug, **_paging(request.args.to_dict())}
 
 
 @_route("GET", "/competitions/<slug>/leaderboard/view", leaderboards.get_leaderboard)
 def old_leaderboard(slug: str) -> dict[str, Any]:
-    """Ask for the leaderboard."""
+    """Convert a request for the leaderboard."""
     return {"competitionName": slug}
 
 
 @_route("GET", "/competitions/<slug>/leaderboard/download", leaderboards.download_leaderboard)
 def old_leaderboard_file(slug: str) -> dict[str, Any]:
-    """Ask for the leaderboard as a file."""
+    """Convert a download of the leaderboard."""
     return {"competitionName": slug}
 
 
 def _paging(asked: dict[str, str]) -> dict[str, str]:
-    """Return the page that was asked for; an old command writes None for nothing."""
+    """Return the requested page; old versions send the text None for a missing value."""
     size = asked.get("pageSize") or asked.get("pagesize")
     found = {"page": asked.get("page"), "pageToken": asked.get("pageToken"), "pageSize": size}
     return {name: value for name, value in found.items() if value not in (None, "None", "")}
 
 
 def _as_before(endpoint: str, answer: Any) -> ResponseReturnValue:
-    """Return an answer in the shape of those versions: bare lists, lower-case words."""
+    """Return a response in the format of the old versions: plain lists, lowercase statuses."""
     match endpoint:
         case "old_competitions":
             return list(answer["competitions"])

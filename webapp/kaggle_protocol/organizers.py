@@ -1,4 +1,4 @@
-"""Kaggle protocol for organizers: create, data update, solution, launch, hosts."""
+"""Kaggle protocol for organizers: creation, data update, solution, launch, hosts, settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ from webapp.kaggle_protocol.protocol import (
 from webapp.kaggle_protocol.uploads import held_upload
 from webapp.organizers.setup.solution_view import CheckView
 
-PAUSED = "Submissions are paused by an organizer."
+PAUSED = "An organizer has paused submissions."
 PAUSE = "disableSubmissions"
 TEXTS = {"title": "title", "briefDescription": "overview"}
 TIMES = {
@@ -47,13 +47,13 @@ TIMES = {
 
 
 class Unsettable(ParticipantError):
-    """Something that cannot be done through this command; the sentence says where it can."""
+    """An operation that this command does not support; the message names the alternative."""
 
     public_name = "unsettable"
 
 
 class MayNotCreate(ParticipantError):
-    """A person who may not create competitions tries to."""
+    """A user without the right to create competitions."""
 
     public_name = "may_not_create"
     kind = ErrorKind.FORBIDDEN
@@ -64,7 +64,7 @@ class MayNotCreate(ParticipantError):
 
 
 def organized(session: Any, sent: SentFields, role: Role) -> Competition:
-    """Return the competition that a call names; raise NotOrganizer below this role."""
+    """Return the competition of a call; raise NotOrganizer for users below this role."""
     competition = competition_of(session, sent.text("competitionName"))
     organizers.require(session, competition=competition, user=g.user, role=role)
     return competition
@@ -72,7 +72,7 @@ def organized(session: Any, sent: SentFields, role: Role) -> Competition:
 
 @call(COMPETITIONS, "CreateCompetition", Scope.ORGANIZE)
 def create_competition(sent: SentFields) -> ResponseReturnValue:
-    """Make a draft; one that is not public for Kaggle admits people one by one."""
+    """Create a draft; unless its privacy is public, organizers admit each participant."""
     is_open = sent.text("privacy").upper() in ("", "PUBLIC")
     settings = CompetitionSettings().changed(
         title=sent.text("title").strip(),
@@ -80,15 +80,13 @@ def create_competition(sent: SentFields) -> ResponseReturnValue:
         entry_mode=EntryMode.OPEN if is_open else EntryMode.APPROVAL,
     )
     if sent.flag("hackathon", default=False) or sent.number("cloneCompetitionId"):
-        raise Unsettable(
-            "Fairboard has no hackathons, and clones a competition only on the page “Create competition”."
-        )
+        raise Unsettable("Fairboard has no hackathons. To copy a competition, use the New competition page.")
     with writing() as session:
         if not drafts.may_create(session, user=g.user):
             raise MayNotCreate
         if g.token.competition_id is not None:
             raise OtherCompetition(g.token)
-        g.organizer_role = Role.OWNER  # of what is being made: its problems may be told
+        g.organizer_role = Role.OWNER  # owner of the new draft, who may see its problems
         draft = drafts.create(
             session, slug=sent.text("slug").strip(), settings=settings, actor=actor(), now=db.now(session)
         )
@@ -98,9 +96,9 @@ def create_competition(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "CreateCompetitionData", Scope.ORGANIZE)
 def create_competition_data(sent: SentFields) -> ResponseReturnValue:
-    """Make these files the competition's data: others are removed, as on Kaggle. All or nothing."""
+    """Replace all data files of a competition, as Kaggle does; on an error, nothing changes."""
     if sent.text("competitionDatabundleType").upper().endswith("RERUN"):
-        raise Unsettable("Fairboard has no data for reruns: leave `--rerun` out.")
+        raise Unsettable("Fairboard has no data for reruns. Omit `--rerun`.")
     with writing() as session:
         competition, now = organized(session, sent, Role.EDITOR), db.now(session)
         files, kept = _sent_files(sent), set()
@@ -119,7 +117,7 @@ def create_competition_data(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "CreateCompetitionSolution", Scope.ORGANIZE)
 def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
-    """Have an uploaded solution checked; the roles of its columns are guessed."""
+    """Start the check of an uploaded solution; the roles of its columns are guessed."""
     with writing() as session:
         competition = organized(session, sent, Role.EDITOR)
         upload, blob = held_upload(session, sent.text("blobToken"))
@@ -135,7 +133,7 @@ def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "GetCompetitionSolutionStatus", Scope.ORGANIZE)
 def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
-    """Return how far the newest solution is: waiting, with problems, checked, or accepted."""
+    """Return the state of the newest solution: pending, with problems, checked, or accepted."""
     with reading() as session:
         competition = organized(session, sent, Role.VIEWER)
         newest = solution_checks.newest(session, competition=competition, limit=1)
@@ -150,9 +148,9 @@ def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "LaunchCompetition", Scope.ORGANIZE)
 def launch_competition(sent: SentFields) -> ResponseReturnValue:
-    """Publish a draft with its newest checked solution; open it at the given time, by default now.
+    """Publish a draft with its newest checked solution, and open it now or at the given time.
 
-    A competition that is scheduled already only gets its new opening.
+    For a competition that is already scheduled, this only changes the opening.
     """
     asked = asked_time(sent, "futureTime")
     site = current_site()
@@ -162,7 +160,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
         is_scheduled = is_published and phases.phase(competition, now) is Phase.SCHEDULED
         if not is_scheduled:
             _accept_newest(session, competition, now)
-    # In a transaction of its own: the files are checked with a solution once it is accepted.
+    # This needs a separate transaction: accepting the solution queues a check of the files against it.
     with writing() as session:
         competition, now = organized(session, sent, Role.OWNER), db.now(session)
         is_later = competition.opens_at is not None and competition.opens_at > now
@@ -181,7 +179,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "ListCompetitionHosts", Scope.ORGANIZE)
 def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
-    """List the organizers, for organizers."""
+    """Return the organizers, for organizers."""
     with reading() as session:
         competition = organized(session, sent, Role.VIEWER)
         found = organizers.list_all(session, competition=competition)
@@ -201,7 +199,7 @@ def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "AddCompetitionHost", Scope.ORGANIZE)
 def add_competition_host(sent: SentFields) -> ResponseReturnValue:
-    """Make somebody an editor of the competition."""
+    """Make a user an editor of the competition."""
     with writing() as session:
         competition = organized(session, sent, Role.OWNER)
         user = names.get_user(session, name=sent.text("userName"))
@@ -212,25 +210,25 @@ def add_competition_host(sent: SentFields) -> ResponseReturnValue:
 
 
 def _sent_files(sent: SentFields) -> dict[str, str]:
-    """Return the tokens of the files by name; raise BadRequest for folders and names that come twice."""
+    """Return the files' tokens by name; raise an error for folders and duplicate names."""
     files: dict[str, str] = {}
     for each in sent.each_of("files"):
         name, token = each.text("name"), each.text("token")
         if "/" in name or "\\" in name:
             raise Unsettable(
-                f"{name}: data files have no folders here. Put the files beside each other, or pack the "
-                "folder into one zip."
+                f"{name}: data files cannot be in folders. Put all files into one folder, or pack the folder "
+                "into one ZIP file."
             )
         if name in files:
             raise Unreadable("files", name, "files with different names")
         files[name] = token
     if not files:
-        raise BadRequest("No file was named.")
+        raise BadRequest("The request contains no files.")
     return files
 
 
 def _accept_newest(session: Any, competition: Competition, now: Any) -> None:
-    """Accept a draft's newest solution if that was checked and is not accepted yet."""
+    """Accept a draft's newest checked solution if it is not accepted yet."""
     newest = solution_checks.newest(session, competition=competition, limit=1)
     if competition.state is not CompetitionState.DRAFT or not newest or _is_accepted(competition, newest[0]):
         return
@@ -238,7 +236,7 @@ def _accept_newest(session: Any, competition: Competition, now: Any) -> None:
 
 
 def _is_accepted(competition: Competition, job: OrganizerJob) -> bool:
-    """Return whether the live solution is the one that a check has stored."""
+    """Return whether the live solution is the one stored by this check."""
     version = competition.live_scoring_version
     stored = (job.result or {}).get("solution")
     return bool(version and stored and stored["prepared_sha256"] == version.solution.prepared_sha256)
@@ -288,9 +286,9 @@ def get_competition_settings(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "UpdateCompetitionSettings", Scope.ORGANIZE)
 def update_competition_settings(sent: SentFields) -> ResponseReturnValue:
-    """Change what the mask names, and return all settings; what is named and absent becomes its default.
+    """Change the settings in the mask, and return all settings; missing values are reset.
 
-    Raises Unsettable for what this site does not have, or sets elsewhere.
+    Raises Unsettable for settings that this site does not have or that must be set elsewhere.
     """
     given, names = sent.within("settings"), _masked(sent.text("updateMask"))
     with writing() as session:
@@ -310,7 +308,7 @@ def _masked(mask: str) -> list[str]:
 
 
 def _require_settable(competition: Competition, given: SentFields, names: list[str]) -> None:
-    """Raise Unsettable for what would become other than it is, and cannot be set here."""
+    """Raise Unsettable if a setting that cannot be set here would change."""
     now_told = _told(competition)
     refused = [
         name
@@ -319,9 +317,9 @@ def _require_settable(competition: Competition, given: SentFields, names: list[s
     ]
     if refused:
         raise Unsettable(
-            f"{', '.join(refused)} cannot be set with this command. It sets the title, the description, the "
-            "deadlines, and whether submissions are paused. The metric, the limits, who may join, the "
-            "feedback and the reveal are on the page “Settings”, and in `fairboard competition apply`."
+            f"{', '.join(refused)} cannot be set with this command. It can set the title, the description "
+            "and the deadlines, and pause submissions. Set the metric, the limits, the entry, the feedback "
+            "and the reveal on the Setup pages or with `fairboard competition apply`."
         )
 
 
@@ -334,7 +332,7 @@ def _pause(session: Any, competition: Competition, *, is_wanted: bool) -> None:
 
 
 def _told(competition: Competition) -> Mapping[str, Any]:
-    """Return all settings; of what is not here, that it is off."""
+    """Return all settings in Kaggle's format; features that do not exist here are off."""
     return {
         "competitionName": competition.slug,
         **{name: getattr(competition, setting) for name, setting in TEXTS.items()},

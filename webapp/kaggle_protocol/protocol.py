@@ -1,4 +1,4 @@
-"""Kaggle protocol: one address per method, token, JSON in both directions, readable errors."""
+"""Kaggle protocol: method URLs, tokens, JSON requests and responses, readable errors."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -25,28 +25,28 @@ from webapp.http.site import current_site, site_link
 COMPETITIONS = "competitions.CompetitionApiService"
 BLOBS = "blobs.BlobApiService"
 OAUTH = "security.OAuthService"
-LOCALHOST = "localhost"  # as the command says that takes this site for its proxy
+LOCALHOST = "localhost"  # the host name sent by a command that uses this site as its proxy
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
 
 Handler = Callable[["SentFields"], ResponseReturnValue]
-AWAY = "The site cannot check your token at the moment. Please try again in a few seconds."
+AWAY = "The site cannot check your token at the moment. Try again in a few seconds."
 log = logging.getLogger(__name__)
 
 
 class TokenNeeded(ParticipantError):
-    """A call without a valid API token; the kaggle command hides what an error 401 says."""
+    """A call without a valid API token; not status 401, whose message the kaggle command hides."""
 
     public_name = "token_needed"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "This needs a valid API token of this site, in the variable KAGGLE_API_TOKEN. "
-        "You can create one on your account page."
+        "This request needs a valid API token for this site in the KAGGLE_API_TOKEN environment variable. "
+        "You can create a token on your account page."
     )
 
 
 class SentFields:
-    """The fields of a request to the API, which come as a form or as a JSON object, or are given."""
+    """The fields of a request: from a form, from a JSON object, or given."""
 
     def __init__(self, fields: Mapping[str, Any] | None = None) -> None:
         if fields is None:
@@ -54,16 +54,16 @@ class SentFields:
         self._fields = fields
 
     def text(self, name: str) -> str:
-        """Return a text, empty where there is none; raise Unreadable."""
+        """Return a text, empty if absent; raise Unreadable."""
         value = self._fields.get(name)
         if value is None:
             return ""
         if not isinstance(value, str) or not is_storable(value):
-            raise Unreadable(name, value, "a text without NUL (U+0000) and lone surrogates")
+            raise Unreadable(name, value, "text without NUL characters (U+0000) or lone surrogates")
         return value
 
     def number(self, name: str) -> int | None:
-        """Return a whole number, None where there is none; raise Unreadable."""
+        """Return a whole number, or None if absent; raise Unreadable."""
         value = self._fields.get(name)
         if value is None or value == "":
             return None
@@ -74,7 +74,7 @@ class SentFields:
         return number
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """Return yes or no; raise Unreadable."""
+        """Return a boolean; raise Unreadable."""
         value = self._fields.get(name, default)
         if isinstance(value, bool):
             return value
@@ -84,21 +84,21 @@ class SentFields:
         return word in YES
 
     def within(self, name: str) -> "SentFields":
-        """Return the fields of an object among the fields, empty where there is none; raise Unreadable."""
+        """Return the fields of a nested object, empty if absent; raise Unreadable."""
         value = self._fields.get(name) or {}
         if not isinstance(value, Mapping):
             raise Unreadable(name, value, "an object")
         return SentFields(value)
 
     def each_of(self, name: str) -> list["SentFields"]:
-        """Return the objects of a list, none where there is no list; raise Unreadable."""
+        """Return the objects of a list, empty if absent; raise Unreadable."""
         value = self._fields.get(name) or []
         if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
             raise Unreadable(name, value, "a list of objects")
         return [SentFields(each) for each in value]
 
     def value(self, name: str) -> Any:
-        """Return whatever is there, None where nothing is."""
+        """Return the raw value of a field, or None if absent."""
         return self._fields.get(name)
 
 
@@ -116,18 +116,18 @@ def init_app(app: Flask) -> None:
 
 @blueprint.before_request
 def require_token() -> None:
-    """Refuse a call without a valid token."""
+    """Reject a call without a valid token."""
     if request.endpoint not in OPEN_CALLS and g.token is None:
         raise TokenNeeded
 
 
 def require_scope(scope: Scope) -> None:
-    """Raise ScopeMissing if the token of this call was not made for this."""
+    """Raise ScopeMissing if the token of this call lacks a scope."""
     api_tokens.require_scope(g.token, scope)
 
 
 def call(service: str, method: str, scope: Scope = Scope.READ) -> Callable[[Handler], Handler]:
-    """Let a function answer a method of a service, for tokens with this scope."""
+    """Register a function as the handler of a service's method, for tokens with this scope."""
 
     def register(handler: Handler) -> Handler:
         @wraps(handler)
@@ -143,18 +143,18 @@ def call(service: str, method: str, scope: Scope = Scope.READ) -> Callable[[Hand
 
 
 def not_offered(what: str) -> ResponseReturnValue:
-    """Return the answer to a call for something that this site does not have."""
-    return errors.answer(501, name="not_implemented", message=f"{what} Fairboard does not have this.")
+    """Return the response to a call of an unsupported feature."""
+    return errors.answer(501, name="not_implemented", message=f"{what} Fairboard does not support this.")
 
 
 def address(endpoint: str, **values: Any) -> str:
-    """Return an absolute address on the host that the command asked."""
+    """Return an absolute URL with the host that the command used."""
     scheme = "http" if request.host == LOCALHOST else request.scheme
     return f"{scheme}://{request.host}{url_for(endpoint, **values)}"
 
 
 def page_address(endpoint: str, **values: Any) -> str:
-    """Return the address of a page for a browser, which does not take this site for its proxy."""
+    """Return the URL of a page for a browser, which does not use this site as its proxy."""
     settings = current_site().settings
     if request.host == LOCALHOST and not settings.base_url:
         return settings.site() + url_for(endpoint, **values)
@@ -162,12 +162,15 @@ def page_address(endpoint: str, **values: Any) -> str:
 
 
 def time_text(moment: datetime | None) -> str | None:
-    """Return a time in whole seconds of UTC, which is all that the command reads without a fault."""
+    """Return a time in whole seconds of UTC, the only format that the command parses reliably."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment else None
 
 
 def asked_time(sent: SentFields, name: str) -> datetime | None:
-    """Return a time, None where there is none; the command can write `…00.000+00:00Z`. Raises Unreadable."""
+    """Return a time, or None if absent; raise Unreadable.
+
+    The command can send `…00.000+00:00Z`.
+    """
     text = sent.text(name)
     if not text:
         return None
@@ -179,24 +182,24 @@ def asked_time(sent: SentFields, name: str) -> datetime | None:
 
 
 def asked_paging(sent: SentFields, *, usual_size: int, most: int = 1000) -> tuple[int, int]:
-    """Return the page and its size; a page token is the number of a page. Raises Unreadable."""
+    """Return the page and its size; a page token is a page number. Raises Unreadable."""
     token = sent.text("pageToken")
     page = whole_number(token) if token else sent.number("page")
     if token and page is None:
-        raise Unreadable("pageToken", token, "a page token of this site")
+        raise Unreadable("pageToken", token, "a page token from this site")
     return page or 1, min(sent.number("pageSize") or usual_size, most)
 
 
 def next_token(page: int, page_count: int) -> str:
-    """Return the token of the page after this one, empty after the last."""
+    """Return the token of the next page, empty after the last."""
     return str(page + 1) if page < page_count else ""
 
 
 @blueprint.post(f"/{OAUTH}/IntrospectToken")
 def introspect_token() -> ResponseReturnValue:
-    """Return whether a token is valid, and whose it is.
+    """Return whether a token is valid, and its owner.
 
-    The command breaks on an error 5xx here: whatever goes wrong is an error 400.
+    The command crashes if the status is 5xx, so all failures return status 400.
     """
     token = SentFields().text("token")
     try:
@@ -212,14 +215,14 @@ def introspect_token() -> ResponseReturnValue:
 
 @blueprint.post("/<kaggle_service:service>/<method>")
 def other_method(service: str, method: str) -> ResponseReturnValue:
-    """Say of datasets, notebooks, forums and so on that they are not here."""
+    """Reject calls of other services, such as datasets, notebooks or forums."""
     what = f"{service.partition('.')[0].capitalize()} ({method}):"
     return not_offered(what)
 
 
 def _json_object() -> Mapping[str, Any]:
     sent: object = None
-    # Not JSON, brackets without end, numbers of more digits than Python reads.
+    # These errors mean invalid JSON, too deep nesting, and integers too long for Python to parse.
     with suppress(NotJson, RecursionError, ValueError):
         sent = request.get_json()
     if not isinstance(sent, Mapping):
@@ -228,7 +231,7 @@ def _json_object() -> Mapping[str, Any]:
 
 
 def _digits(value: str | int) -> str:
-    """Return a number as text; one that is too large is not written out, which Python refuses."""
+    """Return a number as text, or an empty text if it is too large; Python limits long integers."""
     if isinstance(value, str):
         return value.strip()
     return str(value) if 0 <= value <= LARGEST else ""

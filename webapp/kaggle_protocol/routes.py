@@ -1,4 +1,4 @@
-"""Register the calls of the official `kaggle` command, and the page about it."""
+"""Registration of the `kaggle` command's API calls, and the page about the command."""
 
 import shlex
 
@@ -22,14 +22,14 @@ from webapp.kaggle_protocol import (
 )
 
 blueprint = Blueprint("kaggle_command", __name__, url_prefix="/competitions/<slug>/kaggle")
-# They have added themselves to the blueprint.
+# These modules add their routes to the blueprint when imported.
 CALLS = (protocol, competitions, data, uploads, submissions, leaderboards, organizers, old_routes)
 
 
 @blueprint.get("")
 @auth.login_required
 def show(slug: str) -> ResponseReturnValue:
-    """Show how the official kaggle command works with this competition."""
+    """Show how to use the official kaggle command with this competition."""
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -44,6 +44,6 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 def init_app(app: Flask) -> None:
-    """Register the calls, and the page that says how to use them."""
+    """Register the calls, and the page that documents them."""
     protocol.init_app(app)
     app.register_blueprint(blueprint)

@@ -1,7 +1,7 @@
-"""Signed addresses of downloads: the kaggle command follows one without its token.
+"""Signed download URLs: the kaggle command follows redirects without its token.
 
-An address is bound to the API token, its person, the competition, the file and its version. It ends with the
-token, and after 12 hours. What the token and the person may have is looked up again when the file is sent.
+A URL is bound to the API token, its owner, the competition, the file and its version. It expires with the
+token, at the latest after 12 hours. Access rights are checked again when the file is sent.
 """
 
 import hashlib
@@ -24,24 +24,23 @@ from webapp.kaggle_protocol.protocol import address, blueprint
 VALID = timedelta(hours=12)
 SALT = "kaggle download"
 
-# Looks up what the competition has under a name, in a version, for the current user; sends it afterwards.
+# A function that finds a file by name and version for the current user, and returns a function that sends it.
 Sender = Callable[[Any, Competition, str, str], Callable[[], Response]]
 SENDERS: dict[str, Sender] = {}
 
 
 class LinkExpired(ParticipantError):
-    """An address that was not signed by this site, has ended, or is of an earlier version of the file."""
+    """An expired or invalid download URL, or one of an earlier version of the file."""
 
     public_name = "link_expired"
     kind = ErrorKind.GONE
     message = (
-        "This address of a download has expired, its API token has ended, or the file has changed. Start "
-        "the download again."
+        "This download link or its API token has expired, or the file has changed. Start the download again."
     )
 
 
 def sender(kind: str) -> Callable[[Sender], Sender]:
-    """Let a function send the files of a kind."""
+    """Register a function that sends the files of a kind."""
 
     def register(send: Sender) -> Sender:
         SENDERS[kind] = send
@@ -51,14 +50,14 @@ def sender(kind: str) -> Callable[[Sender], Sender]:
 
 
 def offer(kind: str, competition: Competition, name: str, *, version: str = "") -> ResponseReturnValue:
-    """Return a redirect to the address of a file, whose last part is its name on the person's disk."""
+    """Return a redirect to a file's signed URL, which ends with the name of the saved file."""
     key = _serializer().dumps([kind, g.token.id, g.user.id, competition.slug, name, version])
     return redirect(address("kaggle.signed_file", name=name, key=key), 302)
 
 
 @blueprint.get("/downloads/<name>")
 def signed_file(name: str) -> ResponseReturnValue:
-    """Send a file to whoever has its address, as the person may have it for whom it was made."""
+    """Send a file to the holder of its URL if the user who requested the URL may still have it."""
     try:
         kind, token_id, user_id, slug, signed_name, version = _serializer().loads(
             request.args.get("key", ""), max_age=int(VALID.total_seconds())

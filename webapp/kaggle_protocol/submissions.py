@@ -38,7 +38,7 @@ from webapp.kaggle_protocol.signed_files import offer, sender
 from webapp.kaggle_protocol.uploads import whole_upload
 from webapp.submissions import uploads
 
-PAGE_SIZE = 200  # the command never shows that there is a second page
+PAGE_SIZE = 200  # the command requests only the first page
 NO_LIMIT = 9_999
 STATUSES = {
     SubmissionStatus.PENDING: "PENDING",
@@ -46,25 +46,25 @@ STATUSES = {
     SubmissionStatus.REJECTED: "ERROR",
     SubmissionStatus.FAILED: "ERROR",
 }
-FAILED = "Something went wrong on our side while this file was scored. The organizers can see it."
+FAILED = "Scoring this file failed because of an error on our side. The organizers can see the error."
 
 
 class NoSandbox(ParticipantError):
-    """A submission in the sandbox, by somebody who is no organizer."""
+    """A sandbox submission of a user who is not an organizer."""
 
     public_name = "no_sandbox"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "Only organizers send test submissions (--sandbox): they use no limit and count for nothing. "
-        "To look for problems in a file without using a submission, check it on the submit page."
+        "Only organizers can send test submissions (--sandbox), which use no limit and do not compete. "
+        "To find problems in a file without using a submission, check it on the Submissions page."
     )
 
 
 @call(COMPETITIONS, "CreateSubmission", Scope.SUBMIT)
 def create_submission(sent: SentFields) -> ResponseReturnValue:
-    """Submit an uploaded file; the same upload is submitted only once, however often it is asked for.
+    """Submit an uploaded file; repeated requests for the same upload submit it only once.
 
-    Bytes that the team has sent before are taken again, as Kaggle takes them.
+    A file that the team has already submitted is accepted, as on Kaggle.
     """
     token, is_test = sent.text("blobFileTokens"), sent.flag("sandbox", default=False)
     try:
@@ -83,7 +83,7 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
                 idempotency_key=announced.key_of(token),
             )
             announced.note_use(session, token=token, now=db.now(session))
-    except BlobMissing as error:  # of a rejected file, or after a restore
+    except BlobMissing as error:  # the file was rejected, or its blob is missing after a restore
         raise UnknownUpload from error
     uploads.hinted(accepted)
     kind = "test submission" if g.organizer_role else "submission"
@@ -93,13 +93,13 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "CreateCodeSubmission", Scope.SUBMIT)
 def create_code_submission(sent: SentFields) -> ResponseReturnValue:  # noqa: ARG001
-    """Say that notebooks are not run here."""
-    return not_offered("Code submissions: upload a file of predictions instead.")
+    """Reject code submissions, because notebooks are not supported."""
+    return not_offered("Code submissions: upload a file with predictions instead.")
 
 
 @call(COMPETITIONS, "ListSubmissions")
 def list_submissions(sent: SentFields) -> ResponseReturnValue:
-    """Return the submissions of the person's team, the newest first, with the scores that it may see."""
+    """Return the team's submissions, newest first, with the visible scores."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
@@ -112,7 +112,7 @@ def list_submissions(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "GetSubmission")
 def get_submission(sent: SentFields) -> ResponseReturnValue:
-    """Return one submission of the own team, or of a competition that the person organizes."""
+    """Return a submission of the user's team, or of a competition that the user organizes."""
     with reading() as session:
         opened = _opened(session, sent.number("ref") or 0)
         own = opened.submission
@@ -124,7 +124,7 @@ def get_submission(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "DownloadSubmission")
 def download_submission(sent: SentFields) -> ResponseReturnValue:
-    """Lead to the file of a submission as it was uploaded."""
+    """Redirect to the file of a submission as it was uploaded."""
     with reading() as session:
         opened = _opened(session, sent.number("submissionId") or 0)
         own = opened.submission
@@ -145,7 +145,7 @@ def send_submission(session: Any, _: Competition, name: str, version: str) -> Ca
 
 @call(COMPETITIONS, "GetSubmissionLimits")
 def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
-    """Return what the team has used, and how many files it may send now."""
+    """Return the team's used submissions, and how many files it may submit now."""
     with reading() as session:
         found = lookups.situation_in(session, sent.text("competitionName"))
     left = found.allowance.left
@@ -159,7 +159,7 @@ def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
 
 
 def _opened(session: Any, submission_id: int) -> Opened:
-    """Open a submission, within the competition that the token is bound to."""
+    """Open a submission, within the competition to which the token is bound."""
     opened = lookups.open_submission(session, submission_id)
     if g.token.competition_id is not None:
         api_tokens.require_submission(session, g.token, submission_id=submission_id)
@@ -167,7 +167,7 @@ def _opened(session: Any, submission_id: int) -> Opened:
 
 
 def submission_line(submission: Submission, results: Mapping[Split, SplitResult]) -> dict[str, Any]:
-    """Return a submission with those scores; why a file was rejected also follows its description."""
+    """Return a submission with the given scores; its errors are also added to the description."""
     fault = _fault(submission)
     public, private = results.get(Split.PUBLIC), results.get(Split.PRIVATE)
     slug = submission.competition.slug
@@ -190,7 +190,7 @@ def submission_line(submission: Submission, results: Mapping[Split, SplitResult]
 
 
 def _results(session: Any, competition: Competition, ids: list[int]) -> dict[int, dict[Split, SplitResult]]:
-    """Return the results of a team's own list, where organizers too see what a team would see."""
+    """Return the results for a team's list, in which organizers also have the team's view."""
     allowed = _allowed(session, competition, Viewer.TEAM)
     return submission_results.split_results_of(
         session, submission_ids=ids, version=lookup.live(competition), allowed=allowed
@@ -203,7 +203,7 @@ def _allowed(session: Any, competition: Competition, viewer: Viewer) -> Any:
 
 
 def _fault(submission: Submission) -> str:
-    """Return what was wrong with a file, at most the first three problems."""
+    """Return the problems of a file, at most the first three."""
     if submission.status is SubmissionStatus.FAILED:
         return FAILED
     if submission.status is not SubmissionStatus.REJECTED:

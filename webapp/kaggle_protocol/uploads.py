@@ -28,7 +28,7 @@ from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import BLOBS, COMPETITIONS, SentFields, address, blueprint, call
 from webapp.submissions import uploads
 
-# By the type of a blob: how large it may be.
+# Maximum size by blob type.
 BLOB_TYPES = {"DATASET": data_files.MAX_BYTES, "COMPETITION_SOLUTION": SIZE_CAP}
 MORE_TO_COME = 308
 _RANGE = re.compile(r"bytes (?:([0-9]{1,15})-([0-9]{1,15})|\*)/([0-9]{1,15})")
@@ -38,12 +38,14 @@ class UnreadableRange(BadRequest):
     """A `Content-Range` that does not fit the upload."""
 
     public_name = "unreadable_range"
-    message = "`Content-Range` must be `bytes FIRST-LAST/{upload.size_bytes}`, as long as the body."
+    message = (
+        "`Content-Range` must be `bytes FIRST-LAST/{upload.size_bytes}` and match the length of the body."
+    )
 
 
 @call(COMPETITIONS, "StartSubmissionUpload", Scope.SUBMIT)
 def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
-    """Announce a submission, unless any file would be refused now; raises FileTooLarge and the refusals."""
+    """Announce a submission; raise FileTooLarge or the error that any file would cause."""
     with writing() as session:
         found = lookups.situation_in(session, sent.text("competitionName"))
         if refused := refusal(found):
@@ -57,7 +59,7 @@ def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
 
 @call(BLOBS, "StartBlobUpload", Scope.ORGANIZE)
 def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
-    """Announce a data file or a solution of somebody who organizes."""
+    """Announce a data file or a solution, for organizers and users who may create competitions."""
     kind = sent.text("type")
     if kind not in BLOB_TYPES:
         raise Unreadable("type", kind, "DATASET or COMPETITION_SOLUTION")
@@ -70,18 +72,18 @@ def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
 
 @blueprint.before_request
 def set_limit() -> None:
-    """Let the body of an upload be as large as it was announced; raises UnknownUpload, NoSpace."""
+    """Set the body limit of an upload to its announced size; raise UnknownUpload or NoSpace."""
     if request.endpoint != "kaggle.receive" or request.method != "PUT":
         return
     upload = _found()
     g.file_limit_bytes = upload.size_bytes
-    request.max_content_length = upload.size_bytes + 1  # a stream that ends there would be one too long
+    request.max_content_length = upload.size_bytes + 1  # a stream of exactly the limit would be rejected
     uploads.require_room(continued_id=upload.id)
 
 
 @blueprint.put("/uploads/<token>")
 def receive(token: str) -> ResponseReturnValue:
-    """Store the bytes that came, or say how many are there."""
+    """Store the received bytes, or return the stored range."""
     upload = _found()
     asked = _asked_range(upload)
     if upload.used_at is not None or asked is None:
@@ -97,13 +99,13 @@ def receive(token: str) -> ResponseReturnValue:
 
 
 def whole_upload(session: Any, token: str, **of: Any) -> tuple[AnnouncedUpload, StoredBlob]:
-    """Return a whole upload of the current user and its blob; raise UnknownUpload, UploadIncomplete."""
+    """Return a complete upload and its blob; raise UnknownUpload or UploadIncomplete."""
     upload = announced.whole(session, token=token, user=g.user, now=db.now(session), **of)
     return upload, StoredBlob(upload.sha256 or "", upload.size_bytes)
 
 
 def held_upload(session: Any, token: str) -> tuple[AnnouncedUpload, StoredBlob]:
-    """Return an organizer's whole upload; its blob stays until the transaction has named it elsewhere."""
+    """Return an organizer's complete upload; its blob is protected during the transaction."""
     upload, blob = whole_upload(session, token)
     try:
         blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
@@ -116,7 +118,7 @@ def held_upload(session: Any, token: str) -> tuple[AnnouncedUpload, StoredBlob]:
 def _announced(
     session: Any, sent: SentFields, name: str, limit_bytes: int, *, competition: Any = None
 ) -> tuple[str, set[str]]:
-    size_bytes = sent.number("contentLength") or 0  # left out of an empty file
+    size_bytes = sent.number("contentLength") or 0  # the field is missing for an empty file
     if size_bytes > limit_bytes:
         raise FileTooLarge(size_bytes, limit_bytes)
     return announced.announce(
@@ -125,7 +127,7 @@ def _announced(
 
 
 def _address(token: str, forgotten: set[str]) -> ResponseReturnValue:
-    """Return the address of an announced upload, once the blobs of forgotten uploads are deleted."""
+    """Delete the blobs of forgotten uploads, and return the URL of an announced upload."""
     _delete_unnamed(forgotten)
     return {"token": token, "createUrl": address("kaggle.receive", token=token)}
 
@@ -136,7 +138,7 @@ def _found() -> AnnouncedUpload:
 
 
 def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
-    """Return where the body begins and its length, None for a question; raise UnreadableRange."""
+    """Return the body's offset and length, or None for a status query; raise UnreadableRange."""
     text = request.headers.get("Content-Range")
     if text is None:
         return 0, None
@@ -151,7 +153,7 @@ def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
 def _with_part(
     token: str, upload: AnnouncedUpload, part: StoredBlob, start: int, length: int | None
 ) -> AnnouncedUpload:
-    """Return the upload with a stored part, joined where it was the last."""
+    """Return the upload with a new part stored; the last part completes and joins it."""
     if length is not None and part.size != length:
         raise UnreadableRange(upload=upload)
     site = current_site()
@@ -171,7 +173,7 @@ def _with_part(
 
 
 def _hold(session: Any, blob: StoredBlob) -> None:
-    """Hold a blob; where it was deleted just then, the command sends the file again."""
+    """Protect a blob; if it was deleted at the same time, the command sends the file again."""
     try:
         blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
     except BlobMissing as error:
@@ -179,14 +181,14 @@ def _hold(session: Any, blob: StoredBlob) -> None:
 
 
 def _delete_unnamed(names: set[str]) -> None:
-    """Delete blobs that were replaced, so that nobody fills the disk by sending a file again and again."""
+    """Delete replaced blobs, so that repeated uploads cannot fill the disk."""
     if names:
         site = current_site()
         blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())
 
 
 def _state(upload: AnnouncedUpload) -> ResponseReturnValue:
-    """Return 200 for a whole file, else 308 with the range that is there."""
+    """Return 200 for a complete file, otherwise 308 with the stored range."""
     if upload.sha256 is not None:
         return {}, 200
     answer = Response(status=MORE_TO_COME)

@@ -1,1 +1,1 @@
-"""Leaderboard pages, their charts and CSV, a team's results, a published rescoring."""
+"""Leaderboards: pages, charts, CSV, team results, the last published rescoring."""

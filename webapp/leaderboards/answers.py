@@ -15,38 +15,48 @@ from webapp.submissions.answers import identities
 
 
 def _one_of(words: list[str], description: str) -> Any:
-    """Return a text of an address that `requests` reads, with the words it knows."""
+    """Return a query parameter that `requests` parses, with its allowed values."""
     return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
 
 
 class PageQuery(Sized):
-    """Which page of a list to return."""
+    """The requested page of a list."""
 
     page: Annotated[
-        str | None, Field(default=None, description="From 1.", json_schema_extra={"pattern": "^[0-9]{1,10}$"})
+        str | None,
+        Field(
+            default=None,
+            description="The number of the page, starting at 1.",
+            json_schema_extra={"pattern": "^[0-9]{1,10}$"},
+        ),
     ]
 
 
 class BoardQuery(PageQuery):
-    """Which lines of a leaderboard to return, and in which order."""
+    """The requested rows of a leaderboard, and their order."""
 
     cursor: Annotated[
         Text | None,
         Field(
             default=None,
-            description="Where the rank order goes on: take it from `next`.",
+            description="The start of the next part in rank order, taken from `next`.",
             pattern="^[0-9]{1,7}-[0-9]{1,16}$",
         ),
     ]
 
-    split: Annotated[str | None, _one_of([*Split], "The private one answers after the reveal.")]
-    sort: Annotated[str | None, _one_of([*Sort], "The column to sort by; by default the rank.")]
-    order: Annotated[str | None, _one_of(["asc", "desc"], "By default as the column is usually read.")]
+    split: Annotated[
+        str | None,
+        _one_of([*Split], "The split of the leaderboard; the private one is available after the reveal."),
+    ]
+    sort: Annotated[str | None, _one_of([*Sort], "The column to sort by; the rank by default.")]
+    order: Annotated[
+        str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
+    ]
     q: Annotated[str | None, Field(default=None, description="A part of a team's or member's name.")]
 
 
 class BoardLine(Answer):
-    """A line of a leaderboard; `submission`, on the private one, is the one that counts."""
+    """A row of a leaderboard; on the private one, `submission` is the one that counts."""
 
     rank: int | None
     team_id: Annotated[int, Field(description="The team's id, as in `/teams/{team_id}`.")]
@@ -60,12 +70,15 @@ class BoardLine(Answer):
     rank_change: int | None
     submission: int | None = None
     standard_error: Annotated[
-        float | None, Field(description="Of the score, to two digits; null for a score in steps.")
+        float | None,
+        Field(
+            description="The standard error of the score, to two digits; null if scores are rounded to steps."
+        ),
     ] = None
 
 
 class BoardPage(Answer):
-    """A page of a leaderboard; `own` is the asker's line where it is not among the rows."""
+    """A page of a leaderboard; `own` is the user's row if it is not among the rows."""
 
     split: Split
     scoring_version: int
@@ -81,10 +94,10 @@ class BoardPage(Answer):
 
 
 class FinalLine(Answer):
-    """A line of final standings."""
+    """A row of final standings."""
 
     rank: int
-    team_id: Annotated[int, Field(description="The team's id; its name here is that of the time of storing.")]
+    team_id: Annotated[int, Field(description="The team's id; the team's name may have changed since.")]
     team: str
     score: Score
     public_rank: int | None
@@ -92,7 +105,7 @@ class FinalLine(Answer):
 
 
 class FinalStandings(Answer):
-    """A page of final standings as they were stored; `number` counts the times that they were."""
+    """A page of stored final standings; `number` is the version of the standings."""
 
     number: int
     newest: int
@@ -106,7 +119,7 @@ class FinalStandings(Answer):
 
 
 class SplitScore(Answer):
-    """What a submission got on one split."""
+    """The result of a submission on one split."""
 
     score: Score
     terms: dict[str, float]
@@ -125,7 +138,7 @@ class CountedSubmission(Answer):
 
 
 class OwnResult(Answer):
-    """A file of the own team with both scores; `is_picked` is null for one that did not compete."""
+    """A team's file with both scores; `is_picked` is null if it did not compete."""
 
     submission_id: int
     file_name: str
@@ -139,7 +152,7 @@ class OwnResult(Answer):
 
 
 class MissedResult(Answer):
-    """The best file that did not compete, and the rank that it would have taken."""
+    """The best file that did not compete, with the rank that it would have had."""
 
     submission_id: int
     score: Score
@@ -148,7 +161,7 @@ class MissedResult(Answer):
 
 
 class OwnResults(Answer):
-    """What each file of the own team got, the newest first, and the team's places."""
+    """The scores of the team's files, newest first, and the team's ranks."""
 
     team: str
     lines: list[OwnResult]
@@ -161,7 +174,7 @@ class OwnResults(Answer):
 
 
 def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:
-    """Return one page of a leaderboard."""
+    """Return the model of a leaderboard page."""
     return BoardPage.of(
         board,
         row_share=round(board.row_share, 4),
@@ -185,7 +198,7 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
 
 
 def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) -> FinalStandings:
-    """Return one page of final standings."""
+    """Return the model of a page of final standings."""
     return FinalStandings.of(
         final,
         team_count=final.count,
@@ -196,7 +209,7 @@ def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) 
 
 
 def counted_submission(counted: Counted) -> CountedSubmission:
-    """Return a submission that counts, with both splits."""
+    """Return the model of a submission that counts, with both splits."""
     results = {split.value: _split(result) for split, result in counted.results.items()}
     return CountedSubmission.of(counted, submission=counted.submission_id, **results)
 

@@ -34,7 +34,7 @@ TAG = "leaderboards"
 @blueprint.get("/competitions/<slug>/leaderboard")
 @operation(None, answers=BoardPage, tag=TAG)
 def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
-    """Return a page of the public leaderboard, or with `split=private` of the private one."""
+    """Return a page of the public leaderboard, or of the private one with `split=private`."""
     split = requests.asked_split()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -52,12 +52,12 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
 
 
 def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
-    """Return which lines are asked for; a cursor goes on in rank order."""
+    """Return the requested rows; a cursor continues in rank order."""
     asked = replace(requests.asked_lines(own_team_id=own_team_id), page_size=query.page_size)
     if query.cursor is None:
         return asked
     if not asked.is_plain or query.page is not None:
-        raise Unreadable("cursor", query.cursor, "without `page`, `q`, and another order than by rank")
+        raise Unreadable("cursor", query.cursor, "used without `page`, `q` and any order other than by rank")
     return replace(asked, after=boards.Place.of(query.cursor))
 
 
@@ -74,7 +74,7 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")
 @operation(None, answers=FinalStandings, tag=TAG)
 def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
-    """Return a page of final standings as they were stored."""
+    """Return a page of stored final standings."""
     page = asked_page()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -92,7 +92,7 @@ def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
 @blueprint.get("/competitions/<slug>/results")
 @operation(Scope.READ, answers=OwnResults, tag=TAG)
 def own_results(slug: str) -> OwnResults:
-    """Return after the reveal what each file of the own team got, which one counted, and its places."""
+    """Return the team's results after the reveal: scores of all files, ranks, counted file."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = team_results.of_team(
@@ -108,7 +108,7 @@ def own_results(slug: str) -> OwnResults:
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>/diagnosis")
 @operation(None, tag=TAG, answers_file="application/json")
 def published_diagnosis(slug: str, submission_id: int) -> Response:
-    """Return after the reveal the published diagnosis of a submission that counted, by split."""
+    """Return the published diagnosis of a counted submission by split, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
         requests.counted(session, competition, submission_id)

@@ -14,12 +14,12 @@ from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, Te
 from webapp.http.caches import Frontier
 from webapp.presentation.terms import NAMES
 
-BAND_LINES = 8  # of the table below the chart
+BAND_LINES = 8  # maximum number of rows in the table below the chart
 
 
 @dataclass(frozen=True, slots=True)
 class StepsView:
-    """The step chart in both widths, and the data of its steps and of its band."""
+    """The step chart in both widths, with the data of its steps and of the band."""
 
     svg: str
     narrow_svg: str
@@ -32,7 +32,7 @@ class StepsView:
 
 @dataclass(frozen=True, slots=True)
 class FrontierView:
-    """The Pareto chart of accuracy and fairness in both widths, and its named teams."""
+    """The Pareto chart of accuracy and fairness in both widths, with the labeled teams."""
 
     svg: str
     narrow_svg: str
@@ -49,7 +49,7 @@ class SlopesView:
 
 
 def top(board: Board, asked: Asked, *, own_team_id: int | None) -> list[BoardRow]:
-    """Return the teams of the step chart, only for the unfiltered first page."""
+    """Return the teams of the step chart; none unless this is the unfiltered first page."""
     if not is_first(board, asked):
         return []
     ranked = [row for row in (*board.rows, board.pinned) if row is not None and not row.is_benchmark]
@@ -136,7 +136,7 @@ def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, st
 
 
 def slopes(board: Board, asked: Asked, *, own_team_id: int | None) -> SlopesView | None:
-    """Return the slope chart of the first page's teams and the own one; None on other pages."""
+    """Return the slope chart of the first page and the viewer's team; None on other pages."""
     if not is_first(board, asked):
         return None
     rows = [*board.rows, *([board.pinned] if board.pinned else [])]

@@ -1,4 +1,4 @@
-"""Leaderboard pages: public, private, final, CSV, a team's results, the last published rescoring."""
+"""Leaderboard pages: public, private, final, CSV, team results, published rescoring."""
 
 from datetime import datetime
 from functools import partial
@@ -34,8 +34,8 @@ from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView
 
 LATE_WARNING = (
-    "Late submissions are open: they are scored on both splits and are not ranked. From both scores people "
-    "can work out the labels of the test set, so late scores prove little."
+    "Late submissions are accepted. They are scored on both splits but not ranked. The hidden labels can be "
+    "derived from late scores, so late scores prove little."
 )
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
 WHOLE = 10**9
@@ -54,7 +54,7 @@ class CountedView:
 
 
 def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int) -> str:
-    """Return the sentence about the private leaderboard that visitors see; may be empty."""
+    """Return the public sentence about the state of the private leaderboard; may be empty."""
     match stage:
         case Stage.RUNNING:
             return _until(competition.reveals_at)
@@ -67,7 +67,7 @@ def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int
                 )
             return "Closed. " + _until(competition.reveals_at)
         case Stage.SETTLED:
-            return "Closed: every submission accepted in time has its result. " + _until(
+            return "Closed. Every submission that was accepted in time has its result. " + _until(
                 competition.reveals_at
             )
         case Stage.PROVISIONAL:
@@ -81,8 +81,8 @@ def _until(reveals_at: datetime | None) -> str:
     if reveals_at is None:
         return ""
     return (
-        "The organizers reveal the private leaderboard. If they do not, it is revealed automatically on "
-        f"{formats.moment(reveals_at)} or as soon after that as everything is scored."
+        "The organizers will reveal the private leaderboard. If they do not, it is revealed automatically on "
+        f"{formats.moment(reveals_at)}, or later when all submissions are scored."
     )
 
 
@@ -94,7 +94,7 @@ def public(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/leaderboard/version")
 def version(slug: str) -> ResponseReturnValue:
-    """Return as JSON what changes when the leaderboard does, and how many entries it has."""
+    """Return the leaderboard's version and its number of entries as JSON, for polling."""
     with reading() as session:
         competition = competition_of(session, slug)
         phase = phases.phase(competition, db.now(session))
@@ -137,7 +137,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
 
 @blueprint.get("/leaderboard/private/<int:submission_id>/diagnosis")
 def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show after the reveal the diagnosis of a submission that counted, where it is published."""
+    """Show the published diagnosis of a counted submission, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -172,7 +172,7 @@ def private_csv(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/leaderboard/final/<int:number>")
 def final(slug: str, number: int) -> ResponseReturnValue:
-    """Show a page of final standings as they were stored."""
+    """Show a page of stored final standings."""
     page = asked_page()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -198,7 +198,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/results")
 @auth.login_required
 def results(slug: str) -> ResponseReturnValue:
-    """Show after the reveal what each file of the own team got, which one counted, and why."""
+    """Show the team's results after the reveal: all files' scores, the counted one, and why."""
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
@@ -273,7 +273,7 @@ def _board_page(slug: str, split: Split) -> str:
 
 
 def _frontier(session: Any, competition: Competition, split: Split) -> Frontier | None:
-    """Return all teams by their terms, for a viewer who may see them."""
+    """Return the terms of all teams if the viewer may see them."""
     version = changes.board_version(session, competition_id=competition.id)
     read = partial(score_history.terms_of_board, session, competition=competition, split=split)
     return current_site().frontiers.get((competition.id, split, version), read)
@@ -292,7 +292,7 @@ def _csv(slug: str, split: Split) -> Response:
 
 @blueprint.get("/rescoring")
 def rescored(slug: str) -> ResponseReturnValue:
-    """Show the message and, to members of a team, the public score of each file before and now."""
+    """Show the message of a rescoring and the team's public scores before and after it."""
     with reading() as session:
         competition = competition_of(session, slug)
         published = mail.latest(competition)

@@ -1,4 +1,4 @@
-"""Leaderboard requests: query parameters, and the requested board, submission and diagnosis."""
+"""Leaderboard requests: query parameters, requested leaderboard, submission and diagnosis."""
 
 from datetime import datetime
 from typing import Any
@@ -19,31 +19,31 @@ from webapp.http.parameters import asked_page, asked_text
 
 
 class UnknownSplit(BadRequest):
-    """A leaderboard of neither split."""
+    """A request for an unknown split."""
 
     public_name = "unknown_split"
     message = "There is no split {name!r}. Use `public` or, after the reveal, `private`."
 
 
 class UnknownColumn(BadRequest):
-    """A leaderboard sorted by a column that it does not have."""
+    """A request to sort by an unknown column."""
 
     public_name = "unknown_column"
 
     def __init__(self, name: str) -> None:
         columns = ", ".join(sort.value for sort in Sort)
-        super().__init__(f"There is no column {name!r} to sort by. Columns: {columns}.")
+        super().__init__(f"There is no column {name!r}. Sort by one of these: {columns}.")
 
 
 class UnknownOrder(BadRequest):
-    """An order that is neither of the two."""
+    """A request for an unknown sort order."""
 
     public_name = "unknown_order"
     message = "There is no order {name!r}. Use `asc` or `desc`."
 
 
 def asked_split() -> Split:
-    """Return the split that `?split=` names, by default the public one; raise UnknownSplit."""
+    """Return the split in `?split=`, the public one by default; raise UnknownSplit."""
     name = request.args.get("split", Split.PUBLIC.value)
     try:
         return Split(name)
@@ -52,7 +52,7 @@ def asked_split() -> Split:
 
 
 def asked_lines(*, own_team_id: int | None) -> Asked:
-    """Return what `page`, `sort`, `order` and `q` ask for; raise Unreadable, UnknownColumn, UnknownOrder."""
+    """Parse `page`, `sort`, `order` and `q`; raise Unreadable, UnknownColumn or UnknownOrder."""
     return Asked(
         page=asked_page(),
         sort=_sort(request.args.get("sort", Sort.RANK.value)),
@@ -63,7 +63,7 @@ def asked_lines(*, own_team_id: int | None) -> Asked:
 
 
 def board(session: Any, competition: Competition, split: Split, asked: Asked, *, now: datetime) -> Board:
-    """Return a page of a leaderboard as the current user may see it."""
+    """Return a page of a leaderboard with the parts visible to the current user."""
     return leaderboard.board_of(
         session,
         competition=competition,
@@ -87,7 +87,7 @@ def counted(session: Any, competition: Competition, submission_id: int) -> Count
 
 
 def newest_diagnosis(session: Any, competition: Competition, submission_id: int) -> OrganizerJob | None:
-    """Return the newest published diagnosis of a submission, None without one."""
+    """Return the newest published diagnosis of a submission, or None."""
     return diagnoses.newest(session, competition=competition, submission_id=submission_id, is_published=True)
 
 

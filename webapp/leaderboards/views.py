@@ -17,7 +17,7 @@ from webapp.presentation.terms import TERMS, Classes
 
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_SPREAD = 200
-SHORTEST_BAR = 4  # of 100: the last of a page has a bar, too
+SHORTEST_BAR = 4  # percent, so that the last row of a page also has a bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,11 @@ class TermCell:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A row of a leaderboard page; `counted_id` is the submission behind it on the private one.
+    """A row of a leaderboard page.
 
-    `gap` is the distance to the leader, `bar` the position in the page's range of scores in percent,
-    `is_clipped` for scores far below it, and `ties` the CSS classes of the bracket around tied rows.
+    `counted_id` is the counted submission on the private leaderboard. `gap` is the distance to the leader,
+    `bar` the position in the page's range of scores in percent. `is_clipped` marks scores far below that
+    range. `ties` are the CSS classes of the bracket around tied rows.
     """
 
     rank: int | None
@@ -59,7 +60,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """The rank of the viewer's team and the page of its row."""
+    """The rank of the viewer's team, and the page of its row."""
 
     rank: int
     page: int
@@ -126,7 +127,7 @@ def _basis(board: Board) -> str:
 
 
 def _caution(board: Board, *, is_revealed: bool) -> str:
-    """Return the sentence about the rows behind the ranks."""
+    """Return the caution about the rows on which the ranks are based."""
     if board.split is Split.PRIVATE:
         return "These rows were hidden until the reveal."
     share = f"{board.row_share:.0%}"
@@ -136,13 +137,11 @@ def _caution(board: Board, *, is_revealed: bool) -> str:
 
 def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]:
     since = (
-        "against the public leaderboard"
-        if board.split is Split.PRIVATE
-        else "since the day began (00:00 UTC)"
+        "compared with the public leaderboard" if board.split is Split.PRIVATE else "since 00:00 UTC today"
     )
     has_errors = any(row.error for row in board.rows)
     score = ("± is the standard error. " if has_errors else "") + (
-        "The last number is what is missing to the leader. The bar shows the range "
+        "The last number is the gap to the leader. The bar shows the score within the range "
         "of this page's scores; a hollow bar is far below it."
     )
     terms = [
@@ -152,17 +151,17 @@ def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]
     ]
     return [
         (Sort.RANK, "Rank", "number rank", ""),
-        *([(Sort.CHANGE, "Change", "change", f"Places won or lost {since}.")] if board.has_changes else []),
+        *([(Sort.CHANGE, "Change", "change", f"Ranks gained or lost {since}.")] if board.has_changes else []),
         (Sort.TEAM, "Team", "team", ""),
         (Sort.SCORE, "Score", "score", score),
         *terms,
         (Sort.ENTRIES, "Entries", "number entries", ""),
-        (Sort.LAST_SUBMITTED_AT, "Last sent", "last", ""),
+        (Sort.LAST_SUBMITTED_AT, "Last submitted", "last", ""),
     ]
 
 
 def _own_place(board: Board, own_team_id: int | None) -> OwnPlace | None:
-    """Return where the own line is in rank order."""
+    """Return the rank and page of the viewer's row."""
     rows = (*board.rows, *([board.pinned] if board.pinned else []))
     ranks = (row.rank for row in rows if row.team_id == own_team_id and row.rank is not None)
     rank = next(ranks, None)
@@ -186,7 +185,7 @@ def _column(sort: Sort, name: str, css: str, told: str, asked: Asked) -> ColumnV
 
 
 def _query(asked: Asked) -> dict[str, str]:
-    """Return the query parameters that links to other pages of the same leaderboard keep."""
+    """Return the query parameters that links to the leaderboard's other pages keep."""
     query = {"q": asked.search.strip()} if asked.search.strip() else {}
     if asked.sort is not Sort.RANK or asked.is_descending:
         query |= {"sort": asked.sort.value, "order": "desc" if asked.is_descending else "asc"}
@@ -194,7 +193,7 @@ def _query(asked: Asked) -> dict[str, str]:
 
 
 class _Lines:
-    """Builds the rows of a page, relative to each other."""
+    """Builder of a page's rows, which depend on each other."""
 
     def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], asked: Asked) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
@@ -208,7 +207,7 @@ class _Lines:
         }
 
     def rows(self) -> list[RowView]:
-        """Return the rows of the page, with brackets around tied neighbours."""
+        """Return the rows of the page, with brackets around tied neighbors."""
         rows = self._board.rows
         follows = [row.team_id in self._tied and not row.is_benchmark for row in rows]
         return [
@@ -217,7 +216,7 @@ class _Lines:
         ]
 
     def row(self, row: BoardRow, *, up: bool = False, down: bool = False) -> RowView:
-        """Return a row."""
+        """Return the view of a row."""
         has_change = self._board.has_changes and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
         ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
@@ -250,7 +249,7 @@ class _Lines:
 
 
 def _gap(units: int, leader: int | None, decimals: int) -> str:
-    """Return the displayed difference to the leader's score, empty for equal scores."""
+    """Return the displayed gap to the leader's score, empty for equal scores."""
     if leader is None or units == leader:
         return ""
     return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
@@ -266,17 +265,17 @@ def _terms(terms: Mapping[str, float], scales: Mapping[str, tuple[float, float]]
 
 
 def counted_id(row: BoardRow, board: Board) -> int | None:
-    """Return the submission behind a row of the private leaderboard."""
+    """Return the id of the submission behind a row of the private leaderboard."""
     return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
 
 
 def term_texts(terms: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the displayed terms in the order of the headings."""
+    """Return the displayed terms in the order of the columns."""
     return tuple(f"{terms[term.key]:.4f}" for term in TERMS if term.key in terms)
 
 
 def change(rank_change: int | None) -> tuple[str, str]:
-    """Return the text of a change of rank and the class of its direction."""
+    """Return the text of a rank change, and the CSS class of its direction."""
     if rank_change is None:
         return "new", "quiet"
     if rank_change == 0:
@@ -308,7 +307,7 @@ def _cells(row: BoardRow) -> tuple[str | int | None, ...]:
 
 
 class ResultsView:
-    """A team's files after the reveal and the sentences about its places."""
+    """A team's files after the reveal, and sentences about its ranks."""
 
     def __init__(self, results: TeamResults) -> None:
         self.team = results.team
@@ -329,11 +328,11 @@ def _place(results: TeamResults) -> str:
     place = f"{formats.ordinal(results.rank)} of {formats.counted(results.team_count, 'team')}"
     if results.public_rank is None:
         return f"{place}."
-    return f"{place}; {formats.ordinal(results.public_rank)} on the public leaderboard."
+    return f"{place}, and {formats.ordinal(results.public_rank)} on the public leaderboard."
 
 
 def _why(line: ResultLine) -> str:
-    """Return why a file competed or not, and whether it counts."""
+    """Return whether a file competed and counts, with the reason."""
     if line.is_late:
         return "late: not ranked"
     if line.is_picked is None:
@@ -348,13 +347,12 @@ def _missed(results: TeamResults, has_picked: bool) -> str:
         return ""
     rank = formats.ordinal(missed.rank)
     if not missed.is_better:
-        praise = "Your selection was right" if has_picked else "The automatic choice was right"
+        praise = "Your selection was right" if has_picked else "The automatic selection was right"
         return (
-            f"{praise}: your best other submission, #{missed.submission_id} with "
-            f"{missed.score}, would have ranked {rank}, no better."
+            f"{praise}: your best other submission, #{missed.submission_id} with {missed.score}, would not "
+            f"have ranked higher ({rank})."
         )
     return (
-        f"Your best submission that did not compete was #{missed.submission_id} with {missed.score}: it "
-        "would "
-        f"have ranked {rank}."
+        f"Your best submission that did not compete, #{missed.submission_id} with {missed.score}, would have "
+        f"ranked {rank}."
     )

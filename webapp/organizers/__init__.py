@@ -1,1 +1,1 @@
-"""Pages and API of the organizers: set up, run, close, rescore, and check fair play."""
+"""Organizers' pages and API: setup, console, close, rescoring, fair play."""

@@ -1,1 +1,1 @@
-"""Presentation: formats, Markdown, charts, names of the terms, static files."""
+"""Presentation: number and date formats, form fields, term names, avatars, static files."""

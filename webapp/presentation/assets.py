@@ -1,4 +1,4 @@
-"""Static files with fingerprints in their URLs, and the page of all design parts."""
+"""Static files with fingerprints in their URLs, and the design page."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
@@ -18,20 +18,20 @@ blueprint = Blueprint("design", __name__)
 STATIC = Path(webapp.__file__).parent / "static"
 STATIC_URL = "/static"
 STYLESHEET = "fairboard.css"
-# One answer for all pages: later files may refine earlier ones, and no page waits for a second request.
+# One stylesheet serves all pages, so no page needs a second request. Later files override earlier ones.
 SHEETS = ("tokens", "base", "layout", "parts", "charts", "reports")
-MOMENT = datetime(2026, 3, 14, 23, 58, tzinfo=UTC)  # of the design page, which never changes
+MOMENT = datetime(2026, 3, 14, 23, 58, tzinfo=UTC)  # fixed time for the design page
 
 
 def sheet_files() -> list[Path]:
-    """Return the files of the stylesheet in their order; those of the pages come last."""
+    """Return the files of the stylesheet in cascade order; those of single pages come last."""
     folder = STATIC / "css"
     return [folder / f"{name}.css" for name in SHEETS] + sorted((folder / "pages").glob("*.css"))
 
 
 @cache
 def content(filename: str) -> bytes:
-    """Return a static file, or the stylesheet made of its parts; raise NotFound."""
+    """Return a static file, or the stylesheet joined from its parts; raise NotFound."""
     if filename == STYLESHEET:
         return b"\n".join(path.read_bytes() for path in sheet_files())
     path = safe_join(str(STATIC), filename)
@@ -47,12 +47,12 @@ def fingerprint(filename: str) -> str:
 
 
 def static_url(filename: str) -> str:
-    """Return the address of a static file at its present content."""
+    """Return the fingerprinted URL of a static file."""
     return url_for("static", filename=filename, v=fingerprint(filename))
 
 
 def serve(filename: str) -> Response:
-    """Answer with a static file, or say that the browser has it already."""
+    """Return a static file, or 304 if the browser has it already."""
     whole = content(filename)
     response = Response(whole, mimetype=guess_type(filename)[0])
     response.add_etag()
@@ -60,14 +60,14 @@ def serve(filename: str) -> Response:
 
 
 def init_app(app: Flask) -> None:
-    """Serve the static files, and give the templates `static_url`."""
+    """Register the static file route and the template function `static_url`."""
     app.add_url_rule(f"{STATIC_URL}/<path:filename>", "static", serve)
     app.add_template_global(static_url)
 
 
 @blueprint.get("/design")
 def show() -> str:
-    """Show every part in both themes."""
+    """Show every design component in both themes."""
     return render_template(
         "design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650), shades=formats.SHADES
     )

@@ -1,4 +1,4 @@
-"""Form fields: texts with a parser, tick boxes, dates with a time (UTC)."""
+"""Form fields: parsed texts, check boxes, and dates with a time (UTC)."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time
@@ -18,14 +18,14 @@ class InvalidMoment(OrganizerError):
     """An invalid date or time of day."""
 
     public_name = "invalid_moment"
-    message = "Give the new closing date as a date (2026-03-14) and a time (23:59) in UTC."
+    message = "Enter the new closing date as a date (2026-03-14) and a time (23:59) in UTC."
 
 
 class SiteForm(FlaskForm):
-    """A form without its own CSRF token: the site checks every form."""
+    """A form without its own CSRF token, because the site checks every form."""
 
     class Meta(FlaskForm.Meta):
-        """What the library asks of a form."""
+        """Options of the form library."""
 
         csrf = False
 
@@ -60,18 +60,18 @@ class Entry(StringField):
 
 
 class TickBox(BooleanField):
-    """A check box that sends `yes`."""
+    """A check box with the value `yes`."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, **options | {"render_kw": {"value": "yes"}})
 
     def process_formdata(self, valuelist: list[str]) -> None:
-        """Read whether it was ticked."""
+        """Read whether the box was ticked."""
         self.data = valuelist[:1] == ["yes"]
 
 
 class MomentField(Field):
-    """Two inputs, `<name>_date` and `<name>_time`; None without a date."""
+    """A date and a time input, `<name>_date` and `<name>_time`; None without a date."""
 
     data: datetime | None
 
@@ -91,13 +91,13 @@ class MomentField(Field):
                 self.data = _moment(self.date, self.time or self._day)
             except ValueError:
                 self.process_errors.append(
-                    f"{self.label.text}: give a date such as 2026-12-31 and a time such as 23:59, not "
+                    f"{self.label.text}: enter a date such as 2026-12-31 and a time such as 23:59, not "
                     f"{self.date!r} and {self.time!r}."
                 )
 
 
 def moment(name: str) -> datetime | None:
-    """Return the moment of a request's fields `<name>_date` and `<name>_time`; raise InvalidMoment."""
+    """Return the time in the fields `<name>_date` and `<name>_time`; raise InvalidMoment."""
     try:
         return _moment(request.form.get(f"{name}_date", ""), request.form.get(f"{name}_time", ""))
     except ValueError:

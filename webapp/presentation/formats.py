@@ -1,4 +1,4 @@
-"""Format numbers, file sizes, dates and times, and the shades of tables."""
+"""Formats of numbers, sizes, dates and durations, and the shades of table cells."""
 
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from flask import Flask
 
 UNITS = ("bytes", "kB", "MB", "GB")
-# Shades: one hue that only changes its lightness can be told apart without colour vision, and the number is
-# in each cell. The classes are narrow near 1, where good models differ.
+# All shades have one hue and differ in lightness, so they can be told apart without color vision. Each cell
+# also shows its number. The classes are narrow near 1, where good models differ.
 BOUNDS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
 SHADES = tuple(f"h{place}" for place in range(len(BOUNDS) + 1))
 
@@ -23,7 +23,7 @@ def counted(number: int, word: str, plural: str | None = None) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """Return `61.3 MB` (decimal units, as file managers print them); whole numbers without a fraction."""
+    """Return `61.3 MB` (decimal units, like file managers); whole numbers have no fraction."""
     value = float(size_bytes)
     for unit in UNITS:
         if value < 1000 or unit == UNITS[-1]:
@@ -38,7 +38,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def iso(time: datetime | None) -> str | None:
-    """Return a time as programs read it: `2026-03-14T23:58:00Z`."""
+    """Return a time in ISO 8601: `2026-03-14T23:58:00Z`."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
 
 
@@ -54,7 +54,7 @@ def moment(time: datetime) -> str:
 
 
 def short_moment(time: datetime) -> str:
-    """Return `14 Mar 23:58 UTC`, and `14 Mar 2024 23:58 UTC` for another year."""
+    """Return `14 Mar 23:58 UTC`, with the year if it is not the current one."""
     year = "" if time.year == datetime.now(UTC).year else f" {time.year}"
     return f"{time.day} {time:%b}{year} {time:%H:%M} UTC"
 
@@ -73,19 +73,19 @@ def span(duration: timedelta) -> str:
 
 
 def capitalized(sentence: str) -> str:
-    """Return a sentence with a large first letter; the others stay as they are."""
+    """Return a sentence with its first letter capitalized and the others unchanged."""
     return sentence[:1].upper() + sentence[1:]
 
 
 def init_app(app: Flask) -> None:
-    """Make the formats filters of the templates."""
+    """Register the formats as template filters."""
     for filter_ in (capitalized, count, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)
 
 
 def relative(value: float, low: float, high: float) -> str:
-    """Return the class of a value between two others: `h1` to `h10`, and `h0` below the lower one."""
+    """Return the shade class of a value within a range: `h1` to `h10`, or `h0` below it."""
     if value < low:
         return SHADES[0]
     share = (value - low) / (high - low) if high > low else 1.0
@@ -93,5 +93,5 @@ def relative(value: float, low: float, high: float) -> str:
 
 
 def shade(value: float | None) -> str:
-    """Return the class of a rounded value: `h0` below 0.5 to `h10` from 0.99 on, `undefined` for none."""
+    """Return the shade class of an AUC: `h0` below 0.5 to `h10` from 0.99, or `undefined`."""
     return "undefined" if value is None else SHADES[bisect_right(BOUNDS, value)]

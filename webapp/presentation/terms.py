@@ -7,11 +7,11 @@ from grader.models import Competition
 from grader.visibility import Feedback, Step
 
 _SHOWN = {
-    Feedback.TIERED: "Until the reveal scores are shown in bands of {step}: "
-    "each by the lower end of its band.",
-    Feedback.LADDER: "Until the reveal a score is shown only when the file is clearly better than the team's "
-    "best so far. It contains secret noise, which can be several steps large, and is rounded to {step}.",
-    Feedback.NOISED: "Until the reveal scores are shown with secret noise of about {step}, "
+    Feedback.TIERED: "Until the reveal, scores are shown in bands of {step}, "
+    "each as the lower end of its band.",
+    Feedback.LADDER: "Until the reveal, a score is shown only if the file is clearly better than the team's "
+    "best so far. It contains secret noise, sometimes of several steps, and is rounded to {step}.",
+    Feedback.NOISED: "Until the reveal, scores are shown with secret noise of about {step}, "
     "which is always the same for the same file.",
     Feedback.BLIND: "This competition shows no scores before the reveal.",
 }
@@ -19,7 +19,7 @@ _HIDDEN = "Terms, identity tables and standard errors are hidden until the revea
 
 
 class Classes(Protocol):
-    """An object with the names of a competition's two classes, and of its rows where they have one."""
+    """An object with the names of a competition's classes and rows."""
 
     positive_name: str
     negative_name: str
@@ -28,7 +28,7 @@ class Classes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term: its key in JSON, its name on pages, the rows it compares, what a low value means."""
+    """One term of the score. `rows` are the compared rows; `low` is the meaning of a low value."""
 
     key: str
     name: str
@@ -36,20 +36,20 @@ class Term:
     low: str
 
     def rows_of(self, classes: Classes) -> str:
-        """Return the compared rows in a competition's words for its two classes."""
+        """Return the compared rows, in the competition's own names."""
         return _in_words_of(classes, self.rows)
 
     def low_of(self, classes: Classes) -> str:
-        """Return what a low value means in a competition's words for its two classes."""
+        """Return the meaning of a low value, in the competition's own names."""
         return _in_words_of(classes, self.low)
 
     def explained(self, classes: Classes) -> str:
-        """Return what a heading says below its name."""
+        """Return the explanation below a column heading."""
         return f"{self.rows_of(classes)}; low = {self.low_of(classes)}"
 
 
 def words_of(classes: Classes) -> dict[str, str]:
-    """Return what a competition calls its classes and its rows."""
+    """Return the names of a competition's classes and rows, as format values."""
     return {
         "positive": classes.positive_name,
         "negative": classes.negative_name,
@@ -66,13 +66,13 @@ TERMS = (
         "overall_auc",
         "Overall",
         "all {positive} {rows} against all {negative} {rows}",
-        "it mixes up the two in general",
+        "the model confuses the two classes in general",
     ),
     Term(
         "subgroup_auc",
         "Subgroup",
         "{positive} against {negative} among {rows} that mention the identity",
-        "it cannot separate the two there",
+        "the model cannot separate the two classes there",
     ),
     Term(
         "bpsn_auc",
@@ -92,33 +92,33 @@ NAMES = {term.key: term.name for term in TERMS}
 
 
 def feedback_mode(competition: Competition) -> str:
-    """Return what everybody should know of the scores that they see; empty where it is the score itself."""
+    """Return an explanation of the displayed scores; empty if they are shown as they are."""
     shown = note(competition.feedback, competition.feedback_step)
     return f"{shown} {_HIDDEN}" if competition.feedback.has_step else shown
 
 
 def note(feedback: Feedback, step: Step) -> str:
-    """Return the same for a mode and a step."""
+    """Return the explanation for a feedback mode and a step."""
     return _SHOWN.get(feedback, "").format(step=step.value)
 
 
 def why_unshown(competition: Competition) -> str:
-    """Return why a scored file shows no score to its team before the reveal."""
+    """Return the reason why a scored file shows no score to its team before the reveal."""
     if competition.feedback is Feedback.LADDER:
         return (
-            "Scored, and no new best: the file is not clearly better than the team's best so far. Its score "
+            "Scored, but no new best: the file is not clearly better than the team's best so far. Its score "
             "is shown after the reveal."
         )
     return "Scored. Its score is shown after the reveal."
 
 
 def unshown(feedback: Feedback) -> str:
-    """Return the same in a list, in the place of the score."""
+    """Return the short text that replaces a hidden score in a list."""
     return "no new best" if feedback is Feedback.LADDER else "not shown"
 
 
 def chosen_for(competition: Competition) -> str:
-    """Return what fills a place of the final selection that a team leaves free, in words after "your"."""
+    """Describe the file that fills an unused slot of the final selection, as a phrase after "your"."""
     if competition.feedback.is_coarse:
         return "best exact public score (shown after the reveal)"
     return "best public score"

@@ -1,5 +1,6 @@
-"""HTTP server of a web process, which survives slow clients.
+"""HTTP server of a web process, resistant to slow clients.
 
-Gunicorn runs the processes. In each of them waitress receives requests in one loop and runs threads. This
-package adds deadlines, limits per address, and body limits that the application sets for the headers.
+Gunicorn manages the processes. In each, waitress receives requests in one event loop and processes them in
+threads. This package adds deadlines, limits per address, and body limits that the application derives from
+the headers.
 """

@@ -15,15 +15,16 @@ from grader.services.accounts import passwords
 from webapp.server.requests import Answer, Head, Refusal, Request, TooLate, ask
 
 OPEN_FILES = 65_536
-FILES_FOR_OTHERS = 256  # of the database, the blobs, the checker
-FILES_FOR_EACH = 3  # the connection, its body, its answer
-# Requests that hash a password (login, sign-up) have threads of their own. A crowd that logs in together
-# waits for seconds. Uploads and pages do not wait for it. A test compares the paths with the forms.
+FILES_FOR_OTHERS = 256  # reserved for the database, the blobs and the checker
+FILES_FOR_EACH = 3  # the connection, its body and its response
+# Requests that hash a password (login, sign-up) have their own threads. When many users log in together,
+# these requests wait for several seconds, but uploads and pages do not. A test compares the paths with the
+# forms.
 PASSWORD_PATHS = (
     *("/login", "/sign-up", "/setup", "/reset"),
     *("/account/password", "/account/email", "/account/delete"),
 )
-# As many as may wait or have their turn, and some that reject those in excess.
+# One thread for each hash that may run or wait, and some threads that reject further requests.
 _WAITING = passwords.MOST_WAITING + passwords.MOST_KNOWN_WAITING
 PASSWORD_THREADS = passwords.AT_ONCE + _WAITING + 4
 MOST_PIPELINED = 100
@@ -32,25 +33,26 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one connection, one address and one process may take; times in seconds, sizes in bytes."""
+    """Limits per connection, address and process."""
 
-    idle_seconds: float = 15  # without a byte of a request: new, or kept alive
-    head_seconds: float = 10  # from the first byte of a request to the end of its head
-    grace_seconds: float = 30  # of a body and of an answer, before its rate counts
-    slowest_bytes_per_second: int = 8_000  # from its beginning: 50 MB may take 1 h 45 min
+    idle_seconds: float = 15  # until the first byte of a request, on a new or a kept-alive connection
+    head_seconds: float = 10  # from the first byte of a request to the end of its headers
+    grace_seconds: float = 30  # time before the rate of a body or response is checked
+    slowest_bytes_per_second: int = 8_000  # average rate since the start: 50 MB may take 1 h 45 min
     head_bytes: int = 32_768
-    unasked_bytes: int = 256_000  # a larger body, or one of unknown length, needs the application's word
-    drained_bytes: int = 256_000_000  # of a body that is refused, so that its sender sees the answer
+    unasked_bytes: int = 256_000  # larger bodies, or those of unknown length, need the application's approval
+    drained_bytes: int = 256_000_000  # read from a rejected body so that the client receives the response
     connections: int = 4_000
-    connections_per_address: int = 1_000  # a class of 200 behind one address, with six each, is 1,200 in two
+    # 200 users at one address, with six connections each, fit into two processes.
+    connections_per_address: int = 1_000
 
     def is_too_slow(self, seconds: float, size_bytes: int) -> bool:
-        """Return whether `size_bytes` in `seconds` is slower than anybody's line."""
+        """Return whether `size_bytes` in `seconds` is slower than any usable connection."""
         return seconds > self.grace_seconds + size_bytes / self.slowest_bytes_per_second
 
 
 def of_this_process() -> Bounds:
-    """Return the bounds that the open files of this process allow, after raising their limit."""
+    """Return the limits for the number of files that this process may open, after raising it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -68,10 +70,10 @@ def hashes_a_password(method: str, path: str) -> bool:
 
 
 class Work(WSGITask):  # type: ignore[misc]
-    """A request on a working thread; one whose answer is known already is not given to the application."""
+    """A request on a worker thread. If its response is known, the application is not called."""
 
     def execute(self) -> None:
-        """Answer the request."""
+        """Send the response."""
         answer: Answer | None = self.request.answer
         if answer is None:
             super().execute()
@@ -83,17 +85,17 @@ class Work(WSGITask):  # type: ignore[misc]
 
 
 class Question:
-    """Asks the application about a head, on a working thread."""
+    """A task that checks a request's headers with the application, on a worker thread."""
 
     def __init__(self, channel: "Channel", request: Request) -> None:
         self._channel, self._request = channel, request
 
     def service(self) -> None:
-        """Ask, and let the connection continue."""
+        """Check the headers and resume the connection."""
         self._channel.ask(self._request)
 
     def cancel(self) -> None:
-        """End the connection, as a request that is not worked on."""
+        """Close the connection."""
         self._channel.cancel()
 
 
@@ -109,44 +111,44 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def __init__(self, server: Any, *args: Any, **options: Any) -> None:
         self.bounds: Bounds = server.bounds
         self.is_asking = False
-        self.began = time.monotonic()  # of the present part: silence, head, body
+        self.began = time.monotonic()  # start of the current phase: silence, head or body
         self._rest = b""
         self._part = ""
         self._takes_no_more = False
         self._sending_since = 0.0
         self._sent = self._sent_before = 0
         super().__init__(server, *args, **options)
-        # A proxy's connections are its visitors'; whose each is, its head says.
+        # Behind a proxy, the client's address is known only from the headers.
         self.address: str | None = None if server.trusted_proxies else self.addr[0]
 
     @property
     def is_waiting(self) -> bool:
-        """Whether all that happens here is that the client sends, or does not."""
+        """Whether the connection only waits for data from the client."""
         return not (self.requests or self.is_asking or self.total_outbufs_len)
 
     @property
     def is_idle(self) -> bool:
-        """Whether the client has sent no part of a request yet."""
+        """Whether the client has not started a request."""
         return self.is_waiting and self.request is None
 
     @property
     def hashes_a_password(self) -> bool:
-        """Whether the request that is worked on next may wait for its turn to hash a password."""
+        """Whether the next request may have to wait for its turn to hash a password."""
         next_: Request = self.requests[0]
         return not next_.error and hashes_a_password(next_.command, next_.path)
 
     def readable(self) -> bool:
-        """Return whether more may be read now."""
+        """Return whether more data may be received now."""
         return not (self.is_asking or self._takes_no_more) and bool(super().readable())
 
     def send(self, data: bytes, do_close: bool = True) -> int:
-        """Send what the client takes, and count it."""
+        """Send as much as the client accepts, and count it."""
         sent: int = super().send(data, do_close=do_close)
         self._sent += sent or 0
         return sent
 
     def received(self, data: bytes) -> bool:
-        """Take in a part; hand a request that is whole to a thread, and one that is large to a question."""
+        """Process received data; pass complete requests and large bodies' headers to threads."""
         with self.requests_lock:
             if self.will_close or self.close_when_flushed:
                 return False
@@ -154,21 +156,22 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return True
 
     def ask(self, request: Request) -> None:
-        """Ask the application how large the body may be, and continue with the part that has been read."""
+        """Let the application set the body limit, then process the data received in the meantime."""
         try:
             self._put_question(request)
         except Exception:
             log.exception("Could not check the headers of %s.", request.path)
             request.error, request.completed = InternalServerError(""), True
-        with self.requests_lock:  # until the rest is taken in, nothing that comes later is
+        # The lock keeps data in order: later data must follow the data received during the check.
+        with self.requests_lock:
             self.is_asking, rest, self._rest = False, self._rest, b""
-            self._begin("body")  # what the question took is not the client's delay
+            self._begin("body")  # the time of the check does not count against the client
             self._take_up(request)
             self._take_in(rest)
         self.server.pull_trigger()
 
     def end_if_late(self, now: float) -> None:
-        """Close the connection where its client is later than the bounds allow."""
+        """Close the connection if the client exceeds a time limit."""
         if self.total_outbufs_len:
             self._end_if_reader_is_late(now)
             return
@@ -196,10 +199,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._rest = data
 
     def _take_up(self, request: Request) -> None:
-        """Do what the request needs after a part of it has arrived."""
+        """Update the request's state after receiving data."""
         self._note_part()
         if request.headers_finished and self.server.trusted_proxies:
-            self.address = self.server.visitor_of(request, self.addr[0])  # of each request another's
+            # The address may differ for each request.
+            self.address = self.server.visitor_of(request, self.addr[0])
         if request.wants_word:
             self.is_asking = True
             self.server.add_task(Question(self, request))
@@ -208,7 +212,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             if request.is_kept:
                 self.send_continue()
             else:
-                request.end_here()  # its body is not wanted, and has not been sent
+                request.end_here()  # the body is not accepted, and the client has not sent it
         if request.completed:
             self.sent_continue = False
             self.request, self._part = None, ""
@@ -229,7 +233,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             request.forget()
 
     def _note_part(self) -> None:
-        """Begin a new deadline where another part has begun."""
+        """Restart the deadline when the phase changes."""
         part = "silence"
         if self.request is not None:
             part = "body" if self.request.headers_finished else "head"
@@ -245,7 +249,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         if not self._sending_since:
             self._sending_since, self._sent_before = now, self._sent
         if self.bounds.is_too_slow(now - self._sending_since, self._sent - self._sent_before):
-            self.handle_close()  # a socket that takes nothing is never ready to be closed
+            self.handle_close()  # The socket never becomes writable, so waitress would never close it.
 
     def _refuse_as_late(self) -> None:
         with self.requests_lock:

@@ -1,7 +1,7 @@
-"""HTTP request parser: the head, then a body up to the limit that the application chooses.
+"""HTTP request parser: headers first, then a body up to the limit set by the application.
 
-The application runs all checks that need no body: the login, the room on the disk, the limits for an address.
-The body of a request that it rejects is never stored.
+The application runs all checks that need no body: login, disk space, rate limits. The body of a rejected
+request is never stored.
 """
 
 import json
@@ -17,21 +17,21 @@ from waitress.utilities import BadRequest, Error
 
 HEAD = "fairboard.head"
 begun = threading.Event()
-CHUNKED_SLICE_BYTES = 8_192  # waitress copies the rest for each chunk of it
+CHUNKED_SLICE_BYTES = 8_192  # waitress copies the remaining data for each chunk
 LONGEST_CHUNK_LINE = 1_024
 LONGEST_TRAILER = 8_192
 SENTENCES = {
     400: "The request could not be understood.",
-    408: "The request took too long to arrive.",
+    408: "The request took too long to be received.",
     413: "The request is too large.",
-    431: "The head of the request is too large.",
+    431: "The request's headers are too large.",
     501: "This transfer encoding is not supported.",
 }
 
 
 @dataclass(slots=True)
 class Head:
-    """The check of a request by its headers: the application sets `limit_bytes` or responds.
+    """The check of a request's headers: the application sets `limit_bytes` or responds.
 
     `receiving_bytes` is the number of bytes that other requests of this process may still store.
     """
@@ -50,7 +50,7 @@ class Answer:
 
 
 def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], head: Head) -> Answer | None:
-    """Ask the application about the headers; return None if it set a limit."""
+    """Check the headers with the application; return its response, or None if it set a limit."""
     said: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
 
@@ -69,7 +69,7 @@ def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], he
 
 
 class TooLate(Error):  # type: ignore[misc]
-    """A request that did not arrive in time."""
+    """A request that was not received in time."""
 
     code = 408
     reason = "Request Timeout"
@@ -79,7 +79,7 @@ class Nowhere:
     """A sink for the bytes of a rejected body."""
 
     def append(self, data: bytes) -> None:
-        """Ignore the bytes."""
+        """Discard the bytes."""
 
     def __len__(self) -> int:
         return 0
@@ -110,9 +110,9 @@ class Refusal(ErrorTask):  # type: ignore[misc]
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """A request of waitress with strict rules for its length.
+    """A request of waitress with strict length checks.
 
-    `limit_bytes` is the stored part of the body, None before the application set it. `answer` is the
+    `limit_bytes` is the number of body bytes to store, or None until the application sets it. `answer` is the
     application's response to the headers of a rejected body.
     """
 
@@ -138,12 +138,12 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     @property
     def announced_bytes(self) -> int:
-        """The number of bytes that the body may still store."""
+        """The number of bytes of the body that may still be stored."""
         most = self.limit_bytes or 0
         return (most if self.chunked else min(self.content_length, most)) if self.is_kept else 0
 
     def received(self, data: bytes) -> int:
-        """Receive data, and return the number of bytes of this request."""
+        """Receive data; return the number of bytes that belong to this request."""
         if self.body_rcv is None:
             consumed: int = super().received(data)
             if self.headers_finished and not self.completed and self.expect_continue:
@@ -161,17 +161,17 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             raise ParsingError("There is no Host header")
         if "," in self.headers.get("HOST", ""):
             raise ParsingError("There are two Host headers")
-        if self.proxy_netloc:  # of a client that takes us for its proxy; RFC 9112, 3.2.2
+        if self.proxy_netloc:  # The client uses this server as its proxy (RFC 9112, 3.2.2).
             self.headers["HOST"] = self.proxy_netloc
 
     def keep(self, limit_bytes: int) -> None:
-        """Store the body up to `limit_bytes`; a longer one is read and ignored."""
+        """Store the body if it fits into `limit_bytes`; otherwise read and discard it."""
         self.limit_bytes = limit_bytes
         if not self.chunked and self.content_length > limit_bytes:
             self.forget()
 
     def forget(self) -> None:
-        """Read the rest of the body without storing it: the client must finish before it reads a response."""
+        """Read and discard the rest of the body, because the client reads no response while sending."""
         self.is_kept = False
         self.body_rcv.getbuf().close()
         self.body_rcv.buf = Nowhere()
@@ -187,7 +187,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         return OverflowableBuffer(1).getfile()
 
     def end_here(self) -> None:
-        """Respond without the rest of the body, and close the connection."""
+        """Respond without reading the rest of the body, and close the connection."""
         self.headers["CONNECTION"] = "close"
         self.connection_close = self.completed = self.ended_early = True
 
@@ -207,7 +207,8 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         if not self.is_kept:
             if self.body_bytes_received > self.adj.drained_bytes:
                 self.end_here()
-            if self.completed and not self.error:  # longer than the limit, which is what the application sees
+            # The application must receive a length above the limit.
+            if self.completed and not self.error:
                 self.headers["CONTENT_LENGTH"] = str(
                     max(self.body_bytes_received, (self.limit_bytes or 0) + 1)
                 )

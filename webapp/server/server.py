@@ -1,4 +1,4 @@
-"""Event loop of a web process: receive from all connections, close late ones."""
+"""Event loop of a web process: receives from all connections and closes late ones."""
 
 import logging
 import time
@@ -17,20 +17,20 @@ from webapp.server.requests import Request
 LOOK_SECONDS = 0.5
 RECEIVE_BYTES = 131_072
 KEPT_IN_MEMORY_BYTES = 262_144
-LARGEST_PAGE_BYTES = 2_000_000  # boards go on while the disk is full
-# An answer that its reader takes slowly lies on the disk, not on a thread.
+LARGEST_PAGE_BYTES = 2_000_000  # leaderboards must work while the disk is full
+# A response to a slow client is stored on disk, so that it does not occupy a thread.
 WAITING_ANSWER_BYTES = 1 << 30
-UNBOUNDED = 1 << 62  # the application says how large a body may be
+UNBOUNDED = 1 << 62  # the application sets the body limit
 MOST_ACCEPTED = 64
 MANY_CONNECTIONS = 100
 PAUSE_SECONDS = 0.002
 NEW_SECONDS = 1
 
-logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it would log each request that waits
+logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # this logger reports each waiting request
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]
-    """Waitress on a socket that listens already, with bounds."""
+    """A waitress server on a listening socket, with limits."""
 
     channel_class = Channel
 
@@ -60,7 +60,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         )
 
     def add_task(self, task: Any) -> None:
-        """Hand work to a thread of its lane."""
+        """Queue a task for the normal threads or for the password threads."""
         dispatcher = self.task_dispatcher
         if isinstance(task, Channel) and task.hashes_a_password:
             dispatcher = self.password_dispatcher
@@ -73,32 +73,31 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
 
     @property
     def announced_bytes(self) -> int:
-        """How much the bodies that are being received may still write to the disk."""
+        """The disk space that the bodies being received may still need."""
         receiving = (channel.request for channel in self.channels)
         return sum(request.announced_bytes for request in receiving if request is not None)
 
     def visitor_of(self, request: Request, peer: str) -> str:
-        """Return whose request it is, as far as the trusted proxies say."""
+        """Return the client's address, according to the trusted proxies."""
         named = [each.strip() for each in request.headers.get("X_FORWARDED_FOR", "").split(",")]
         return named[-self.trusted_proxies] if len(named) >= self.trusted_proxies and named[0] else peer
 
     def look(self) -> None:
-        """Wait for something to happen, half a second at most, and do it."""
+        """Process network events, waiting at most half a second."""
         wasyncore.loop(timeout=LOOK_SECONDS, use_poll=True, map=self._map, count=1)
         if len(self._map) > MANY_CONNECTIONS:
-            time.sleep(
-                PAUSE_SECONDS
-            )  # each look asks all of them: who drips must not make it look all the time
+            # Each iteration polls all connections. Without a pause, slow clients could keep it busy.
+            time.sleep(PAUSE_SECONDS)
 
     def maintenance(self, now: float) -> None:  # noqa: ARG002 - the clock may be set
-        """End what is late, and what an address has too much of."""
+        """Close late connections and those over the limits."""
         moment = time.monotonic()
         for channel in self.channels:
             channel.end_if_late(moment)
-        self._end_surplus()  # behind a proxy a head says whose a connection is
+        self._end_surplus()  # behind a proxy, addresses are known only from the headers
 
     def handle_accept(self) -> None:
-        """Take a connection, in the place of one that waits where there are too many."""
+        """Accept connections, and close waiting ones if there are too many."""
         before = -1
         for _ in range(MOST_ACCEPTED):
             if before == (before := len(self.active_channels)):
@@ -108,7 +107,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             self._end_surplus()
 
     def stop_accepting(self) -> None:
-        """Take no further connection, and close those of which nothing is being worked on or received."""
+        """Accept no more connections, and close those that are not in use."""
         self.accepting = False
         self.close_unused()
 
@@ -119,7 +118,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
                 channel.will_close = True
 
     def _end_surplus(self) -> None:
-        """End what waits for longest, of each address that has too many, and of those with the most."""
+        """Close waiting connections of each address over its limit, then of the largest groups."""
         now = time.monotonic()
         groups: dict[str | None, list[Channel]] = defaultdict(list)
         for channel in self.channels:
@@ -133,12 +132,12 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         while count > self.bounds.connections:
             largest = max(groups.values(), key=len)
             if not _end(largest, 1, now):
-                return  # all of them are being worked on
+                return  # all connections are in use
             count -= 1
 
 
 def _end(group: list[Channel], surplus: int, now: float) -> int:
-    """End as many of these connections as are too many, the unused ones first; return how many."""
+    """Close `surplus` waiting connections, unused ones first; return the number closed."""
     if surplus <= 0:
         return 0
     waiting = sorted(
@@ -156,7 +155,7 @@ def _adjustments(threads: int, bounds: Bounds) -> Adjustments:
         threads=threads,
         backlog=512,
         recv_bytes=RECEIVE_BYTES,
-        connection_limit=UNBOUNDED,  # `handle_accept` makes room
+        connection_limit=UNBOUNDED,  # `handle_accept` closes waiting connections
         cleanup_interval=LOOK_SECONDS,
         max_request_header_size=bounds.head_bytes,
         max_request_body_size=UNBOUNDED,
@@ -166,7 +165,7 @@ def _adjustments(threads: int, bounds: Bounds) -> Adjustments:
         channel_timeout=UNBOUNDED,
         log_socket_errors=False,
         ident=None,
-        clear_untrusted_proxy_headers=False,  # the application believes as many proxies as the settings say
+        clear_untrusted_proxy_headers=False,  # the application evaluates them by its own settings
         server_name="localhost",
         asyncore_use_poll=True,
     )

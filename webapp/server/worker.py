@@ -1,4 +1,4 @@
-"""The gunicorn worker class: `gunicorn --worker-class webapp.server.worker.Worker`."""
+"""Gunicorn worker class: `gunicorn --worker-class webapp.server.worker.Worker`."""
 
 import logging
 import os
@@ -19,10 +19,10 @@ log = logging.getLogger(__name__)
 
 
 class Worker(GunicornWorker):  # type: ignore[misc]
-    """Receives in one loop, works with threads, and ends what it has begun before it stops."""
+    """A worker with one receiving loop, request threads and graceful shutdown."""
 
     def run(self) -> None:
-        """Serve until gunicorn asks to stop or has died."""
+        """Serve requests until gunicorn stops this worker or has ended."""
         settings = load()
         self._receive_into(settings.data_dir)
         server = Server(
@@ -52,11 +52,11 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         return listener.sock
 
     def _receive_into(self, data_dir: Path) -> None:
-        """Store bodies that are being received on the data disk: /tmp may be memory."""
+        """Store bodies that are being received on the data disk, because /tmp may be in memory."""
         folder = data_dir.absolute() / FOLDER
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:  # a web process alone needs no data folder
+        except OSError as error:  # A web process can run without the data folder.
             log.warning("Large request bodies are stored in %s: %s.", tempfile.gettempdir(), error)
             return
         tempfile.tempdir = str(folder)

@@ -1,1 +1,1 @@
-"""Pages of a team's submissions: submit, list, select, compare, receipts."""
+"""Submissions of a team: upload, list, selection, comparison, receipts (pages and API)."""

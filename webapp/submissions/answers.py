@@ -12,7 +12,7 @@ from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Probl
 
 
 class Limits(Answer):
-    """What a team may still send; null where nothing limits it."""
+    """The team's submission limits and remaining submissions; null without a limit."""
 
     left: int | None
     max_daily: int | None
@@ -28,14 +28,14 @@ class Limits(Answer):
 
 
 class Counted(Answer):
-    """A submission that would count, and why."""
+    """A submission that would count, with the reason."""
 
     submission: int
     reason: Reason
 
 
 class Selection(Answer):
-    """Which submissions would count on the private leaderboard."""
+    """The submissions that would count on the private leaderboard."""
 
     limit: int
     selected: list[int]
@@ -44,9 +44,12 @@ class Selection(Answer):
 
 
 class Wait(Sent):
-    """For how long to wait for a result."""
+    """The time to wait for a result."""
 
-    wait: Annotated[Number, Field(description="Seconds; more than 60 are 60.")] = 0
+    wait: Annotated[
+        Number,
+        Field(description="The maximum time to wait for a result, in seconds; values above 60 count as 60."),
+    ] = 0
 
 
 class SubmissionForm(FileForm):
@@ -57,7 +60,7 @@ class SubmissionForm(FileForm):
 
 
 class Accepted(Answer):
-    """A file that was taken in."""
+    """An accepted file."""
 
     id: int
     status: SubmissionStatus
@@ -66,7 +69,7 @@ class Accepted(Answer):
 
 
 class Checked(Answer):
-    """What was found in a file, without using a submission."""
+    """The problems and notes of a checked file; checking uses no submission."""
 
     is_clean: bool
     problems: Problems
@@ -88,7 +91,7 @@ class SubmissionLine(Answer):
 
 
 class SubmissionList(Answer):
-    """A part of a team's submissions, the newest first."""
+    """A page of a team's submissions, newest first."""
 
     submissions: list[SubmissionLine]
     selection: Selection | None
@@ -98,7 +101,7 @@ class SubmissionList(Answer):
 
 
 class SubmissionDetails(Answer):
-    """A submission with its scores and problems; private values only for whom they are shown."""
+    """A submission with its scores and problems; private values appear only if they are visible."""
 
     id: int
     competition: str
@@ -112,7 +115,8 @@ class SubmissionDetails(Answer):
     file_deleted_at: Moment | None
     public_score: Score | None
     standard_errors: Annotated[
-        dict[str, float] | None, Field(description="Of the score and the shown terms, to two digits.")
+        dict[str, float] | None,
+        Field(description="The standard errors of the score and the shown terms, to two digits."),
     ] = None
     terms: dict[str, float] | None
     weakest_term: Annotated[str | None, Field(description="The term that costs the score most.")] = None
@@ -126,13 +130,13 @@ class SubmissionDetails(Answer):
 
 
 class SelectRequest(Sent):
-    """Whether a submission is to be selected."""
+    """Whether to select or deselect a submission."""
 
     selected: bool = True
 
 
 class Selected(Answer):
-    """A submission that was selected or deselected, and what would count now."""
+    """A submission after its selection changed, and the submissions that would count now."""
 
     id: int
     is_selected: bool
@@ -146,13 +150,13 @@ class DescribeRequest(Sent):
 
 
 class ReceiptQuery(Sent):
-    """Which scoring version's receipt to return; organizers may ask for another than the live one."""
+    """The scoring version of a receipt; only organizers may request one that is not live."""
 
     version: Number | None = None
 
 
 class Gain(Answer):
-    """What the score would gain if an identity's AUC rose to the median of its column."""
+    """The score gain if an identity's AUC rose to the median of its column."""
 
     name: str
     cell: str
@@ -162,7 +166,7 @@ class Gain(Answer):
 
 
 class TermCost(Answer):
-    """What the score would gain if a term were 1."""
+    """The score gain if a term were 1."""
 
     term: str
     value: float
@@ -170,9 +174,9 @@ class TermCost(Answer):
 
 
 class Gains(Answer):
-    """The diagnosis of a score: its terms, the costliest first, and their AUCs in the same order of terms.
+    """The diagnosis of a score: its terms, the costliest first, and the gains of each term.
 
-    Null where the terms or the table are not shown.
+    Values are null if the terms or the table are not shown.
     """
 
     terms: list[TermCost] | None
@@ -186,7 +190,7 @@ class QuestionRequest(Sent):
 
 
 class Question(Answer):
-    """A question about a submission's score; without `answered_at` it is open."""
+    """A question about a submission's score; it is open while `answered_at` is null."""
 
     id: int
     submission_id: int
@@ -197,19 +201,19 @@ class Question(Answer):
 
 
 class QuestionList(Answer):
-    """The questions about a submission, the oldest first."""
+    """The questions about a submission, oldest first."""
 
     questions: list[Question]
     next: None
 
 
 def allowance(found: Allowance) -> Limits:
-    """Return the limits of a competition and what a team has left of them."""
+    """Return the model of the limits."""
     return Limits.model_validate(found)
 
 
 def selection(choice: Choice) -> Selection:
-    """Return which submissions would count on the private leaderboard, and why."""
+    """Return the model of the submissions that would count, with the reasons."""
     counts = [Counted(submission=each, reason=reason) for each, reason in choice.reasons.items()]
     return Selection(
         limit=choice.limit, selected=list(choice.picked_ids), counts=counts, filled_later=choice.filled_later
@@ -217,12 +221,12 @@ def selection(choice: Choice) -> Selection:
 
 
 def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
-    """Return a submission as it is in a list."""
+    """Return the list entry of a submission."""
     return SubmissionLine.of(submission, public_score=float(result.score) if result else None)
 
 
 def details(submission: Submission, summary: Summary) -> SubmissionDetails:
-    """Return a submission; it has private values only where the summary has them."""
+    """Return the model of a submission, with private values only if the summary contains them."""
     public, private = summary.public, summary.private
     hidden: dict[str, Any] = {}
     if private is not None:
@@ -244,8 +248,8 @@ def details(submission: Submission, summary: Summary) -> SubmissionDetails:
 
 
 def identities(result: SplitResult) -> list[dict[str, Any]] | None:
-    """Return the table of a result: each identity's cells that the viewer may see, null where undefined.
+    """Return the AUCs of each identity, null where undefined.
 
-    None where the viewer may not see the table.
+    Returns None if the viewer may not see the table.
     """
     return [{"name": row.name, **row.cells} for row in result.identities] or None

@@ -1,4 +1,4 @@
-"""API: upload a submission or check a file, list submissions, select, download."""
+"""API: upload or check a file; list, select and download submissions."""
 
 from datetime import timedelta
 from typing import Any
@@ -44,21 +44,21 @@ TAG = "submissions"
 
 
 class CheckersBusy(ParticipantError):
-    """No checker was free in time."""
+    """No checker process became free in time."""
 
     public_name = "busy"
     kind = ErrorKind.NOT_YET
     retry_after = timedelta(seconds=5)
     message = (
-        "Too many files are being checked right now. Try again in a few seconds, or submit: submitting "
-        "always checks the file."
+        "Too many files are being checked right now. Try again in a few seconds, or submit the file: every "
+        "submitted file is checked."
     )
 
 
 @blueprint.post("/competitions/<slug>/submissions")
 @operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=SubmissionForm, keeps_key=True)
 def submit(slug: str) -> Any:
-    """Submit a file; a worker finds its problems later. A repeated `Idempotency-Key` is answered 200."""
+    """Submit a file to be checked and scored. A repeated `Idempotency-Key` returns 200."""
     upload = uploads.arrived()
     competition = uploads.require_acceptable(slug, upload)
     accepted = uploads.accept(competition, upload)
@@ -86,7 +86,7 @@ def check(slug: str) -> Checked:
 @blueprint.get("/competitions/<slug>/submissions")
 @operation(Scope.READ, answers=SubmissionList, tag=TAG)
 def submission_list(slug: str, query: Asked) -> SubmissionList:
-    """List the submissions of the person's team, the newest first, and what it may still send."""
+    """List the team's submissions, newest first, with the remaining limits and the selection."""
     with reading() as session:
         found = lookups.situation_in(session, slug)
         page = accepting.slice_of(session, team=found.team, part=query.part)
@@ -111,10 +111,10 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
 @blueprint.get("/submissions/<int:submission_id>")
 @operation(Scope.READ, answers=SubmissionDetails, tag=TAG)
 def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int, dict[str, str]]:
-    """Return a submission of one's own team, or of a competition that one organizes.
+    """Return a submission of the user's team or of a competition that the user organizes.
 
-    With `wait` the answer comes when there is a result, or after so many seconds. If too many wait already it
-    comes at once, with `Retry-After`.
+    With `wait`, the response is delayed until the result is available or the time is over. If too many
+    requests are waiting, the response is immediate and contains `Retry-After`.
     """
     details = _details(submission_id)
     if not query.wait or details.status != SubmissionStatus.PENDING.value:
@@ -146,7 +146,7 @@ def submission_file(submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/select")
 @operation(Scope.SUBMIT, answers=Selected, tag=TAG)
 def select(submission_id: int, json: SelectRequest) -> Selected:
-    """Select a submission for the private leaderboard, or deselect it with `selected` false."""
+    """Select or deselect a submission for the private leaderboard."""
     with writing() as session:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=json.selected)
         choice = selections.would_count(
@@ -158,7 +158,7 @@ def select(submission_id: int, json: SelectRequest) -> Selected:
 @blueprint.patch("/submissions/<int:submission_id>")
 @operation(Scope.SUBMIT, answers=SubmissionDetails, tag=TAG)
 def describe_submission(submission_id: int, json: DescribeRequest) -> SubmissionDetails:
-    """Change the description of an own submission."""
+    """Change the description of a submission of the current user's team."""
     with writing() as session:
         accepting.describe(session, user=g.user, submission_id=submission_id, description=json.description)
     return _details(submission_id)
@@ -167,14 +167,14 @@ def describe_submission(submission_id: int, json: DescribeRequest) -> Submission
 @blueprint.post("/submissions/<int:submission_id>/again")
 @operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, creates=True)
 def submit_again(submission_id: int, json: DescribeRequest) -> Any:
-    """Submit the bytes of an own submission once more."""
+    """Submit the file of an earlier submission again."""
     return _accepted(uploads.accept_again(submission_id, description=json.description), 201)
 
 
 @blueprint.get("/submissions/<int:submission_id>/receipt")
 @operation(Scope.READ, tag=TAG, answers_file="application/json")
 def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
-    """Download the receipt of a submission's score, as much of it as the person may see."""
+    """Download the parts of a submission's receipt that the user may see."""
     with reading() as session:
         opened = lookups.open_submission(session, submission_id)
         found = receipts.visible_to(
@@ -190,7 +190,7 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
 @blueprint.get("/submissions/<int:submission_id>/gains")
 @operation(Scope.READ, answers=Gains, tag=TAG)
 def submission_gains(submission_id: int) -> Gains:
-    """Return the diagnosis of the public score from the displayed values: terms and AUCs, ranked."""
+    """Return the diagnosis of the public score: terms and AUCs, ranked by their effect."""
     with reading() as session:
         opened = lookups.open_submission(session, submission_id)
         summary = _summary(session, opened)
@@ -216,7 +216,7 @@ def question_list(submission_id: int) -> QuestionList:
 @blueprint.post("/submissions/<int:submission_id>/questions")
 @operation(Scope.SUBMIT, answers=Question, status=201, tag=TAG, creates=True)
 def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, int]:
-    """Question the score of an own submission; the organizers answer."""
+    """Ask the organizers a question about the score of a submission of the current user's team."""
     with writing() as session:
         asked = disputes.ask(session, user=g.user, submission_id=submission_id, question=json.question)
         return Question.model_validate(asked), 201
@@ -236,7 +236,7 @@ def _summary(session: Any, opened: viewers.Opened) -> Summary:
 
 
 def _accepted(accepted: accepting.Accepted, status: int) -> Any:
-    """Return the answer to a file that was taken in."""
+    """Return the response to an accepted file."""
     submission = accepted.submission
     location = url_for("api.submission", submission_id=submission.id)
     answer = Accepted(

@@ -1,4 +1,4 @@
-"""Page that compares two submissions: own ones, a benchmark, or competing ones after the reveal."""
+"""Comparison page of two submissions: own, benchmark, or competing after the reveal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,15 +28,16 @@ from webapp.submissions.views import signed_units
 
 SHOWN = 10
 NONE = "-"
-_SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))  # first those that decide
+# The split that decides the final ranks comes first.
+_SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One AUC of both submissions as displayed; `name` is empty for a term of the score.
+    """An AUC of both submissions as displayed; `name` is empty for a term of the score.
 
-    `contribution` is what a term adds to the difference of the scores; `is_clear` tells whether it changed by
-    more than its standard errors explain.
+    `contribution` is the term's part of the score difference; `is_clear` is true if the change is larger than
+    its standard errors explain.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Change:
 
     @property
     def share(self) -> str:
-        """What a term adds to the difference of the scores."""
+        """The term's part of the score difference."""
         return "" if self.name else f"{_signed(self.contribution, 5)} of the score"
 
     @property
@@ -70,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Dumbbells:
-    """Lines of a chart with a shared axis, the largest change first."""
+    """A dumbbell chart with a shared axis, the largest change first."""
 
     title: str
     scale: str
@@ -78,7 +79,7 @@ class Dumbbells:
 
     @classmethod
     def of(cls, title: str, changes: Sequence[Change]) -> "Dumbbells | None":
-        """Return the chart of some changes, None without any."""
+        """Return the chart of the changes, or None without any."""
         if not changes:
             return None
         axis = shared_axis(value for each in changes for value in (each.before, each.after))
@@ -88,7 +89,7 @@ class Dumbbells:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSplit:
-    """Two submissions on one split, as far as both may be seen there."""
+    """Two submissions on a split where both are visible."""
 
     key: str
     name: str
@@ -99,20 +100,20 @@ class ComparedSplit:
 
 
 def label(choice: Choice) -> str:
-    """Return how a sentence names a submission: `#12`, `#31 of Team 4`, `the benchmark n-grams`."""
+    """Return a submission's name in a sentence: `#12`, `#31 of Team 4`, `the benchmark n-grams`."""
     if choice.is_benchmark:
         return f"the benchmark {choice.name}"
     return f"#{choice.id} of {choice.team}" if choice.team else f"#{choice.id}"
 
 
 def option(choice: Choice) -> str:
-    """Return how the pickers name a submission: number, name, score and date."""
+    """Return the name of a submission in a select menu: number, name, score and date."""
     score = choice.score or "no score shown"
     return f"#{choice.id} · {choice.name} · {score} · {formats.short_moment(choice.submitted_at)}"
 
 
 def compared(candidate: Side, baseline: Side) -> list[ComparedSplit]:
-    """Return both on each split on which both may be seen."""
+    """Compare two submissions on each split where both are visible."""
     return [
         _split(split.value, name, (candidate.choice, baseline.choice), one, other)
         for split, name in _SPLITS
@@ -142,7 +143,7 @@ def _split(
 
 
 def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
-    """Return the change of each term, the largest contribution to the difference of the scores first."""
+    """Return the change of each term, ordered by contribution to the score difference."""
     before = {each.term: each for each in other.diagnosis}
     found = [
         Change(
@@ -182,14 +183,14 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
 def _sentence(
     pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult, terms: Sequence[Change]
 ) -> str:
-    """Return the difference with the terms that changed clearly, else with its standard error."""
+    """Describe the difference, with the terms that changed clearly or the standard error."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
     difference = score_text(abs(units), one.decimals)
     if one.decimals != SCORE_DECIMALS:
         relation = f"{difference} {'higher' if units > 0 else 'lower'}"
-        return f"The shown score of {names[0]} is {relation} than that of {names[1]}."
+        return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
     if len(errors) == 2:
@@ -202,11 +203,11 @@ def _sentence(
 
 
 def _typical_error(errors: Sequence[float]) -> str:
-    """Return the assumed standard error; no verdict, because that of two similar files is far smaller."""
+    """Return the typical standard error, without a verdict; it is far smaller for similar files."""
     typical = error_text(paired_standard_error(max(errors)))
     return (
         f". For two different models, the estimated standard error of the difference is about {typical}; "
-        "for two similar files it is smaller"
+        "it is smaller for two similar files"
     )
 
 
@@ -248,7 +249,7 @@ def _signed(value: float, digits: int) -> str:
 @blueprint.get("/submissions/compare")
 @auth.login_required
 def compare(slug: str) -> ResponseReturnValue:
-    """Compare two submissions: those that the address names, else the newest scored one with the best."""
+    """Compare two submissions, by default the newest scored one with the best other one."""
     asked = [asked_number(name) for name in ("candidate", "baseline")]
     with reading() as session:
         competition = competition_of(session, slug)
@@ -292,7 +293,7 @@ def _side(
 
 
 def _pair(asked: Sequence[int | None], known: Sequence[Choice]) -> list[int | None]:
-    """Return whom to compare: as asked, else the newest own file and the best of the other own files."""
+    """Return the ids to compare; by default the newest own file and the best other own file."""
     candidate, baseline = asked
     own = [each for each in known if not each.team]
     if candidate is None:
@@ -306,12 +307,12 @@ def _pair(asked: Sequence[int | None], known: Sequence[Choice]) -> list[int | No
 
 
 def _merit(choice: Choice) -> tuple[int, int]:
-    """Return the sort key by which the best is the greatest, the earlier of two equal ones."""
+    """Return a sort key: the better score is greater, and of equal scores the earlier one."""
     return (-1 if choice.score_units is None else choice.score_units), -choice.id
 
 
 def _groups(known: Sequence[Choice], picked: Sequence[Choice]) -> list[tuple[str, list[Choice]]]:
-    """Return what the pickers offer, in groups; what is picked is there in any case."""
+    """Return the options of the select menus, in groups; they include the selected submissions."""
     ids = {each.id for each in known}
     everything = [*known, *{each.id: each for each in picked if each.id not in ids}.values()]
     groups = (

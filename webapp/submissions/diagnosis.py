@@ -12,20 +12,20 @@ from grader.reports.blocks import Chart, table
 from webapp.presentation.terms import NAMES, Classes, words_of
 
 SHOWN = 10
-SMALLEST = 0.000005  # a smaller one would be displayed as 0
+SMALLEST = 0.000005  # smaller gains would be displayed as 0
 _DOES = {
-    "subgroup_auc": "mixes up {positive} and {negative} {rows} that mention {name}",
+    "subgroup_auc": "confuses {positive} and {negative} {rows} that mention {name}",
     "bpsn_auc": "flags {negative} {rows} that mention {name}",
     "bnsp_auc": "misses {positive} {rows} that mention {name}",
 }
 TICK_STEP = 5
-TICK_UNIT = 4  # the axis has four steps, each a whole number
-SMALLEST_WIDE, LARGEST_WIDE = 1e3, 1e12  # of all bins together
+TICK_UNIT = 4  # multiple that gives the four axis steps whole numbers
+SMALLEST_WIDE, LARGEST_WIDE = 1e3, 1e12  # range of all bins
 
 
 @dataclass(frozen=True, slots=True)
 class GainBar:
-    """What the score would gain if one AUC rose to the median of its column; `length` is from 0 to 100."""
+    """The score's increase if one AUC rose to its column's median; `length` is 0 to 100."""
 
     name: str
     term: str
@@ -38,7 +38,7 @@ class GainBar:
 
 @dataclass(frozen=True, slots=True)
 class GainsView:
-    """The costliest term first; `marks` has for a cell of the table the class that it shares with its bar."""
+    """The gains, costliest term first; `marks` maps table cells to their bar's CSS class."""
 
     sentence: str
     bars: tuple[GainBar, ...]
@@ -62,43 +62,43 @@ def _bar(gain: CellGain, largest: float, place: int) -> GainBar:
         term=NAMES[gain.cell],
         gain=f"+{gain.gain:.5f}",
         value=f"{gain.value:.2f}",
-        median=f"{gain.median:.3f}".removesuffix("0"),  # of two values with two decimals it has three
+        median=f"{gain.median:.3f}".removesuffix("0"),  # the median can have three decimals
         length=f"{100 * gain.gain / largest:.1f}",
         mark=f"g{place}",
     )
 
 
 def _sentence(found: Sequence[TermCost], classes: Classes, whose: str) -> str:
-    """Return what costs most: the weakest term, and its AUC with the largest gain, or several equal ones."""
+    """Describe the weakest term and its AUC with the largest gain, or several equal ones."""
     if weakest_term(found) is None:
         return ""
     lead, words = found[0], words_of(classes)
     costs = f"{NAMES[lead.term]} costs the score most ({lead.cost:.5f})"
     if lead.term == "overall_auc":
         mixed = f"{words['positive']} and {words['negative']} {words['rows']}"
-        return f"{costs}: {whose[:1].lower()}{whose[1:]} mixes up {mixed} in general."
+        return f"{costs}: {whose[:1].lower()}{whose[1:]} confuses {mixed} in general."
     gains = [gain for gain in lead.cells if gain.gain >= SMALLEST and gain.value == lead.cells[0].value]
     if not gains:
         return f"{costs}."
-    others = f" or {len(gains) - 1} other identities of the same value" if len(gains) > 2 else ""
+    others = f" or {len(gains) - 1} other identities with the same value" if len(gains) > 2 else ""
     others = others or (f" or {gains[1].name}" if len(gains) > 1 else "")
     does = _DOES[gains[0].cell].format(name=gains[0].name + others, **words)
-    each = "one such" if others else "that"
+    each = "one of these" if others else "this"
     return (
-        f"{costs}. {whose} {does}: raising {each} {NAMES[lead.term]} to the median would gain "
-        f"{gains[0].gain:.5f}."
+        f"{costs}. {whose} {does}. Raising {each} {NAMES[lead.term]} AUC{'s' if others else ''} to the "
+        f"median would improve the score by {gains[0].gain:.5f}."
     )
 
 
 def histogram_chart(found: Distribution | None) -> Chart | None:
-    """Return the chart of a file's predictions, None where there is no histogram."""
+    """Return the histogram of a file's predictions, or None if it cannot be computed."""
     if found is None:
         return None
     shares = [100 * share for share in found.shares]
     edges = _edges(found.edges)
     bars = [(edges[place] if place % TICK_STEP == 0 else "", share) for place, share in enumerate(shares)]
-    title = f"All {found.rows:,} predictions of the file"
-    highest = Axis("% of the rows", 0.0, TICK_UNIT * math.ceil(max(shares) / TICK_UNIT))
+    title = f"All {found.rows:,} predictions in the file"
+    highest = Axis("% of rows", 0.0, TICK_UNIT * math.ceil(max(shares) / TICK_UNIT))
     lines = [
         (f"{low} to {high}", f"{count:,}", f"{share:.1f} %")
         for low, high, count, share in zip(edges[:-1], edges[1:], found.counts, shares, strict=True)
@@ -108,6 +108,6 @@ def histogram_chart(found: Distribution | None) -> Chart | None:
 
 
 def _edges(edges: Sequence[float]) -> list[str]:
-    """Return the edges of bins as texts: whole numbers where the bins are wide."""
+    """Return the bin edges as texts; whole numbers for wide bins."""
     is_wide = SMALLEST_WIDE <= edges[-1] - edges[0] < LARGEST_WIDE
     return [f"{edge:,.0f}" if is_wide else f"{edge:.3g}" for edge in edges]

@@ -21,7 +21,7 @@ DRAWN_IDENTITIES = 12
 
 @dataclass(frozen=True, slots=True)
 class SubmissionLine:
-    """A submission in the list of its team's; `cells` is a small picture of its table."""
+    """A submission in its team's list; `cells` is a small picture of its identity table."""
 
     id: int
     file_name: str
@@ -41,18 +41,18 @@ class SubmissionLine:
 
     @property
     def is_scored(self) -> bool:
-        """Whether it can be compared with another."""
+        """Whether the submission can be compared with another."""
         return self.status == SubmissionStatus.SCORED.value
 
     @property
     def is_rejected(self) -> bool:
-        """Whether it is folded away."""
+        """Whether the submission is listed with the rejected files."""
         return self.status == SubmissionStatus.REJECTED.value
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place among those that compete at the end, with the file that holds it now, None for a free one."""
+    """A slot of the final selection with the file that currently fills it, or None if free."""
 
     number: int
     id: int | None = None
@@ -62,13 +62,13 @@ class Slot:
 
     @property
     def is_selected(self) -> bool:
-        """Whether the team picked the file itself."""
+        """Whether the team selected the file itself."""
         return self.reason in (Reason.PICKED, Reason.PICKED_WAITING)
 
 
 @dataclass(frozen=True, slots=True)
 class FirstScore:
-    """The only shown score, which is no chart yet, and what it lacks to the leader; empty for nothing."""
+    """The team's only displayed score, and its gap to the leader; a chart needs two scores."""
 
     score: str
     gap: str
@@ -76,7 +76,7 @@ class FirstScore:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The chart of the shown scores, and its table: number, score, and whether it was a new best."""
+    """The chart of the displayed scores, and its table: number, score, new best or not."""
 
     chart: TrendChart
     lines: tuple[tuple[int, str, bool], ...]
@@ -90,7 +90,7 @@ def lines(
     best_id: int | None,
     choice: Choice | None,
 ) -> list[SubmissionLine]:
-    """Return the lines of some submissions; `scores` are of all files, `best_id` stands for the team."""
+    """Return list entries; `scores` cover all files, `best_id` represents the team."""
     known = {score.submission_id: score for score in scores}
     drawn = _weakest(results)
     return [
@@ -99,7 +99,7 @@ def lines(
 
 
 def slots(choice: Choice | None, scores: Collection[OwnScore], decimals: int) -> list[Slot]:
-    """Return the places of the final selection, those that are held first."""
+    """Return the slots of the final selection, filled ones first."""
     if choice is None:
         return []
     known = {score.submission_id: score for score in scores}
@@ -111,7 +111,7 @@ def slots(choice: Choice | None, scores: Collection[OwnScore], decimals: int) ->
 
 
 def trend(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> Trend | None:
-    """Return the chart of a team's shown scores, None with fewer than two."""
+    """Return the chart of a team's displayed scores, or None with fewer than two."""
     shown = [(each.submission_id, each.units, each.best_before) for each in scores if each.units is not None]
     if len(shown) < 2:
         return None
@@ -128,7 +128,7 @@ def trend(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> T
 
 
 def first_score(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> FirstScore | None:
-    """Return the only shown score of a team, None where it has more or none."""
+    """Return the team's only displayed score, or None if it has more or none."""
     shown = [each.units for each in scores if each.units is not None]
     if len(shown) != 1:
         return None
@@ -165,7 +165,7 @@ def _line(
 
 
 def _weakest(results: Mapping[int, SplitResult]) -> list[str]:
-    """Return the identities that every row draws: the weakest ones of the newest file with a table."""
+    """Return the identities shown in each row: the weakest of the newest file with a table."""
     newest = max((each for each, result in results.items() if result.identities), default=None)
     if newest is None:
         return []
@@ -173,7 +173,7 @@ def _weakest(results: Mapping[int, SplitResult]) -> list[str]:
 
 
 def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
-    """Return the picture of a table, which says its weakest cell."""
+    """Return the picture of a table, labeled with its weakest cell."""
     rows = {row.name: row for row in result.identities}
     if not rows:
         return ""
@@ -189,7 +189,7 @@ def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
 
 
 def _lowest(row: IdentityRow) -> tuple[float, str]:
-    """Return the lowest AUC of an identity and its name; nothing defined counts as the best."""
+    """Return an identity's lowest AUC and its name; a value above all others if undefined."""
     found = [(row.cells[term.key], term.name) for term in IDENTITY_TERMS]
     return min(((value, name) for value, name in found if value is not None), default=(2.0, ""))
 

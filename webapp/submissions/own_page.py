@@ -1,4 +1,4 @@
-"""Page of a team's submissions: limits, form, final selection, chart, list."""
+"""Submissions page: limits, form, final selection, chart, list."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -40,7 +40,7 @@ _BOARD = {Field.PUBLIC_RANK, Field.PUBLIC_SCORE}
 
 @dataclass(frozen=True, slots=True)
 class ClosedDoor:
-    """What the page says in the place of its form; `is_short` where the next score opens it again."""
+    """The message that replaces the form; `is_short` if the next score brings the form back."""
 
     title: str
     reason: str
@@ -55,7 +55,7 @@ class ClosedDoor:
 def closed_door(
     found: Situation, refused: ParticipantError | None, competition: CompetitionView
 ) -> ClosedDoor | None:
-    """Return why the person cannot send a file, None if they can."""
+    """Return the reason why the user cannot submit a file, or None if they can."""
     if refused is None:
         return None
     if isinstance(refused, limits.LimitReached):
@@ -69,24 +69,26 @@ def closed_door(
 
 
 def _of_limit(refused: limits.LimitReached, found: Situation) -> ClosedDoor:
-    finals = (FINALS, "Choose your finals") if selections.is_open(found.competition, found.now) else ("", "")
+    finals = (FINALS, "Select submissions") if selections.is_open(found.competition, found.now) else ("", "")
     match refused:
         case limits.DailyLimitReached():
-            reason = f"Your team has used its {formats.counted(refused.limit, 'submission')} of today."
-            return _door("Nothing left today", reason, *finals, until=refused.retry_at, now=found.now)
+            used = formats.counted(refused.limit, "submission")
+            reason = f"Your team has reached today's limit of {used}."
+            title = "No submissions left today"
+            return _door(title, reason, *finals, until=refused.retry_at, now=found.now)
         case limits.TotalLimitReached():
             used = formats.counted(refused.limit, "submission")
-            return _door("Nothing left", f"Your team has used its {used} of the whole competition.", *finals)
+            reason = f"Your team has reached the limit of {used} in this competition."
+            return _door("No submissions left", reason, *finals)
         case limits.TooManyPending():
             limit = formats.counted(refused.limit, "file")
-            reason = (
-                f"At most {limit} of your team may wait at once. The form comes back with the next score."
-            )
-            return _door("Waiting for your scores", reason, LIST, "See what waits", is_short=True)
+            reason = f"Your team can have at most {limit} pending. You can submit again after the next score."
+            return _door("Waiting for your scores", reason, LIST, "See pending submissions", is_short=True)
         case _:
-            reason = f"Rejected within the last hour: {formats.counted(refused.limit, 'file')} of your team."
+            limit = formats.counted(refused.limit, "rejected file")
+            reason = f"Your team has reached its limit of {limit} per hour."
             return _door(
-                "Too many rejected files", reason, REJECTED, "See what is wrong with them",
+                "Too many rejected files", reason, REJECTED, "See the problems",
                 until=refused.retry_at, now=found.now,
             )  # fmt: skip
 
@@ -105,7 +107,7 @@ def _of_entry(refused: participations.EntryRefused, competition: CompetitionView
         case participations.NotAdmitted() if competition.contact_link:
             return _door("Not admitted", refused.message, competition.contact_link, "Ask the organizers")
         case participations.EntryPending():
-            return _door("Your request is waiting", refused.message, join, "See your request")
+            return _door("Request pending", refused.message, join, "See your request")
         case _:
             return _door("You cannot take part", refused.message, join, competition.entry_page)
 
@@ -117,13 +119,13 @@ def _of_phase(refused: ParticipantError, found: Situation, competition: Competit
             return _door("Paused", competition.why_not_open, home, "See the announcements")
         case refusal.CompetitionNotOpen():
             return _door(
-                "Not open yet", competition.why_not_open, home, "See what it is about",
+                "Not open yet", competition.why_not_open, home, "See the competition",
                 until=refused.opens_at, now=found.now,
             )  # fmt: skip
         case refusal.CompetitionClosed() if selections.is_open(found.competition, found.now) and not (
             found.team and found.team.is_disqualified
         ):
-            return _door("Closed", competition.why_not_open, FINALS, "Choose your finals")
+            return _door("Closed", competition.why_not_open, FINALS, "Select submissions")
         case _:
             board = "leaderboards.private" if competition.is_revealed else "leaderboards.public"
             words = competition.why_not_open
@@ -147,7 +149,7 @@ def _door(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a file was not submitted: its problems, an earlier file with the same bytes, or another reason."""
+    """The reason for not submitting a file: problems, an earlier identical file, or another one."""
 
     status: int
     name: str
@@ -159,7 +161,7 @@ class Refusal:
 
     @classmethod
     def of(cls, error: ParticipantError) -> "Refusal":
-        """Return the refusal for an error."""
+        """Return the reason for an error."""
         return cls(
             status=errors.status_of(error),
             name=error.public_name,
@@ -171,28 +173,32 @@ class Refusal:
 
     @classmethod
     def for_problems(cls, problems: list[dict[str, Any]]) -> "Refusal":
-        """Return the refusal of a file that could not be scored."""
+        """Return the reason why a file was not accepted."""
         messages = " ".join(problem["message"] for problem in problems)
         return cls(
-            422, "file_rejected", f"{messages} No submission used.", problems, details={"problems": problems}
+            422,
+            "file_rejected",
+            f"{messages} No submission was used.",
+            problems,
+            details={"problems": problems},
         )
 
 
 @blueprint.get("/submissions")
 @auth.login_required
 def index(slug: str) -> ResponseReturnValue:
-    """Show the form and the team's own submissions; or compare the two that were ticked."""
+    """Show the form and the team's submissions, or compare two ticked ones."""
     ticked = sorted(set(request.args.getlist("tick", type=int)))
     if len(ticked) == 2:
         baseline, candidate = ticked
         return redirect(url_for("submissions.compare", slug=slug, candidate=candidate, baseline=baseline))
     if "compare" in request.args:
-        flash(f"Tick two files to compare them; you ticked {len(ticked) or 'none'}.")
+        flash(f"Tick two files to compare them. You ticked {len(ticked) or 'none'}.")
     return page(slug)
 
 
 def page(slug: str, refusal: Refusal | None = None) -> str:
-    """Return the page, with why a file was not submitted."""
+    """Render the page, with the reason if a file was not submitted."""
     with reading() as session:
         found = lookups.situation_in(session, slug)
         competition, team, now = found.competition, found.team, found.now
@@ -248,7 +254,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
 
 
 def context(found: Situation) -> dict[str, Any]:
-    """Return what the parts of the page need that are also drawn alone."""
+    """Return the context of the page parts that are also rendered separately."""
     return {
         "slug": found.competition.slug,
         "is_test": found.is_test,
@@ -259,7 +265,7 @@ def context(found: Situation) -> dict[str, Any]:
 
 
 def _places(session: Any, found: Situation, phase: Phase) -> tuple[Entry | None, Entry | None]:
-    """Return a team's entry on the public board, and the leading one where it is another's and shown."""
+    """Return the team's public entry, and the leading entry if another team leads visibly."""
     version, team = lookup.live(found.competition), found.team
     if team is None:
         return None, None

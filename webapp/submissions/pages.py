@@ -55,7 +55,7 @@ def statuses(slug: str) -> ResponseReturnValue:
 @blueprint.get("/submissions/<int:submission_id>")
 @auth.login_required
 def show(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show what a submission got."""
+    """Show a submission with its status, scores and problems."""
     with reading() as session:
         now = db.now(session)
         competition = competition_of(session, slug)
@@ -73,7 +73,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
         version = lookup.live(competition)
-        _ = version.solution  # loaded while the session is open
+        _ = version.solution  # load the solution while the session is open
         names = intake.other_labels(session, competition_id=competition.id)
         earlier = own_analysis.earlier(session, summary=summary)
         beside = viewers.neighbours_of(session, submission=submission)
@@ -131,7 +131,7 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get("/submissions/<int:submission_id>/file")
 @auth.login_required
 def file(slug: str, submission_id: int) -> Response:
-    """Download a file, byte for byte as it was uploaded."""
+    """Download a file exactly as it was uploaded."""
     site = current_site()
     with reading() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
@@ -139,7 +139,7 @@ def file(slug: str, submission_id: int) -> Response:
         accepting.require_file(submission)
     return send_file(
         site.storage.open(submission.sha256),
-        mimetype="application/octet-stream",  # never shown, whatever is in it
+        mimetype="application/octet-stream",  # browsers must never display the content
         as_attachment=True,
         download_name=submission.file_name,
         etag=submission.sha256,
@@ -149,9 +149,9 @@ def file(slug: str, submission_id: int) -> Response:
 @blueprint.get("/submissions/<int:submission_id>/receipt")
 @auth.login_required
 def receipt(slug: str, submission_id: int) -> Response:
-    """Download the receipt of a submission's score, as much of it as the person may see.
+    """Download the parts of a submission's receipt that the user may see.
 
-    Organizers may ask for another scoring version than the live one: `?version=2`.
+    Organizers may request another scoring version than the live one: `?version=2`.
     """
     with reading() as session:
         competition = competition_of(session, slug)
@@ -190,7 +190,7 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.post("/submissions/<int:submission_id>/question")
 @auth.login_required
 def question(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Question the score of an own submission."""
+    """Ask a question about the score of the team's submission."""
     with writing() as session:
         asked = disputes.ask(
             session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
@@ -203,7 +203,7 @@ def question(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.post("/submissions/<int:submission_id>/selection")
 @auth.login_required
 def select(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Select a submission for the private leaderboard, or deselect it."""
+    """Select or deselect a submission for the private leaderboard."""
     is_selected = request.form.get("selected") == "yes"
     with writing() as session:
         picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
@@ -220,7 +220,7 @@ def _require_here(submission: Submission, slug: str) -> None:
 
 
 def _progress(session: Any, submission: Submission, now: datetime) -> tuple[int | None, bool]:
-    """Return the place of a submission in the queue, where it is told, and whether a worker scores it now."""
+    """Return the visible queue position of a submission, and whether it is being scored now."""
     if submission.status is not SubmissionStatus.PENDING:
         return None, False
     position = retries.queue_position(session, submission=submission, now=now)

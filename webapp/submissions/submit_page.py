@@ -1,4 +1,4 @@
-"""Submit a file, check it before, or submit an earlier file again."""
+"""Uploads from the Submissions page: check, submission, resubmission of earlier files."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from webapp.submissions.pages import blueprint
 from webapp.submissions.uploads import Upload
 
 READABLE, HEADER, IDS, PREDICTIONS = "readable", "header", "ids", "predictions"
-# By code, the step that a problem belongs to; what is not named here makes a file unreadable.
+# Check step of each problem code. Codes that are not listed belong to READABLE.
 STEPS = {
     HEADER: (
         "wrong_header missing_header missing_column unexpected_column wrong_column duplicate_column "
@@ -41,8 +41,8 @@ STEPS = {
 _STEP_OF = {code: step for step, codes in STEPS.items() for code in codes.split()}
 _OF_IDS = frozenset({"missing_row_id", "no_rows"})
 __all__ = ["blueprint"]
-NOT_CHECKED = "We had no time to check your file first, so we accepted it and are checking it now."
-# What is told on the page itself, with what was typed kept.
+NOT_CHECKED = "Your file was accepted before it could be checked. The check is in progress."
+# These errors are shown on the page itself, which keeps the entered text.
 TOLD_HERE = (
     limits.LimitReached,
     repeats.IdenticalFile,
@@ -53,7 +53,7 @@ TOLD_HERE = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that was looked at: `state` is done, bad, or empty where it could not be looked at."""
+    """One step of a check; `state` is `done`, `bad`, or empty if the step could not be checked."""
 
     words: str
     state: str
@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What was found in a file before it was submitted; `identical` is an own file with the same bytes."""
+    """The result of a check before submission; `identical` is an own file with the same bytes."""
 
     steps: tuple[Step, ...]
     problems: Sequence[dict[str, Any]]
@@ -71,16 +71,16 @@ class CheckedFile:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it can be submitted as it is."""
+        """Whether the file can be submitted unchanged."""
         return not self.problems and self.identical is None
 
 
 def checked_file(
     checked: Checked | None, *, size: str, row_count: int, refused: IdenticalFile | None
 ) -> CheckedFile:
-    """Return the steps of a check, None for a file that nobody had time to read.
+    """Return the steps of a check; `checked` is None if there was no time to read the file.
 
-    A step after a bad one is open where nothing is known about it.
+    Steps after a failed one stay open if nothing is known about them.
     """
     problems = checked.problems if checked else []
     bad = {_STEP_OF.get(problem["code"], READABLE) for problem in problems}
@@ -90,20 +90,20 @@ def checked_file(
     for step, named in words.items():
         steps.append(Step(named, "bad" if step in bad else "" if is_open else "done"))
         is_open = is_open or (step in bad and step in (READABLE, HEADER))
-    steps.append(Step("Not sent before", "bad" if refused else "done"))
+    steps.append(Step("Not submitted before", "bad" if refused else "done"))
     notes = checked.notes if checked else []
     return CheckedFile(tuple(steps), problems, notes, refused, checked is not None)
 
 
 def _found(row_count: int, problems: Sequence[dict[str, Any]]) -> int:
-    """Return how many of the expected ids a file has."""
+    """Return the number of expected ids in a file."""
     return row_count - sum(int(problem["count"]) for problem in problems if problem["code"] in _OF_IDS)
 
 
 @blueprint.route("/submit", methods=["GET", "POST"])
 @auth.login_required
 def submit(slug: str) -> ResponseReturnValue:
-    """Lead to the page with the form; or check a file, and submit it if it is clean and that is wanted."""
+    """Redirect to the Submissions page, check a file, or submit it if it has no problems."""
     if request.method == "GET":
         return redirect(url_for("submissions.index", slug=slug))
     try:
@@ -125,7 +125,7 @@ def submit(slug: str) -> ResponseReturnValue:
 @blueprint.post("/submissions/<int:submission_id>/again")
 @auth.login_required
 def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Submit the bytes of an own submission once more."""
+    """Submit the file of an earlier submission again."""
     try:
         accepted = uploads.accept_again(
             submission_id, slug=slug, description=request.form.get("description", "")
@@ -144,7 +144,7 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
 
 
 def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
-    """Answer with the page and the entered text; for its script, with the part that says why."""
+    """Return the page with the entered text, or the rendered reason for the page's script."""
     if not errors.wants_json():
         return own_page.page(slug, told), told.status, told.headers
     with reading() as session:
@@ -155,7 +155,7 @@ def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
 
 
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
-    """Answer the page's script with what a check finds in a file, without using a submission."""
+    """Return the result of checking a file to the page's script, without using a submission."""
     with reading() as session:
         found = lookups.situation_in(session, slug, file=SentFile(upload.sha256))
     refused = refusal.refusal(found)
@@ -165,7 +165,7 @@ def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     cap, size_bytes = accepting.size_cap(found.competition), upload.stream.seek(0, os.SEEK_END)
     shown = checked_file(
         checked,
-        size=f"{formats.size(size_bytes)} of at most {formats.size(cap)}",
+        size=f"{formats.size(size_bytes)} (limit: {formats.size(cap)})",
         row_count=lookup.live(found.competition).solution.row_count,
         refused=refused,
     )

@@ -1,4 +1,4 @@
-"""Receive an uploaded submission file: size limit, storage, hand-over to acceptance."""
+"""Uploads of submission files: size limit, storage, transfer to acceptance."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -37,11 +37,11 @@ from webapp.http.parameters import YES
 from webapp.http.site import current_site
 
 PAGE_ENDPOINT = "submissions.submit"
-CHECK_ENDPOINT = "api.check"  # stores nothing
+CHECK_ENDPOINT = "api.check"  # this endpoint does not store the file
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
-TEXTS_BYTES = 512_000  # a figure comes with the texts of its page, which are shown again
-# What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
+TEXTS_BYTES = 512_000  # a figure is sent with the texts of its page, which are shown again
+# The largest files that editors may upload, by endpoint; None means the limit of a submission.
 ORGANIZERS_LIMITS = {
     "organize_data.upload": files.MAX_BYTES,
     "api.upload_data_file": files.MAX_BYTES,
@@ -49,10 +49,10 @@ ORGANIZERS_LIMITS = {
     "api.upload_figure": figures.MAX_BYTES,
     "organize_data.add_baseline": None,
     "api.add_baseline": None,
-    "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it
+    "organize_solution.upload": 2 * SIZE_CAP,  # the upload may include test.csv
     "api.upload_solution": 2 * SIZE_CAP,
 }
-# deploy/nginx.conf says the same.
+# Keep in sync with deploy/nginx.conf.
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
 
 
@@ -64,13 +64,13 @@ class FileMissing(BadRequest):
     def __init__(self, *, is_api: bool) -> None:
         body = "as the whole body (`curl -H 'Content-Type: text/csv' --data-binary @FILE`)"
         super().__init__(
-            f"No file has arrived. Send it as the form field `file`{f' or {body}' if is_api else ''}."
+            f"No file was received. Send it as the form field `file`{f' or {body}' if is_api else ''}."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that has arrived completely, and what was said about it."""
+    """A completely received file with its form fields."""
 
     stream: IO[bytes]
     file_name: str
@@ -81,7 +81,7 @@ class Upload:
 
 
 def limit_submission() -> ResponseReturnValue | None:
-    """Limit an upload to the size that its competition allows; a stranger's is not read. Raises NoSpace."""
+    """Limit an upload to the competition's maximum size; raise NoSpace."""
     if g.user is None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
     with reading() as session:
@@ -94,7 +94,7 @@ def limit_submission() -> ResponseReturnValue | None:
 
 
 def limit_organizers_file(limit_bytes: int | None) -> ResponseReturnValue | None:
-    """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
+    """Accept an organizer's file; other users may send only a form, which the page rejects."""
     if g.user is None and not is_shell():
         return None if request.blueprint == "api" else auth.ask_to_log_in()
     with reading() as session:
@@ -107,7 +107,7 @@ def limit_organizers_file(limit_bytes: int | None) -> ResponseReturnValue | None
     return None
 
 
-# By endpoint, the check before the body of a POST request is received.
+# Checks by endpoint that run before the body of a POST request is received.
 BODY_LIMITS: Mapping[str, Callable[[], ResponseReturnValue | None]] = {
     **dict.fromkeys(ENDPOINTS, limit_submission),
     **{name: partial(limit_organizers_file, size) for name, size in ORGANIZERS_LIMITS.items()},
@@ -115,9 +115,9 @@ BODY_LIMITS: Mapping[str, Callable[[], ResponseReturnValue | None]] = {
 
 
 def received_file() -> FileStorage:
-    """Return the file of this form, at its beginning; raise FileMissing or FileTooLarge.
+    """Return the file of the request, rewound; raise FileMissing or FileTooLarge.
 
-    In the API the whole body may be the file, for a program that reads it piece by piece.
+    In the API, the whole body may be the file, so that clients can stream it.
     """
     sent = cast(FairboardRequest, request)
     is_api = request.blueprint == "api"
@@ -132,12 +132,12 @@ def received_file() -> FileStorage:
 
 
 def require_room(*, continued_id: int | None = None) -> None:
-    """Raise NoSpace before the first byte where the file would not leave the reserve free.
+    """Raise NoSpace before the upload starts if the file would use the reserved disk space.
 
     Expired and idle announced uploads are deleted first, except the one that the request continues, as long
     as this frees space for blobs.
 
-    Of a body over the limit nothing will be kept: it is refused for its size.
+    A body over the size limit needs no space, because it will be rejected.
     """
     wanted_bytes = (
         min(request.content_length or 0, request.max_content_length or 0) + middleware.receiving_bytes()
@@ -166,7 +166,7 @@ def arrived() -> Upload:
 
 
 def require_acceptable(slug: str, upload: Upload) -> Competition:
-    """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
+    """Return the competition; raise the error of an upload that would not be accepted."""
     file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
     with reading() as session:
         found = lookups.situation_in(session, slug, file=file)
@@ -176,10 +176,10 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
 
 
 def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> Accepted:
-    """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
+    """Store the file, record the submission, then hint the queue; this order prevents data loss."""
     try:
         return _store_and_record(competition, upload, was_checked=was_checked)
-    except BlobMissing:  # old bytes that no row named were collected just then
+    except BlobMissing:  # An identical old blob without references was deleted at the same time.
         return _store_and_record(competition, upload, was_checked=was_checked)
 
 
@@ -202,9 +202,9 @@ def _store_and_record(competition: Competition, upload: Upload, *, was_checked: 
 
 
 def accept_again(submission_id: int, *, description: str, slug: str | None = None) -> Accepted:
-    """Submit the bytes of an own submission once more, one of the competition `slug` if it is given.
+    """Submit the file of an earlier submission again; `slug` restricts it to one competition.
 
-    Raises UnknownSubmission, and FileDeleted if the bytes are not kept.
+    Raises UnknownSubmission, or FileDeleted if the bytes are no longer stored.
     """
     with writing() as session:
         earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
@@ -220,13 +220,13 @@ def accept_again(submission_id: int, *, description: str, slug: str | None = Non
                 description=description,
                 again=True,
             )
-        except BlobMissing as error:  # a rejected file's bytes were deleted just then
+        except BlobMissing as error:  # a rejected file's bytes were deleted at the same time
             raise accepting.FileDeleted(submission=earlier) from error
     return hinted(accepted)
 
 
 def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
-    """Record the submission of a stored blob in this transaction; its commit is followed by `hinted`."""
+    """Record the submission of a stored blob. Call `hinted` after the transaction's commit."""
     blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
     accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
     reach("accept.before_commit")
@@ -242,9 +242,10 @@ def hinted(accepted: Accepted) -> Accepted:
 
 
 def check(competition: Competition, upload: Upload) -> Checked | None:
-    """Return all problems and notes of a file; None if there was no time; scoring then finds them.
+    """Return all problems and notes of a file, or None if there was no time.
 
-    Raises ShareUsed where the person had enough checked for now.
+    Scoring finds the problems of unchecked files. Raises ShareUsed if the user has used their share of
+    checks for now.
     """
     site = current_site()
     with reading() as session:
@@ -260,7 +261,7 @@ def check(competition: Competition, upload: Upload) -> Checked | None:
 
 
 def check_if_free(competition: Competition, upload: Upload) -> Checked | None:
-    """Return what `check` does; None also where the person had enough checked for now."""
+    """Return the result of `check`, or None if the user has used their share of checks."""
     with suppress(ShareUsed):
         return check(competition, upload)
     return None

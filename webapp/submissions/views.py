@@ -19,14 +19,14 @@ from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
 GAPS = ("positive_aeg", "negative_aeg")
 REASONS = {
     Reason.PICKED: "you selected it",
-    Reason.PICKED_WAITING: "you selected it; it is not scored yet",
+    Reason.PICKED_WAITING: "you selected it, but it is not scored yet",
     Reason.AUTOMATIC: "chosen automatically (best public score)",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A large figure: its label, its value, and a few words below."""
+    """A large figure: label, value, and a short note."""
 
     label: str
     value: str
@@ -34,7 +34,7 @@ class Figure:
 
 
 def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, ...]:
-    """Return the figures of a score, all from its displayed digits; without one the team's rank."""
+    """Return the figures of a score, or of the team's rank only if the score is hidden."""
     whose = "the team's" if is_organizers else "your"
     if summary.public is None:
         return _rank(summary, whose)
@@ -52,17 +52,17 @@ def _change(summary: Summary, whose: str) -> Figure:
     gain, before = summary.gain_units, score_text(summary.best_before_units, decimals)
     which = f" (#{summary.best_before_id})"
     if gain > 0:
-        note = f"{whose} best{'' if summary.rank else ' when it came'}; before it {before}{which}"
+        note = f"{whose} best{'' if summary.rank else ' at the time'}; previous best {before}{which}"
     elif gain == 0:
-        note = f"equal to {whose} best, which came earlier{which}"
+        note = f"equal to {whose} earlier best{which}"
     else:
-        note = f"below {whose} best before it, {before}{which}"
+        note = f"below {whose} previous best, {before}{which}"
     return Figure("Change", signed_units(gain, decimals), note)
 
 
 def _rank(summary: Summary, whose: str) -> tuple[Figure, ...]:
     if summary.would_rank is not None:
-        return (Figure("Would be", formats.ordinal(summary.would_rank), "late files are not ranked"),)
+        return (Figure("Would rank", formats.ordinal(summary.would_rank), "late files are not ranked"),)
     if summary.team_rank is None:
         return ()
     place = formats.ordinal(summary.team_rank)
@@ -76,11 +76,11 @@ def _movement(summary: Summary) -> str:
     if summary.rank is None or summary.previous_rank is None:
         return ""
     places = summary.previous_rank - summary.rank
-    return f", up {places:,}" if places else ", as before"
+    return f", up {places:,}" if places else ", unchanged"
 
 
 def signed_units(units: int, decimals: int = SCORE_DECIMALS) -> str:
-    """Return a difference of scores with its sign; none before 0."""
+    """Return a score difference with its sign; 0 has none."""
     return f"{'-' if units < 0 else '+' if units else ''}{score_text(abs(units), decimals)}"
 
 
@@ -104,7 +104,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class IdentityView:
-    """A line of the per-identity table; without gaps where the viewer may not see them."""
+    """A row of the per-identity table; without gaps if the viewer may not see them."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -113,7 +113,7 @@ class IdentityView:
 
 @dataclass(frozen=True, slots=True)
 class SplitView:
-    """What a submission got on one split."""
+    """The result of a submission on one split."""
 
     score: str
     terms: tuple[TermView, ...]
@@ -121,7 +121,7 @@ class SplitView:
 
     @classmethod
     def of(cls, result: SplitResult | None) -> "SplitView | None":
-        """Return the view of a result, None where there is none to see."""
+        """Return the view of a result, or None if no result is visible."""
         if result is None:
             return None
         return cls(
@@ -141,7 +141,7 @@ class SplitView:
 
 
 class SubmissionView:
-    """A submission and what its team, or an organizer, may know about it."""
+    """A submission with everything that its team, or an organizer, may see."""
 
     def __init__(self, submission: Submission, summary: Summary, *, viewer: Viewer = Viewer.TEAM) -> None:
         is_organizers = viewer is Viewer.ORGANIZER
@@ -175,7 +175,7 @@ class SubmissionView:
 
 
 def _shown(competition: Competition, summary: Summary) -> str | None:
-    """Return for organizers what a coarse mode of feedback shows of a score to its team."""
+    """Return for organizers the part of a score that a coarse feedback mode shows to the team."""
     if not competition.feedback.is_coarse:
         return None
     if summary.shown_units is None:
@@ -184,12 +184,12 @@ def _shown(competition: Competition, summary: Summary) -> str | None:
 
 
 def _other_best(summary: Summary, own_id: int) -> int | None:
-    """Return the best submission of the team; if this is the best, the one that was the best before it."""
+    """Return the id of the team's best submission; for the best one itself, the previous best."""
     return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
 
 
 def _withheld(public: SplitView | None) -> str:
-    """Return what this competition shows of a score only after the reveal."""
+    """Return which parts of the results are hidden until the reveal."""
     if public and public.identities:
         return ""
     if public and public.terms:
@@ -198,7 +198,7 @@ def _withheld(public: SplitView | None) -> str:
 
 
 def weakest_first(result: SplitResult) -> list[IdentityRow]:
-    """Return the identities by the AUC of the costliest of their terms, and by their lowest AUC."""
+    """Return the identities ordered by the AUC of the costliest term, then by the lowest AUC."""
     terms = {term.key for term in IDENTITY_TERMS}
     costliest = next((each.term for each in result.diagnosis if each.term in terms), "")
 
@@ -224,9 +224,9 @@ def _number(value: float | None, form: str) -> str:
 
 
 def steps(*, position: int | None, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
-    """Return the steps of a submission that waits for its score, each with its state.
+    """Return the steps of a pending submission with their states.
 
-    A file that nobody had time to check before is checked where it is scored.
+    A file that was not checked before submission is checked when it is scored.
     """
     place = f", {formats.ordinal(position)}" if position and not is_being_scored else ""
     return [
@@ -244,7 +244,7 @@ def statuses_json(
     *,
     is_being_scored: bool = False,
 ) -> dict[str, Any]:
-    """Return the little that live pages ask for again and again; `positions` in the queue by id."""
+    """Return the state that live pages poll; `positions` are queue positions by submission id."""
     statuses = {str(submission.id): submission.status.value for submission in submissions}
     answer: dict[str, Any] = {
         "is_final": SubmissionStatus.PENDING.value not in statuses.values(),
@@ -258,7 +258,7 @@ def statuses_json(
 
 
 class AllowanceView:
-    """The limits of a competition and what a team has left of them."""
+    """The submission limits and what a team has left of them."""
 
     def __init__(self, allowance: Allowance) -> None:
         self.max_daily = allowance.max_daily
@@ -268,30 +268,30 @@ class AllowanceView:
         self.left_today = allowance.left_today
         self.left_total = allowance.left_total
         self.resets_at = allowance.resets_at
-        # With nothing left in all, the next day brings nothing.
+        # If the total limit is the smaller one, the next day brings no more submissions.
         self.next_day_helps = allowance.left_today is not None and allowance.left_total != allowance.left
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The server's clock beside the deadline, both to the second."""
+    """The server's clock next to the deadline, both to the second."""
 
     now: datetime
     deadline: datetime | None
 
     @classmethod
     def of(cls, competition: Competition, now: datetime) -> "Clock":
-        """Return the clock of a competition's submit page."""
+        """Return the clock of the Submissions page."""
         return cls(now, competition.closes_at)
 
     @property
     def now_text(self) -> str:
-        """`23:41:07 UTC`."""
+        """The current time, such as `23:41:07 UTC`."""
         return f"{self.now.astimezone(UTC):%H:%M:%S} UTC"
 
     @property
     def deadline_text(self) -> str:
-        """`23:59:00 UTC`, with its date unless that is today."""
+        """The deadline, such as `23:59:00 UTC`, with its date unless it is today."""
         if self.deadline is None:
             return ""
         deadline, now = self.deadline.astimezone(UTC), self.now.astimezone(UTC)

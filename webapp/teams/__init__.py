@@ -1,1 +1,1 @@
-"""Pages to join a competition and of teams: members, invitations, mergers."""
+"""Entries and teams: joining, members, invitations, mergers (pages and API)."""

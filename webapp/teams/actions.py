@@ -1,4 +1,4 @@
-"""Actions of members with their team, on the team page and in the API."""
+"""Team actions of members, on the Team page and in the API."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -48,29 +48,29 @@ TEAM = Family(
 
 @TEAM.action("/team", page="create", done="Team created.", status=201, creates=True)
 def create_team(act: Act, sent: Named) -> None:
-    """Make a team."""
+    """Create a team."""
     teams.create(act, name=sent.name)
 
 
 @TEAM.action("/team/name", page="rename", done="Team renamed.")
 def rename_team(act: Act, sent: Named) -> None:
-    """Give the team another name."""
+    """Rename the team."""
     teams.rename(act, name=sent.name)
 
 
-@TEAM.action("/team/leader", page="hand_over", done="The team has a new leader.")
+@TEAM.action("/team/leader", page="hand_over", done="Team leader changed.")
 def hand_over_team(act: Act, sent: Named) -> None:
-    """Let another member lead, by name; only that person can make you the leader again."""
+    """Make another member the leader. Only that member can make you the leader again."""
     leader = names.get_user(act.session, name=sent.name)
     team = teams.hand_over(act, to_user_id=leader.id)
     sentences = (
-        f"Only {leader.name} can then rename the team, create its link and answer merge requests. "
+        f"Only {leader.name} will be able to rename the team, create its link and answer merge requests. "
         f"{leader.name} can make you the leader again.",
     )
     _ask(act, f"Make {leader.name} the leader of {team.name}?", sentences, f"Make {leader.name} the leader")
 
 
-@TEAM.action("/team/leave", page="leave", done="You have left the team.")
+@TEAM.action("/team/leave", page="leave", done="You left the team.")
 def leave_team(act: Act) -> None:
     """Leave the team."""
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
@@ -81,7 +81,7 @@ def leave_team(act: Act) -> None:
 
 
 def _shown_link(token: str, *, slug: str) -> ResponseReturnValue:
-    """Show a new link once: the response itself holds it."""
+    """Show a new link once, in this response only."""
     return pages.page(slug, link=_link(slug, token)), 201
 
 
@@ -101,7 +101,7 @@ def _link(slug: str, token: str) -> str:
     shows_secret=True,
 )
 def make_team_link(act: Act) -> str:
-    """Make a link that lets its holder join the team; an earlier one ends."""
+    """Create a link with which users can join the team; an earlier link stops working."""
     return invitations.make_link(act)
 
 
@@ -109,19 +109,19 @@ def make_team_link(act: Act) -> str:
     "/team/link", method="DELETE", page="revoke_link", page_path="/team/link/revoke", done="Link revoked."
 )
 def revoke_team_link(act: Act) -> None:
-    """Make the team's link useless."""
+    """Revoke the team's link."""
     invitations.revoke_link(act)
 
 
 @TEAM.action("/team/link/<token>", page="accept_link", done="Welcome to the team.", find=pages.invited_to)
 def accept_team_link(act: Act, token: str) -> None:
-    """Join the team of a link."""
+    """Join a team with its link."""
     invitations.accept_link(act, token=token)
 
 
 @TEAM.action("/team/invitations", page="invite", done="Invitation sent.", status=201, creates=True)
 def invite_to_team(act: Act, sent: Named) -> None:
-    """Invite a person into the team by name."""
+    """Invite a user to the team by name."""
     invitations.invite(act, name=sent.name)
 
 
@@ -149,12 +149,12 @@ def answer_team_invitation(act: Act, invite_id: int, verb: str) -> None:
 @TEAM.action(
     "/team/mergers",
     page="request_merge",
-    done="Request sent to the other team's leader.",
+    done="Merge request sent to the other team's leader.",
     status=201,
     creates=True,
 )
 def ask_to_merge(act: Act, sent: Named) -> None:
-    """Ask the leader of another team, by the team's name, to merge."""
+    """Send a merge request to another team, by the team's name."""
     mergers.request(act, name=sent.name)
 
 
@@ -165,13 +165,13 @@ ANSWERS_TO_MERGERS = {"accept": mergers.accept, "refuse": mergers.refuse, "withd
     "/team/mergers/<int:request_id>/<any(accept, refuse, withdraw):verb>",
     page="answer_merge",
     done={
-        "accept": "The teams are merged.",
-        "refuse": "Request refused.",
-        "withdraw": "Request withdrawn.",
+        "accept": "Teams merged.",
+        "refuse": "Merge request declined.",
+        "withdraw": "Merge request withdrawn.",
     },
 )
 def answer_merger(act: Act, request_id: int, verb: str) -> None:
-    """Accept, refuse or withdraw a merge request; teams that are merged stay so."""
+    """Accept, decline (`refuse`) or withdraw a merge request. A merger cannot be undone."""
     if verb == "accept" and is_form():
         outlook = mergers.outlook(act, request_id=request_id)
         heading = f"Merge {outlook.taken.name} into {outlook.into.name}?"
@@ -180,7 +180,7 @@ def answer_merger(act: Act, request_id: int, verb: str) -> None:
 
 
 def _consequences(act: Act, team: Team, name: str, *, led: bool) -> tuple[str, ...]:
-    """Return what leaving a team does, once it is done and not yet committed."""
+    """Return the effects of leaving a team, read after the change and before its commit."""
     left = rosters.present(act.session, team=team)
     bound = participations.find(act.session, competition=act.competition, user=act.user)
     sentences = _leaving_consequences(
@@ -194,45 +194,49 @@ def _consequences(act: Act, team: Team, name: str, *, led: bool) -> tuple[str, .
 
 
 def _ask(act: Act, heading: str, sentences: tuple[str, ...], button: str, *, is_final: bool = False) -> None:
-    """Ask on the page for a confirmation, bound to these sentences."""
+    """Ask for a confirmation bound to these sentences, if the action comes from a page."""
     if is_form():
         back = url_for("teams.show", slug=act.competition.slug)
         confirm(Question(heading, sentences, button, back, is_final=is_final))
 
 
 def _merger_consequences(outlook: Outlook) -> Iterator[str]:
-    """Say what happens to both teams: members, submissions, slots, selections."""
+    """Describe the effects of a merger on members, submissions, limits and selections."""
     taken, into, both = outlook.taken, outlook.into, outlook.sum
     yield (
         f"Your team {taken.name} ({_members(taken)}) becomes part of {into.name} ({_members(into)}). The "
-        f"merged team is called {into.name}, its leader is {into.leader}, and {taken.name} ends."
+        f"merged team is called {into.name}, and its leader is {into.leader}. "
+        f"{taken.name} will no longer exist."
     )
     moves = "moves" if taken.submission_count == 1 else "move"
     yield (
         f"{counted(taken.submission_count, 'submission')} of {taken.name} {moves} to {into.name}, which has "
         f"{into.submission_count:,}. All members can see them."
     )
-    limit = "" if both.max_used is None else f" of the {both.max_used:,} that one team could have used by now"
+    limit = "" if both.max_used is None else f" of the {both.max_used:,} that one team could have used so far"
     today = f"{taken.used_today + into.used_today:,}"
     daily = "" if outlook.max_daily is None else f", {today} of {outlook.max_daily:,} today"
-    used = f"{taken.used_total:,} and {into.used_total:,} make {both.used_total:,}"
-    yield f"Used submissions add up: {used}{limit}{daily}."
+    used = f"{taken.used_total:,} and {into.used_total:,} add up to {both.used_total:,}"
+    yield f"Used submissions: {used}{limit}{daily}."
     picks = taken.picked_count + into.picked_count
     if picks > outlook.selection_count:
         yield (
-            f"Selected submissions add up to {picks:,}, and {outlook.selection_count:,} may compete: choose "
-            "together which ones to keep."
+            f"Together, the teams have selected {picks:,} submissions, but only {outlook.selection_count:,} "
+            "may compete. Choose together which ones to keep."
         )
     else:
-        yield f"Selected submissions add up to {picks:,} of {outlook.selection_count:,}."
+        yield f"Together, the teams have selected {picks:,} of {outlook.selection_count:,} submissions."
 
 
 def _leaving_consequences(
     name: str, *, leader: str, ends: bool, has_submitted: bool, is_bound: bool
 ) -> Iterator[str]:
-    """Say what happens when a person leaves; `leader` is who leads then, blank where that does not change."""
+    """Describe the effects of leaving; `leader` is the new leader, empty if the leader stays."""
     if ends:
-        yield f"You are its last member and it has no submissions: {name} ends, and others can use its name."
+        yield (
+            f"You are the last member, and {name} has no submissions. It will be deleted, and others can use "
+            "its name."
+        )
     elif has_submitted:
         yield f"All submissions stay with {name}, including yours. You will no longer see them."
     else:
@@ -240,7 +244,7 @@ def _leaving_consequences(
     if leader:
         yield f"{leader} becomes the leader."
     if is_bound:
-        yield "You cannot enter this competition through another team. You can come back only by invitation."
+        yield "You cannot join another team in this competition. You can return only by invitation."
 
 
 def _members(side: Side) -> str:

@@ -1,4 +1,4 @@
-"""The API's answers about a person's entry and team."""
+"""API models of a user's entry and team."""
 
 from typing import Annotated, Any
 
@@ -11,14 +11,14 @@ from webapp.submissions.answers import Limits, Selection
 
 
 class JoinRequest(Sent):
-    """Joining a competition: the version of its rules that the person has read, and the code it may need."""
+    """A request to join, with the version of the rules that the user read, and an entry code."""
 
     accepted_rules_version: Number | None = None
     code: Text | None = None
 
 
 class Entry(Answer):
-    """Whether a person takes part, and the rules that they accepted."""
+    """Whether the user takes part, and the accepted version of the rules."""
 
     entry: EntryState
     accepted_rules_version: int | None
@@ -26,27 +26,30 @@ class Entry(Answer):
 
 
 class Named(Sent):
-    """The name of a team or a person."""
+    """The name of a team or a user."""
 
     name: Text
 
 
 class Invitation(Answer):
-    """An invitation into a team."""
+    """An invitation to a team."""
 
     id: int
     team: str
 
 
 class Invited(Answer):
-    """A person whom a team has invited."""
+    """A user whom a team has invited."""
 
     id: int
     person: str
 
 
 class MergeProposal(Answer):
-    """An open merge request; `is_ours` if the own team asked, `obstacle` is why it cannot be accepted."""
+    """An open merge request.
+
+    `is_ours` is true if the current user's team sent it. `obstacle` is the reason why it cannot be accepted.
+    """
 
     id: int
     team: str
@@ -55,9 +58,9 @@ class MergeProposal(Answer):
 
 
 class Team(Answer):
-    """A person's team."""
+    """The user's team."""
 
-    id: Annotated[int, Field(description="The team's id, as `team_id` on the leaderboard.")]
+    id: Annotated[int, Field(description="The team's id, the same as `team_id` on the leaderboard.")]
     name: str
     name_held_because: str | None
     leader: str | None
@@ -70,14 +73,14 @@ class Team(Answer):
 
 
 class TeamLink(Answer):
-    """A link that lets its holder join the team; it is shown this once."""
+    """A link with which users can join the team; it is shown only once."""
 
     token: str
     url: str
 
 
 class InvitingTeam(Answer):
-    """The team of a link, and who made it."""
+    """The team of an invitation link, and the link's creator."""
 
     name: str
     members: list[str]
@@ -85,7 +88,7 @@ class InvitingTeam(Answer):
 
 
 class MergedTogether(Answer):
-    """What two teams have together, and what one team may have; null is no limit."""
+    """The combined numbers of two teams, and the limits of one team; null without a limit."""
 
     member_count: int
     max_members: int
@@ -106,7 +109,7 @@ class MergerSide(Answer):
 
 
 class MergerOutlook(Answer):
-    """What accepting a merge request does: the team that is taken in, the one it becomes part of, the sum."""
+    """The effects of accepting a merge request: the joining team, the remaining team, the sum."""
 
     taken: MergerSide
     into: MergerSide
@@ -116,7 +119,7 @@ class MergerOutlook(Answer):
 
 
 class EntryAndTeam(Entry):
-    """A person's entry, team, submissions left, invitations, and what would count for the team."""
+    """A user's entry, team, remaining submissions, invitations, and current selection."""
 
     team: Team | None
     limits: Limits
@@ -125,12 +128,12 @@ class EntryAndTeam(Entry):
 
 
 def entry(membership: Membership) -> Entry:
-    """Return a person's entry."""
+    """Return the model of a user's entry."""
     return Entry(**entry_fields(membership))
 
 
 def entry_fields(membership: Membership) -> dict[str, Any]:
-    """Return the fields of a person's entry."""
+    """Return the fields of a user's entry."""
     entered = membership.participation
     return {
         "entry": membership.entry.value,
@@ -140,7 +143,7 @@ def entry_fields(membership: Membership) -> dict[str, Any]:
 
 
 def team(own: OwnTeam) -> Team:
-    """Return a person's team."""
+    """Return the model of a user's team."""
     found = own.team
     return Team(
         id=found.id,

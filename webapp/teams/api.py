@@ -1,4 +1,4 @@
-"""API of a person's entry, team and pending requests."""
+"""API: a user's entry, team and pending requests."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ TAG = "teams"
 @blueprint.post("/competitions/<slug>/join")
 @operation(Scope.SUBMIT, answers=Entry, tag=TAG)
 def join(slug: str, json: JoinRequest) -> Entry:
-    """Join, ask to join, or accept the rules again; who has joined stays so."""
+    """Join, ask to join, or accept the rules again; joining twice has no effect."""
     with writing() as session:
         participations.join(
             acting.as_person(session, competition_of(session, slug), g.user),
@@ -42,7 +42,7 @@ def join(slug: str, json: JoinRequest) -> Entry:
 @blueprint.get("/competitions/<slug>/team")
 @operation(Scope.READ, answers=EntryAndTeam, tag=TAG)
 def team(slug: str) -> EntryAndTeam:
-    """Return the person's entry, team, submissions left and selection in a competition."""
+    """Return the user's entry, team, remaining submissions and selection in a competition."""
     with reading() as session:
         return entry_and_team(session, competition_of(session, slug), g.user)
 
@@ -50,7 +50,7 @@ def team(slug: str) -> EntryAndTeam:
 @blueprint.get("/competitions/<slug>/team/link/<token>")
 @operation(Scope.READ, answers=InvitingTeam, tag=TAG)
 def team_of_link(slug: str, token: str) -> InvitingTeam:
-    """Return into which team a link invites, and who made it."""
+    """Return the team of an invitation link, and the link's creator."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = invitations.open_link(session, competition=competition, token=token, now=db.now(session))
@@ -65,15 +65,15 @@ def team_of_link(slug: str, token: str) -> InvitingTeam:
 @blueprint.get("/competitions/<slug>/team/mergers/<int:request_id>")
 @operation(Scope.READ, answers=MergerOutlook, tag=TAG)
 def merger_outlook(slug: str, request_id: int) -> MergerOutlook:
-    """Return what accepting a merge request would do."""
-    with writing() as session:  # it locks, as accepting does
+    """Return the effects that accepting a merge request would have."""
+    with writing() as session:  # the function locks rows, as accepting a request does
         competition = competition_of(session, slug)
         found = mergers.outlook(acting.as_person(session, competition, g.user), request_id=request_id)
     return MergerOutlook.model_validate(found)
 
 
 def entry_and_team(session: Any, competition: Competition, user: User) -> EntryAndTeam:
-    """Return a person's entry, team, submissions left, invitations, and what would count for the team."""
+    """Return a user's entry, team, remaining submissions, invitations, and selection."""
     now = db.now(session)
     membership = memberships.of_person(session, competition=competition, user=user, now=now)
     own = membership.own.team if membership.own else None
@@ -92,7 +92,7 @@ TAG = "teams"
 
 
 class WaitingItem(Answer):
-    """What waits in a competition for `count` answers; `team` and `person` invite or ask to merge."""
+    """A pending item with the number of answers it needs; `team` and `person` sent the request."""
 
     kind: WaitingKind
     competition: str
@@ -103,7 +103,7 @@ class WaitingItem(Answer):
 
 
 class WaitingList(Answer):
-    """What waits, the longest wait first."""
+    """The pending items, longest wait first."""
 
     waiting: list[WaitingItem]
 
@@ -111,7 +111,7 @@ class WaitingList(Answer):
 @blueprint.get("/waiting")
 @operation(Scope.READ, answers=WaitingList, tag=TAG)
 def waiting_list() -> WaitingList:
-    """List what waits for an answer: invitations, merge requests, and what waits for organizers."""
+    """List pending items: invitations, merge requests, and decisions of organizers."""
     return WaitingList(
         waiting=[
             WaitingItem(

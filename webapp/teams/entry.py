@@ -1,4 +1,4 @@
-"""Joining a competition and requests to join, as pages and in the API."""
+"""Joining a competition and requests to join: pages and API."""
 
 from typing import Any
 
@@ -26,14 +26,14 @@ TAG = "running"
 
 @blueprint.get("/join")
 def show(slug: str) -> ResponseReturnValue:
-    """Show the rules, and how to join."""
+    """Show the rules and the form to join."""
     return _page(slug)
 
 
 @blueprint.post("/join")
 @auth.login_required
 def join(slug: str) -> ResponseReturnValue:
-    """Let the person join, ask to join, or accept the rules again."""
+    """Join, ask to join, or accept the rules again."""
     try:
         with writing() as session:
             joined = participations.join(
@@ -46,9 +46,9 @@ def join(slug: str) -> ResponseReturnValue:
             raise
         return _page(slug, problem=error.message), status_of(error)
     if joined.state is RequestState.OPEN:
-        flash("We sent your request to the organizers.")
+        flash("Your request was sent to the organizers.")
         return redirect(url_for("entry.show", slug=slug), 303)
-    flash("You have joined.")
+    flash("You joined the competition.")
     target = request.form.get("next")
     return redirect(auth.safe_target(target) if target else url_for("submissions.index", slug=slug), 303)
 
@@ -56,14 +56,14 @@ def join(slug: str) -> ResponseReturnValue:
 @blueprint.get("/entries")
 @auth.organizers_only(Role.VIEWER)
 def requests(slug: str) -> ResponseReturnValue:
-    """Show who asks to join."""
+    """Show the requests to join."""
     return _requests_page(slug)
 
 
 @blueprint.post("/entries")
 @auth.organizers_only(Role.EDITOR)
 def decide(slug: str) -> ResponseReturnValue:
-    """Admit a person, or refuse them."""
+    """Admit a user or reject the request to join."""
     admits = request.form.get("decision") == "admit"
     try:
         with writing() as session:
@@ -74,7 +74,7 @@ def decide(slug: str) -> ResponseReturnValue:
         if wants_json():
             raise
         return _requests_page(slug, problem=error.message), 404
-    flash(f"{user.name} is {'admitted' if admits else 'not admitted'}.")
+    flash(f"{user.name} was {'admitted' if admits else 'not admitted'}.")
     return redirect(url_for("entry.requests", slug=slug), 303)
 
 
@@ -106,7 +106,7 @@ def _requests_page(slug: str, *, problem: str | None = None) -> str:
 
 
 class EntryRequest(Answer):
-    """A person who asks to join."""
+    """A request to join."""
 
     user_id: int
     name: str
@@ -114,14 +114,14 @@ class EntryRequest(Answer):
 
 
 class EntryRequestList(Answer):
-    """Who waits for a decision, and who was refused."""
+    """The pending requests to join, and the denied ones."""
 
     waiting: list[EntryRequest]
     refused: list[EntryRequest]
 
 
 class EntryDecision(Sent):
-    """Whether a person is admitted, by name."""
+    """The decision whether to admit a user, by name."""
 
     name: Text
     admit: bool
@@ -130,7 +130,7 @@ class EntryDecision(Sent):
 @api.blueprint.get(f"{DESK}/entries")
 @organizers_operation(Role.VIEWER, answers=EntryRequestList, tag=TAG)
 def entry_requests(slug: str) -> EntryRequestList:
-    """List who asks to join, and who was refused."""
+    """List the pending requests to join, and the denied ones."""
     with reading() as session:
         competition = competition_of(session, slug)
         return EntryRequestList(
@@ -142,7 +142,7 @@ def entry_requests(slug: str) -> EntryRequestList:
 @api.blueprint.post(f"{DESK}/entries")
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def decide_entry(slug: str, json: EntryDecision) -> Any:
-    """Admit a person, or refuse them."""
+    """Admit a user or reject the request to join."""
     with reading() as session:
         user = names.get_user(session, name=json.name)
     act(slug, admissions.decide, user=user, admits=json.admit)

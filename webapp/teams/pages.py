@@ -35,13 +35,13 @@ REFUSALS = (
 @blueprint.get("/team")
 @auth.login_required
 def show(slug: str) -> ResponseReturnValue:
-    """Show the person's team and what can be done with it."""
+    """Show the user's team and its actions."""
     return page(slug)
 
 
 @blueprint.get("/team/link/<token>")
 def invitation(slug: str, token: str) -> ResponseReturnValue:
-    """Show, also to a stranger, into which team a link invites, and who made it."""
+    """Show the team of an invitation link and the link's creator, also to visitors."""
     with reading() as session:
         now = db.now(session)
         competition = invited_to(session, slug)
@@ -60,7 +60,7 @@ def invitation(slug: str, token: str) -> ResponseReturnValue:
 
 
 def invited_to(session: Any, slug: str) -> Competition:
-    """Return the competition of a link; that there is none, or a draft, is told like a link that ended."""
+    """Return the competition of a link; unknown ones and drafts look like expired links."""
     try:
         return competition_of(session, slug)
     except UnknownCompetition:
@@ -68,7 +68,7 @@ def invited_to(session: Any, slug: str) -> Competition:
 
 
 def page(slug: str, *, problem: FairboardError | None = None, link: str | None = None) -> str:
-    """Return the team page, with why an action was refused, or with a new link."""
+    """Render the Team page, with the error of a failed action, or with a new link."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         membership = memberships.of_person(session, competition=competition, user=g.user, now=now)

@@ -1,4 +1,4 @@
-"""Public profile of a team, as a page and in the API."""
+"""Public profile of a team: page and API."""
 
 from datetime import datetime
 
@@ -62,7 +62,7 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
 def _chart(
     competition: Competition, found: Profile, now: datetime, *, is_own: bool, is_narrow: bool = False
 ) -> StepChart | None:
-    """Return the best score over time, where it has changed at all."""
+    """Return the chart of the best score over time, or None if it never changed."""
     if len(found.steps) < 2 or found.public is None or found.public.rank is None:
         return None
     until = min(now, competition.closes_at) if competition.closes_at else now
@@ -71,7 +71,7 @@ def _chart(
 
 
 class ProfileMember(Answer):
-    """A member of a team; `page` is null for who has no page."""
+    """A member of a team; `page` is null without a public profile."""
 
     name: str
     joined_at: Moment
@@ -79,7 +79,7 @@ class ProfileMember(Answer):
 
 
 class ProfileLine(Answer):
-    """A team's line on a leaderboard."""
+    """A team's row on a leaderboard."""
 
     rank: int | None
     rank_change: int | None
@@ -90,7 +90,7 @@ class ProfileLine(Answer):
 
 
 class BestScore(Answer):
-    """A file that was the team's best on the public rows when it came."""
+    """A new best public score of the team."""
 
     submitted_at: Moment
     score: Score
@@ -112,7 +112,7 @@ class TeamProfile(Answer):
 @api.blueprint.get("/competitions/<slug>/teams/<int:team_id>")
 @api.operation(None, answers=TeamProfile, tag=TAG)
 def team_profile(slug: str, team_id: int) -> TeamProfile:
-    """Return a team that is on a leaderboard: members, places, best scores over time."""
+    """Return the profile of a team on a leaderboard: members, ranks, best scores over time."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         found = team_results.get_profile(

@@ -1,1 +1,1 @@
-"""Webhooks of teams and of organizers, and server-sent events."""
+"""Webhooks of teams and organizers, and server-sent events."""

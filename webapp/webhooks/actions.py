@@ -63,25 +63,25 @@ class Owners:
         return self.role is None
 
     def team(self, session: Any, competition: Competition) -> Team | None:
-        """Return the person's team, None for organizers; raise rosters.TeamRefusal."""
+        """Return the user's team, or None for organizers; raise rosters.TeamRefusal."""
         if not self.is_of_team:
             return None
         return rosters.require_team(session, competition=competition, user=g.user)
 
     def get(self, session: Any, competition: Competition, webhook_id: int) -> Webhook:
-        """Return one of these webhooks; raise UnknownWebhook."""
+        """Return a webhook of these owners; raise UnknownWebhook."""
         team = self.team(session, competition)
         return subscriptions.get(session, competition=competition, team=team, webhook_id=webhook_id)
 
     def url(self, slug: str, webhook_id: int | None = None, verb: str = "") -> str:
-        """Return the address of the list, of one webhook, or of an action."""
+        """Return the URL of the list, of one webhook, or of an action."""
         if webhook_id is None:
             return url_for(f"{self.pages.name}.index", slug=slug)
         page = url_for(f"{self.pages.name}.show", slug=slug, webhook_id=webhook_id)
         return f"{page}/{verb}" if verb else page
 
     def show_list(self, slug: str, *, problem: ParticipantError | None = None) -> str:
-        """Render the list of webhooks with the form of a new one."""
+        """Render the list of webhooks with the form to add one."""
         with reading() as session:
             competition = competition_of(session, slug)
             team = self.team(session, competition)
@@ -110,7 +110,7 @@ class Owners:
         secret: str = "",
         **_: Any,
     ) -> str:
-        """Render the list, or a webhook with its log, the form that changes it, and a new secret."""
+        """Render the list, or a webhook with its log, form and new secret."""
         if webhook_id is None:
             return self.show_list(slug, problem=problem)
         with reading() as session:
@@ -197,7 +197,7 @@ def _add_lists(owners: Owners) -> None:
 
     @add("/<int:webhook_id>/deliveries", "{}_deliveries", DeliveryList)
     def deliveries(slug: str, webhook_id: int) -> DeliveryList:
-        """List how the last events were sent, the newest first."""
+        """List the last deliveries of a webhook, newest first."""
         with reading() as session:
             found = owners.get(session, competition_of(session, slug), webhook_id)
             attempts = outbox.log_of(session, webhook=found)
@@ -219,7 +219,7 @@ def _entered_change() -> WebhookChange:
 
 
 def _rules() -> Rules:
-    """Return the URLs that the operator allows."""
+    """Return the operator's rules for webhook URLs."""
     settings = current_site().settings
     return Rules(allows_http=settings.webhook_http, networks=settings.webhook_networks())
 
@@ -253,7 +253,7 @@ def _add_actions(owners: Owners) -> None:
             confirm(Question(heading, (sentence,), button, back, state=str(webhook_id), is_final=True))
 
     def with_secret(made: Webhook, slug: str, **_: Any) -> str:
-        """Show a new secret once: the response itself holds it."""
+        """Show a new secret once, in this response only."""
         return owners.show(slug, made.id, secret=made.secret)
 
     def deleted(_: None, slug: str, **__: Any) -> ResponseReturnValue:
@@ -276,7 +276,7 @@ def _add_actions(owners: Owners) -> None:
         **secret,
     )
     def create(act: Act, sent: WebhookRequest) -> Webhook:
-        """Add a webhook. Its secret is shown in this answer alone."""
+        """Add a webhook. Its secret is shown only in this response."""
         wanted = Wanted(sent.url, sent.events, sent.format)
         team = owners.team(act.session, act.competition)
         return subscriptions.create(act, team=team, wanted=wanted, rules=_rules())
@@ -290,7 +290,7 @@ def _add_actions(owners: Owners) -> None:
         done={"change": "Webhook changed.", "on": "Webhook switched on.", "off": "Webhook switched off."},
     )
     def change(act: Act, sent: WebhookChange, webhook_id: int, **_: str) -> Webhook:
-        """Change what is given of a webhook; the person becomes its owner."""
+        """Change the given fields of a webhook; the user becomes its owner."""
         found = get(act, webhook_id)
         if {sent.url, sent.format} != {None} or sent.events is not None:
             events = found.events if sent.events is None else sent.events
@@ -311,9 +311,9 @@ def _add_actions(owners: Owners) -> None:
         status=204,
     )
     def delete(act: Act, webhook_id: int) -> None:
-        """Delete a webhook with its log."""
-        found, sentence = get(act, webhook_id), "Its log is deleted too. What waits for it is not sent."
-        ask(act.competition.slug, webhook_id, "Delete the webhook?", sentence, "Delete")
+        """Delete a webhook and its log."""
+        found, sentence = get(act, webhook_id), "Its log is also deleted. Pending deliveries are not sent."
+        ask(act.competition.slug, webhook_id, "Delete this webhook?", sentence, "Delete")
         subscriptions.remove(act, webhook=found)
 
     @add(
@@ -324,21 +324,21 @@ def _add_actions(owners: Owners) -> None:
         **secret,
     )
     def rotate(act: Act, webhook_id: int) -> Webhook:
-        """Make a new secret, which this answer alone shows; the old one stops working."""
+        """Generate a new secret, which is shown only in this response; the old one stops working."""
         found = get(act, webhook_id)
-        sentence = "The present secret stops working at once: the receiver needs the new one."
-        ask(act.competition.slug, webhook_id, "Make a new secret?", sentence, "Make a new secret")
+        sentence = "The current secret stops working immediately. Configure the new one at the receiver."
+        ask(act.competition.slug, webhook_id, "Generate a new secret?", sentence, "Generate secret")
         return subscriptions.rotate(act, webhook=found)
 
     @add(
         "test",
         "/<int:webhook_id>/test",
-        done="A test is on its way. Reload this page in a few seconds to see how it went.",
+        done="The test is being sent. Reload this page in a few seconds to see the result.",
         status=202,
         creates=True,
     )
     def test(act: Act, webhook_id: int) -> Webhook:
-        """Send a test at once, and once."""
+        """Send a test event immediately, without retries."""
         found = get(act, webhook_id)
         subscriptions.test(act, webhook=found)
         return found
@@ -347,12 +347,15 @@ def _add_actions(owners: Owners) -> None:
         "redeliver",
         "/<int:webhook_id>/deliveries/<delivery>/again",
         page_path="/<int:webhook_id>/redeliver",
-        done="The event is sent again. Reload this page in a few seconds to see the result.",
+        done="The event is being sent again. Reload this page in a few seconds to see the result.",
         status=202,
         creates=True,
     )
     def redeliver(act: Act, webhook_id: int, delivery: str | None = None) -> Webhook:
-        """Send an event of the log once more, with a new `delivery` and the old one as `redelivery_of`."""
+        """Send an event from the log again, as a new delivery.
+
+        The new delivery has its own `delivery` id, and the old id as `redelivery_of`.
+        """
         found = get(act, webhook_id)
         token = request.form.get("delivery", "") if delivery is None else delivery
         subscriptions.redeliver(act, webhook=found, token=token)

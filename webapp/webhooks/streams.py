@@ -1,4 +1,4 @@
-"""API: server-sent events of a team's submissions and of changes of the leaderboard."""
+"""API: server-sent events of a team's submissions and of leaderboard changes."""
 
 import json
 import re
@@ -20,35 +20,35 @@ from webapp.http.context import competition_of, reading
 from webapp.http.long_polling import Seen, Waits
 from webapp.http.site import current_site
 
-HEARTBEAT_SECONDS = 5.0  # also how soon it is noticed that a client has gone
+HEARTBEAT_SECONDS = 5.0  # also the maximum time until a disconnected client is detected
 RETRY_MILLISECONDS = 2000
 STREAM_TYPE = "text/event-stream"
-OVERLAP = timedelta(seconds=10)  # what was committed later than it says
+OVERLAP = timedelta(seconds=10)  # events can be committed later than their timestamp
 
 _ID = re.compile(r"([0-9]{1,14})-([0-9a-f]{16})")
 
 
 class NoPlaceToWait(ParticipantError):
-    """As many requests wait on this server as may."""
+    """The maximum number of waiting requests is reached."""
 
     public_name = "no_place_to_wait"
     kind = ErrorKind.NOT_YET
 
     def __init__(self, seconds: int) -> None:
         self.retry_after = timedelta(seconds=seconds)
-        super().__init__(f"Too many programs are waiting here. Try again in {seconds} seconds.")
+        super().__init__(f"Too many requests are waiting for events. Try again in {seconds} seconds.")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Up to where a client has read: the time of the look and the version of the board that it saw."""
+    """A client's position in the stream: query time and leaderboard version."""
 
     at: datetime
     version: str
 
     @classmethod
     def read(cls, text: str) -> "Place | None":
-        """Return what a `Last-Event-ID` says, None if it is none of ours."""
+        """Parse a `Last-Event-ID`; return None if it is not valid."""
         found = _ID.fullmatch(text)
         if found is None:
             return None
@@ -60,7 +60,7 @@ class Place:
 
 @dataclass
 class Stream:
-    """The events of one connection: the submissions of `first`, and what happens after `since`."""
+    """The events of one connection: the submissions in `first`, then events after `since`."""
 
     waits: Waits
     watcher: Watcher
@@ -70,7 +70,7 @@ class Stream:
     _sent: dict[int, str] = field(default_factory=dict)
 
     def events(self) -> Iterator[str]:
-        """Yield the events until the longest time has passed or the process ends; the client comes again."""
+        """Yield events until the time limit or the end of the process; the client reconnects."""
         end = quiet_until = time.monotonic()
         end += self.waits.longest_seconds
         with self.waits.watching(self.watcher):
@@ -89,7 +89,7 @@ class Stream:
     def _news(self, seen: Seen) -> Iterator[str]:
         version = seen.boards.get(self.watcher.competition_id)
         if version is None or seen.now is None:
-            return  # this look was before us
+            return  # the query was executed before this connection was opened
         place = Place(seen.now, version)
         team_id = seen.teams.get(self.watcher)
         lately = [each for each in seen.changed if each.team_id == team_id and each.at >= self.since]
@@ -111,9 +111,9 @@ def _event(name: str, place: Place, **fields: object) -> str:
 @blueprint.get("/competitions/<slug>/events")
 @operation(Scope.READ, tag="events", answers_file=STREAM_TYPE)
 def events(slug: str) -> Response:
-    """Send events as they happen: `submission` of one's own team, `board` when the leaderboard has changed.
+    """Stream events: `submission` of the user's team, and `board` when the leaderboard changes.
 
-    It ends after a minute at most. Come again with the `id` of the last event as `Last-Event-ID`.
+    The stream ends after at most one minute. Reconnect with the `id` of the last event as `Last-Event-ID`.
     """
     site, user_id = current_site(), g.user.id
     read_to = Place.read(request.headers.get("Last-Event-ID", ""))

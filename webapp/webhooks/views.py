@@ -1,4 +1,4 @@
-"""Webhooks on pages and in the API, without the paths of their URLs and their secrets."""
+"""Webhooks on pages and in the API, without secrets and without the paths of their URLs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ EVENT_WORDS: Mapping[Event, str] = {
 CHOICES = [(event.value, EVENT_WORDS[event]) for event in EVENTS]
 FORMAT_WORDS: Mapping[BodyFormat, str] = {
     BodyFormat.JSON: "JSON with all fields",
-    BodyFormat.SLACK: "One sentence, as Slack reads it",
+    BodyFormat.SLACK: "One sentence, for Slack",
 }
 OFF_WORDS: Mapping[OffReason, str] = {
     OffReason.SWITCHED_OFF: "switched off",
     OffReason.FAILING: "switched off after 24 hours of failures",
-    OffReason.OWNER_LEFT: "switched off: its owner left",
+    OffReason.OWNER_LEFT: "switched off because its owner left",
 }
 
 
@@ -50,7 +50,7 @@ class WebhookView:
 
     @property
     def state(self) -> str:
-        """Whether it works, in words."""
+        """The state in words."""
         if self.row.off_reason is not None:
             return OFF_WORDS[self.row.off_reason]
         return "failing" if self.row.failing_since else "on"
@@ -68,7 +68,7 @@ class AttemptView:
 
     @property
     def status(self) -> str:
-        return "no answer" if self.row.status is None else str(self.row.status)
+        return "no response" if self.row.status is None else str(self.row.status)
 
     @property
     def is_delivered(self) -> bool:
@@ -84,7 +84,9 @@ def _several(value: object) -> object:
 
 
 Events = Annotated[
-    list[Text], BeforeValidator(_several), Field(description="In a form: separated by commas.")
+    list[Text],
+    BeforeValidator(_several),
+    Field(description="The events to send; separated by commas in a form."),
 ]
 
 
@@ -93,11 +95,13 @@ class WebhookRequest(Sent):
 
     url: Text
     events: Events
-    format: Annotated[Text, Field(description="`json`, or `slack` for one sentence.")] = "json"
+    format: Annotated[
+        Text, Field(description="The format of the requests: `json`, or `slack` for one sentence.")
+    ] = "json"
 
 
 class WebhookChange(Sent):
-    """What is to change of a webhook."""
+    """The changes to a webhook; omitted fields stay the same."""
 
     url: Text | None = None
     events: Events | None = None
@@ -120,7 +124,7 @@ class WebhookAnswer(Answer):
 
 
 class NewWebhook(WebhookAnswer):
-    """A webhook whose secret was just made; no other answer holds it."""
+    """A webhook with its new secret, which is shown only in this response."""
 
     secret: str
 
@@ -133,7 +137,7 @@ class WebhookList(Answer):
 
 
 class DeliveryAnswer(Answer):
-    """How the last attempt at sending an event went; the status is null where nothing answered."""
+    """The last attempt of a delivery; the status is null without a response."""
 
     delivery: str
     event: Event
@@ -145,19 +149,19 @@ class DeliveryAnswer(Answer):
 
 
 class DeliveryList(Answer):
-    """The events of a webhook that were tried, the newest first."""
+    """The deliveries of a webhook, newest first."""
 
     deliveries: list[DeliveryAnswer]
     next: str | None
 
 
 def webhook(found: Webhook) -> WebhookAnswer:
-    """Return a webhook."""
+    """Return the model of a webhook."""
     return WebhookAnswer(**_fields(found))
 
 
 def with_secret(made: Webhook) -> NewWebhook:
-    """Return a webhook with its new secret."""
+    """Return the model of a webhook with its new secret."""
     return NewWebhook(**_fields(made), secret=made.secret)
 
 
@@ -169,7 +173,7 @@ def _fields(found: Webhook) -> dict[str, Any]:
 
 
 def delivery(found: Delivery) -> DeliveryAnswer:
-    """Return the last attempt to deliver an event."""
+    """Return the model of a delivery."""
     return DeliveryAnswer.of(
         found,
         delivery=found.token,

@@ -1,4 +1,4 @@
-"""Accounts on the pages: by mail, by invitation, without either; tokens, logins, and deletion."""
+"""Account pages with and without e-mail: sign-up, tokens, logins and deletion."""
 
 import io
 import re
@@ -15,7 +15,7 @@ ADA = "ada@example.org"
 
 @pytest.fixture
 def mailing(make_arena, post):
-    """A site that sends mail."""
+    """A site that sends e-mail."""
     return make_arena(**post.settings | {"base_url": "http://localhost"})
 
 
@@ -47,12 +47,12 @@ def confirm(arena, post, person, address: str):
     deliver(arena)
     path = link_in(post.to(address)[-1])
     assert "Confirm" in person.browser.get(path).text
-    assert own_email(arena, person) != address  # opening the link alone does nothing
+    assert own_email(arena, person) != address  # Opening the link has no effect on its own.
     assert person.post(path).status_code == 302
     assert own_email(arena, person) == address
 
 
-def test_with_mail_one_signs_up_by_a_link_that_confirms_the_address(mailing, post):
+def test_sign_up_by_mail_confirms_the_address(mailing, post):
     browser = mailing.app.test_client()
     answer = send(browser, mailing, "/sign-up", email=ADA)
     assert "Check your e-mail" in answer.text
@@ -66,7 +66,7 @@ def test_with_mail_one_signs_up_by_a_link_that_confirms_the_address(mailing, pos
     assert mailing.app.test_client().get(path).status_code == 404
 
 
-def test_with_mail_nobody_signs_up_without_it(mailing):
+def test_sign_up_by_mail_requires_a_confirmation_link(mailing):
     browser = mailing.app.test_client()
     answer = send(browser, mailing, "/sign-up", name="Eve", password=PASSWORD)
     assert answer.status_code == 422
@@ -75,7 +75,7 @@ def test_with_mail_nobody_signs_up_without_it(mailing):
 
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
-    """What the hashes of passwords cost that are computed: nearly all the time that an answer takes."""
+    """Cost parameters of all computed password hashes, which dominate the response time."""
     computed: list[Parameters] = []
     verify, compute = PasswordHasher.verify, PasswordHasher.hash
 
@@ -94,7 +94,7 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
 
 
 @pytest.mark.parametrize("path", ["/sign-up", "/reset"])
-def test_whether_an_address_has_an_account_shows_in_no_answer(
+def test_no_response_reveals_whether_an_address_has_an_account(
     mailing, post, path: str, hashes: list[Parameters]
 ):
     confirm(mailing, post, mailing.person("Ada"), ADA)
@@ -110,7 +110,7 @@ def test_whether_an_address_has_an_account_shows_in_no_answer(
     assert costs[ADA] == costs["bob@example.org"]
 
 
-def test_a_forgotten_password_is_set_by_mail_and_all_logins_end(mailing, post):
+def test_a_password_reset_by_mail_ends_all_sessions(mailing, post):
     ada = mailing.person("Ada")
     confirm(mailing, post, ada, ADA)
     browser = mailing.app.test_client()
@@ -128,7 +128,7 @@ def test_a_forgotten_password_is_set_by_mail_and_all_logins_end(mailing, post):
     assert post.to(ADA)[-1]["Subject"] == "Your password was changed"
 
 
-def test_links_in_mails_follow_the_settings_and_no_forged_host(mailing, post):
+def test_links_in_mails_use_the_base_url_and_ignore_a_forged_host(mailing, post):
     browser = mailing.app.test_client()
     token = mailing.form_token(browser)
     browser.post("/reset", data={"csrf_token": token, "email": ADA}, headers={"Host": "evil.example"})
@@ -138,23 +138,23 @@ def test_links_in_mails_follow_the_settings_and_no_forged_host(mailing, post):
     assert "evil.example" not in "".join(message.as_string() for message in post.received)
 
 
-def test_notices_are_chosen_by_kind(mailing):
+def test_notices_are_selected_by_kind(mailing):
     ada = mailing.person("Ada")
     assert ada.browser.get("/account").text.count(" checked>") == 4
     ada.post("/account/notices", {"notice": ["team", "results"]})
     assert ada.browser.get("/account").text.count(" checked>") == 2
 
 
-def test_without_mail_the_page_says_whom_to_ask(make_arena):
+def test_without_mail_the_reset_page_names_the_contact(make_arena):
     arena = make_arena(contact="Grace (room 12)")
     page = arena.app.test_client().get("/reset").text
-    assert "sends no e-mail" in page and "Grace (room 12)" in page
+    assert "does not send e-mail" in page and "Grace (room 12)" in page
     browser = arena.app.test_client()
     assert send(browser, arena, "/reset", email=ADA).status_code == 404
     assert "Ask the organizers" in make_arena().app.test_client().get("/reset").text
 
 
-def test_without_mail_an_address_is_a_note_and_an_organizer_makes_reset_links(arena):
+def test_without_mail_organizers_create_reset_links(arena):
     ada, root = arena.person("Ada"), admin(arena)
     ada.post("/account/email", {"email": ADA, "current_password": PASSWORD})
     assert ADA in root.browser.get("/people?q=ada").text
@@ -166,7 +166,7 @@ def test_without_mail_an_address_is_a_note_and_an_organizer_makes_reset_links(ar
     assert arena.log_in(browser, "Ada", "quite another one").status_code == 302
 
 
-def test_by_invitation_only_who_has_a_link_signs_up(make_arena):
+def test_sign_up_by_invitation_requires_a_link(make_arena):
     arena = make_arena(sign_up="invite", contact="Grace")
     browser = arena.app.test_client()
     assert "By invitation" in browser.get("/sign-up").text
@@ -178,37 +178,37 @@ def test_by_invitation_only_who_has_a_link_signs_up(make_arena):
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_where_sign_up_is_closed_not_even_a_link_helps(make_arena):
+def test_closed_sign_up_rejects_invitation_links(make_arena):
     arena = make_arena(sign_up="closed")
     page = admin(arena).post("/people/invitations").text
     path = re.findall(r"http://localhost(/sign-up/[\w-]+)", page)[0]
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_a_profile_is_text(arena):
+def test_a_profile_description_is_escaped(arena):
     ada = arena.person("Ada")
     ada.post("/account/profile", {"about": "<script>x</script>\nline\0two"})
     assert "&lt;script&gt;x&lt;/script&gt;\nline two" in ada.browser.get("/account").text
     assert ada.post("/account/profile", {"about": "x" * 2001}).status_code == 422
 
 
-def test_a_new_address_needs_the_password(arena):
+def test_changing_the_address_requires_the_password(arena):
     ada = arena.person("Ada")
     for form in ({"email": ADA}, {"email": ADA, "current_password": "wrong"}):
         assert ada.post("/account/email", form).status_code == 422
     bad = {"email": "no address", "current_password": PASSWORD}
-    assert "not an e-mail address" in ada.post("/account/email", bad).text
+    assert "Enter a valid e-mail address" in ada.post("/account/email", bad).text
 
 
-def test_logins_are_listed_and_end_one_by_one(arena):
+def test_sessions_are_listed_and_ended_individually(arena):
     ada, other, bob = arena.person("Ada"), arena.app.test_client(), arena.person("Bob")
     firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
     other.environ_base["HTTP_USER_AGENT"] = firefox
     arena.log_in(other, "Ada")
     page = ada.browser.get("/account").text
-    assert "Firefox on Linux" in page and "(this one)" in page
+    assert "Firefox on Linux" in page and "(this session)" in page
     logins = {int(found) for found in re.findall(r"/account/logins/(\d+)/end", page)}
-    (own,) = (int(found) for found in re.findall(r"/account/logins/(\d+)/end", _row(page, "(this one)")))
+    (own,) = (int(found) for found in re.findall(r"/account/logins/(\d+)/end", _row(page, "(this session)")))
     (others,) = logins - {own}
     assert bob.post(f"/account/logins/{others}/end").status_code == 404
     assert ada.post(f"/account/logins/{others}/end").status_code == 302
@@ -226,7 +226,7 @@ def _token(arena, person, **form: str) -> dict[str, str]:
     return {"Authorization": "Bearer " + re.findall(r"<code>(fb_[^<…]+)</code>", page)[0]}
 
 
-def test_a_token_does_what_it_was_made_for_and_nothing_else(arena):
+def test_a_token_is_limited_to_its_scope(arena):
     arena.competition()
     ada, api = arena.person("Ada"), arena.app.test_client()
     reading, writing = _token(arena, ada, scope="read"), _token(arena, ada, scope="submit")
@@ -241,7 +241,7 @@ def test_a_token_does_what_it_was_made_for_and_nothing_else(arena):
     assert api.post(path, headers=writing, data={"file": file}).status_code == 201
 
 
-def test_a_token_for_a_competition_that_is_not_there_is_told_beside_what_was_entered(arena):
+def test_an_unknown_competition_of_a_token_is_reported_and_the_form_keeps_its_values(arena):
     ada = arena.person("Ada")
     entered = {"token_name": "nightly", "scope": "read", "lifetime": "7", "competition": "toxicty"}
     answer = ada.post("/account/tokens", entered)
@@ -251,7 +251,7 @@ def test_a_token_for_a_competition_that_is_not_there_is_told_beside_what_was_ent
         assert kept in answer.text
 
 
-def test_a_token_ends_when_it_was_told_to(arena):
+def test_a_token_expires_after_its_lifetime(arena):
     ada, api = arena.person("Ada"), arena.app.test_client()
     bearer = _token(arena, ada, lifetime="7")
     assert api.get("/api/v1/competitions", headers=bearer).status_code == 200
@@ -263,7 +263,7 @@ def test_a_token_ends_when_it_was_told_to(arena):
     assert "expired" in ada.browser.get("/account").text
 
 
-def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(arena):
+def test_deleting_an_account_requires_its_password_and_keeps_its_standing(arena):
     arena.competition()
     ada, bob = arena.person("Ada Lovelace"), arena.person("Bob")
     arena.submit(ada, arena.truth.predictions(noise=1.5))
@@ -285,7 +285,7 @@ def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(ar
 
 
 @pytest.mark.parametrize(("path", "limit"), [("/reset", 5), ("/sign-up", 5)])
-def test_nobodys_mailbox_is_filled(make_arena, post, path: str, limit: int):
+def test_mails_to_one_address_are_rate_limited(make_arena, post, path: str, limit: int):
     arena = make_arena(
         rate_limits=True, trusted_proxies=1, **post.settings | {"base_url": "http://localhost"}
     )

@@ -1,4 +1,4 @@
-"""The page of notifications, the bell, and the operations of the API."""
+"""Notifications: their page, the bell and the API operations."""
 
 import re
 
@@ -49,7 +49,7 @@ def test_an_announcement_rings_the_bell_and_opening_it_marks_it_as_read(arena):
     assert foreign.headers["Location"] == "/notifications"
 
 
-def test_programs_list_notifications_by_cursor_and_mark_them(arena):
+def test_the_api_lists_notifications_by_cursor_and_marks_them_as_read(arena):
     arena.competition()
     ann, client = arena.person("Ann"), arena.app.test_client()
     ann.post(f"{HERE}/team", {"name": "Solo"})
@@ -80,7 +80,7 @@ def test_programs_list_notifications_by_cursor_and_mark_them(arena):
     assert client.post(f"{API}/read", json={"ids": ["x"]}, headers=ann.bearer).status_code == 400
 
 
-def test_every_kind_has_a_sentence_and_a_page(arena):
+def test_every_kind_has_a_sentence_and_a_link(arena):
     competition, team = arena.competition(), Team(name="Kings")
     with arena.app.test_request_context():
         for kind in NotificationKind:
@@ -89,6 +89,6 @@ def test_every_kind_has_a_sentence_and_a_page(arena):
             assert "{" not in view.text and view.url.startswith(HERE), kind
 
 
-def test_no_page_offers_e_mail_on_a_site_that_sends_none(arena):
+def test_no_page_offers_mail_on_a_site_that_sends_none(arena):
     ann = arena.person("Ann")
     assert "e-mail" not in ann.browser.get("/notifications").text

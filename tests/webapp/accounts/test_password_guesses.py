@@ -1,4 +1,4 @@
-"""Wrong passwords through the pages: nobody is locked out by others, and no place guesses without end."""
+"""Wrong passwords on the pages: attackers lock no one out, and guesses are limited."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def site(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
-    """A site that counts, behind a proxy that says where requests come from, whose broker is gone."""
+    """A rate-limited site behind a trusted proxy, without a reachable broker."""
     url = {} if request.param == "sqlite" else {"database_url": request.getfixturevalue("postgresql_url")}
     return make_arena(rate_limits=True, trusted_proxies=1, broker_url="redis://127.0.0.1:1/0", **url)
 
@@ -36,7 +36,7 @@ def log_in(site, browser, name: str, password: str, address: str):
 
 
 def attack(site, name: str, count: int = 60):
-    """Let strangers from everywhere use up what they have."""
+    """Use up all login attempts for a name from many unknown addresses."""
     browser = site.app.test_client()
     for place in range(count):
         answer = log_in(site, browser, name, "guess", f"10.0.{place}.1")
@@ -45,7 +45,7 @@ def attack(site, name: str, count: int = 60):
     assert locked.status_code == 429
 
 
-def test_nobody_can_lock_a_person_out_of_a_device_or_an_address_of_theirs(site):
+def test_attackers_cannot_lock_a_user_out_of_a_known_device_or_address(site):
     site.person("Ada")
     phone, desk = site.app.test_client(), site.app.test_client()
     assert log_in(site, phone, "Ada", PASSWORD, HOME).status_code == 302
@@ -55,7 +55,7 @@ def test_nobody_can_lock_a_person_out_of_a_device_or_an_address_of_theirs(site):
     assert log_in(site, site.app.test_client(), "Ada", PASSWORD, "10.9.9.9").status_code == 429
 
 
-def test_a_lock_is_told_with_its_end_and_alike_for_a_name_that_nobody_has(site):
+def test_a_lock_shows_its_end_and_the_same_page_for_an_unknown_name(site):
     site.person("Ada")
     answers = {}
     for name in ("Ada", "Bob"):
@@ -64,16 +64,16 @@ def test_a_lock_is_told_with_its_end_and_alike_for_a_name_that_nobody_has(site):
         right = log_in(site, browser, name, PASSWORD, ELSEWHERE)
         assert right.status_code == 429
         assert 3500 < int(right.headers["Retry-After"]) <= 3600
-        assert "60 wrong passwords for this name came within an hour" in right.text
-        assert "The next one is looked at in" in right.text
+        assert "60 wrong passwords for this name were entered from unknown browsers" in right.text
+        assert "Try again in" in right.text
         assert f'value="{name}"' in right.text
         answers[name] = {line for line in right.text.replace(name, "…").splitlines() if "csrf" not in line}
-    assert len(answers["Ada"] ^ answers["Bob"]) <= 2  # the time to come, in words
+    assert len(answers["Ada"] ^ answers["Bob"]) <= 2  # The remaining time is shown in words and may differ.
     assert "Forgot your password?" in right.text
 
 
 @pytest.mark.parametrize("cookie", ["", "forged", "W10.aaaa.bbbb", "bobs"])
-def test_no_cookie_but_an_own_one_opens_a_locked_name(site, cookie: str):
+def test_only_a_users_own_cookie_unlocks_a_locked_name(site, cookie: str):
     site.person("Ada")
     bob = site.person("Bob")
     attack(site, "Ada")
@@ -83,7 +83,7 @@ def test_no_cookie_but_an_own_one_opens_a_locked_name(site, cookie: str):
     assert log_in(site, browser, "Ada", PASSWORD, ELSEWHERE).status_code == 429
 
 
-def test_a_cookie_of_the_old_password_is_worth_nothing_and_the_browser_that_changed_it_is_known(
+def test_a_password_change_invalidates_old_device_cookies_but_keeps_the_browser_known(
     site,
 ):
     ada = site.person("Ada")
@@ -98,7 +98,7 @@ def test_a_cookie_of_the_old_password_is_worth_nothing_and_the_browser_that_chan
     assert log_in(site, ada.browser, "Ada", "another good one", ELSEWHERE).status_code == 302
 
 
-def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site):
+def test_a_reset_link_works_for_a_user_who_is_locked_everywhere(site):
     ada = site.person("Ada")
     attack(site, "Ada")
     with site.database.write() as session:
@@ -110,7 +110,7 @@ def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site):
 
 
 @pytest.mark.parametrize("path", ["/account/password", "/account/email", "/account/delete"])
-def test_forms_that_ask_for_the_password_count_wrong_ones_together(site, path: str):
+def test_all_password_forms_share_one_limit(site, path: str):
     ada = site.person("Ada")
     with site.database.write() as session:
         who = login_guesses.Guesser(
@@ -123,39 +123,39 @@ def test_forms_that_ask_for_the_password_count_wrong_ones_together(site, path: s
     form = {"current_password": "guess", "new_password": "another good one", "email": "ada@example.org"}
     answers = [ada.post(path, form) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [422, 422, 429]
-    assert "20 wrong passwords came from people who are logged in to this account" in answers[-1].text
+    assert "20 wrong passwords were entered in sessions of this account" in answers[-1].text
     assert int(answers[-1].headers["Retry-After"]) > 3000
-    # the login is another matter
+    # Logging in has a separate limit.
     assert log_in(site, ada.browser, "Ada", PASSWORD, ELSEWHERE).status_code == 302
 
 
-def test_while_the_broker_is_gone_the_other_limits_hold_in_each_process(site):
+def test_without_the_broker_the_other_limits_apply_per_process(site):
     ada = site.person("Ada")
     statuses = [ada.post("/account/delete", {"current_password": "guess"}).status_code for _ in range(12)]
     assert statuses == [422] * 10 + [429] * 2
     told = ada.post("/account/delete", {"current_password": "guess"})
     assert 0 < int(told.headers["Retry-After"]) <= 61
-    assert "Please try again in " in told.text
+    assert "Try again in " in told.text
 
 
-def test_a_busy_site_says_so_and_counts_nothing(site, monkeypatch: pytest.MonkeyPatch):
+def test_a_busy_site_rejects_a_login_without_counting_an_attempt(site, monkeypatch: pytest.MonkeyPatch):
     site.person("Ada")
     hasher = site.app.extensions["fairboard"].passwords
     browser = site.app.test_client()
     token = site.form_token(browser)
     form = {"csrf_token": token, "name": "Bob", "password": "guess"}
-    hasher._waiting[False].extend(range(passwords.MOST_WAITING))  # a long line
+    hasher._waiting[False].extend(range(passwords.MOST_WAITING))  # A full queue.
     looked: list[object] = []
     monkeypatch.setattr(login_guesses, "require_room", lambda *_, **given: looked.append(given))
     answer = browser.post("/login", data=form)
-    assert looked == []  # whom a flood sends away costs little
+    assert looked == []  # A request that is rejected during a flood must be cheap.
     hasher._waiting[False].clear()
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert 'value="Bob"' in answer.text and "did not count as an attempt" in answer.text
     assert accounts.has_password(None, "guess", passwords=hasher) is False
 
 
-def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(site, monkeypatch: pytest.MonkeyPatch):
+def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch: pytest.MonkeyPatch):
     with site.database.write() as session:
         setup = administrators.create_setup_link(session, now=site.now())
     ada = site.person("Ada")
@@ -191,7 +191,7 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(site, monkeyp
         assert any(path == begin or path.startswith(f"{begin}/") for path in waited), begin
 
 
-def test_who_waits_to_sign_up_holds_no_connection_to_the_database(site, monkeypatch: pytest.MonkeyPatch):
+def test_a_waiting_sign_up_uses_no_database_connection(site, monkeypatch: pytest.MonkeyPatch):
     pool = site.app.extensions["fairboard"].database.engine.pool
     held: list[int] = []
     real = passwords.BoundedHasher.turn

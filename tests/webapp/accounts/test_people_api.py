@@ -1,4 +1,4 @@
-"""API: administrators list accounts, make reset links, and invite one person or many from CSV."""
+"""API for administrators: list accounts, create reset links, invite people, also from CSV."""
 
 import io
 
@@ -13,7 +13,7 @@ def root(arena) -> Desk:
     return Desk(arena.person("Root", is_admin=True))
 
 
-def test_only_administrators_see_people(root: Desk):
+def test_only_administrators_list_people(root: Desk):
     ann = Desk(root.arena.person("Ann"))
     ann("GET", f"{API}/people", expect=403)
     people = root("GET", f"{API}/people").json["people"]
@@ -25,7 +25,7 @@ def test_only_administrators_see_people(root: Desk):
     root("POST", f"{API}/people/99999/reset-link", expect=404)
 
 
-def test_each_address_of_a_file_gets_a_link(root: Desk):
+def test_each_address_of_a_file_gets_an_invitation_link(root: Desk):
     csv = "name,Email\nFay,fay@example.org\n\nGus,gus@example.org\n".encode("utf-8-sig")
     data = {"file": (io.BytesIO(csv), "people.csv")}
     made = root("POST", f"{API}/invitations/csv", data=data, expect=201).json["invitations"]
@@ -39,14 +39,14 @@ def test_each_address_of_a_file_gets_a_link(root: Desk):
 @pytest.mark.parametrize(
     ("csv", "problems"),
     [
-        (b"fay@example.org\nnobody\nfay@example.org\n", {2: "no", 3: "already on line 1"}),
+        (b"fay@example.org\nnobody\nfay@example.org\n", {2: "valid e-mail address", 3: "already on line 1"}),
         (b"", {1: "no addresses"}),
         (b"email\n\xff\n", {2: "UTF-8"}),
         (b'"a@example.org', {1: "CSV"}),
-        (b"x@example.org\n" * 1001, {1001: "at most 1,000"}),
+        (b"x@example.org\n" * 1001, {1001: "The limit is 1,000"}),
     ],
 )
-def test_all_problems_of_a_file_are_told_at_once(root: Desk, csv: bytes, problems: dict[int, str]):
+def test_all_problems_of_a_file_are_reported_together(root: Desk, csv: bytes, problems: dict[int, str]):
     sent = {"data": csv, "content_type": "text/csv"}
     refused = root("POST", f"{API}/invitations/csv", expect=422, **sent).json
     assert refused["error"] == "invalid_invitations"

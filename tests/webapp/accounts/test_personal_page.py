@@ -1,4 +1,4 @@
-"""A person's page: off until it is turned on, and answered alike where it is off or never was."""
+"""Public profiles: off by default; a profile that is off looks like an unknown user."""
 
 import re
 
@@ -11,7 +11,7 @@ HERE = "/competitions/toxicity"
 
 @pytest.fixture
 def ann(arena):
-    """Ann, whose team is on a leaderboard, and who wrote about herself."""
+    """Ann, who has a profile description and a team on a leaderboard."""
     arena.competition()
     person = arena.person("Ann")
     person.post("/account/profile", {"about": "I count pairs."})
@@ -21,21 +21,21 @@ def ann(arena):
 
 
 def turn_on(person) -> str:
-    """Turn a person's page on and return its path."""
+    """Turn on a user's public profile and return its path."""
     assert person.post("/account/page", {"page": "on"}).status_code == 302
     found = re.search(r'href="(/people/[0-9a-f]{24})">its address', person.browser.get("/account").text)
     assert found
     return found[1]
 
 
-def test_it_is_off_at_first_and_previewed_by_its_person_alone(arena, ann):
-    assert "Nobody sees a page of you" in ann.browser.get("/account").text
+def test_it_is_off_by_default_and_only_its_user_sees_the_preview(arena, ann):
+    assert "Your public profile is off" in ann.browser.get("/account").text
     preview = ann.browser.get("/account/page").text
-    assert "your page is off" in preview and "I count pairs." in preview
+    assert "Your public profile is off" in preview and "I count pairs." in preview
     assert arena.app.test_client().get("/account/page").status_code == 302
 
 
-def test_turned_on_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena, ann):
+def test_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena, ann):
     path = turn_on(ann)
     page = arena.app.test_client().get(path).text
     assert "<bdi>Ann</bdi>" in page and "I count pairs." in page and "Toxicity" in page
@@ -48,10 +48,10 @@ def test_turned_on_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena
     assert path in arena.app.test_client().get(f"{HERE}/teams/{team['team_id']}").text
 
 
-def test_private_and_unknown_are_answered_with_the_same_bytes(arena, ann):
+def test_a_private_and_an_unknown_profile_have_identical_responses(arena, ann):
     path = turn_on(ann)
     ann.post("/account/page", {"page": "off"})
-    assert "Its address leads nowhere now." in ann.browser.get("/account").text
+    assert "Its URL no longer works." in ann.browser.get("/account").text
     other = "/people/" + "0" * 24
     for browser in (arena.app.test_client(), ann.browser):
         private, unknown = browser.get(path), browser.get(other)
@@ -63,7 +63,7 @@ def test_private_and_unknown_are_answered_with_the_same_bytes(arena, ann):
     assert turn_on(ann) != path
 
 
-def test_a_program_turns_it_on_and_draws_another_avatar(arena, ann):
+def test_the_api_turns_it_on_and_generates_another_avatar(arena, ann):
     client = arena.app.test_client()
     assert client.get("/api/v1/me", headers=ann.bearer).json["page"] is None
     told = client.patch("/api/v1/me", json={"has_page": True}, headers=ann.bearer).json
@@ -74,15 +74,15 @@ def test_a_program_turns_it_on_and_draws_another_avatar(arena, ann):
     assert client.patch("/api/v1/me", json={"has_page": False}, headers=ann.bearer).json["page"] is None
 
 
-def test_a_deleted_account_has_no_page(arena, ann):
+def test_a_deleted_account_has_no_profile(arena, ann):
     path = turn_on(ann)
     ann.post("/account/delete", {"current_password": "correct horse battery"})
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_teams_that_no_leaderboard_shows_are_not_on_it(arena):
+def test_it_omits_teams_without_a_leaderboard_entry(arena):
     arena.competition()
     bob = arena.person("Bob")
     bob.post(f"{HERE}/team", {"name": "Unscored"})
     page = arena.app.test_client().get(turn_on(bob)).text
-    assert "Unscored" not in page and "No leaderboard shows a team" in page
+    assert "Unscored" not in page and "is on a leaderboard yet" in page

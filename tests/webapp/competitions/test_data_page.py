@@ -1,4 +1,4 @@
-"""The page Data: previews for people who may download a file, and one zip of all files."""
+"""The Data page: previews of downloadable files and one ZIP file with all of them."""
 
 import io
 import zipfile
@@ -17,7 +17,7 @@ TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"
 
 @pytest.fixture
 def site(arena):
-    """A competition with a checked file, and somebody who may download it."""
+    """A competition with a checked file and Ann, who may download it."""
     arena.competition()
     arena.ann, arena.root = arena.person("Ann"), arena.person("Root", is_admin=True)
     add(arena, "train.csv", TRAIN)
@@ -48,7 +48,7 @@ def test_the_preview_shows_rows_and_statistics_as_text(site):
     assert '<td class="number">7</td><td class="number">8</td><td class="number">9</td>' in page
 
 
-def test_only_people_who_may_download_a_file_see_its_preview(site):
+def test_only_users_who_may_download_a_file_see_its_preview(site):
     assert "sunday" not in site.app.test_client().get(HERE).text
     hold(site, "train.csv")
     assert "sunday" not in site.ann.browser.get(HERE).text
@@ -60,7 +60,7 @@ def test_only_people_who_may_download_a_file_see_its_preview(site):
     assert "sunday" not in site.ann.browser.get(HERE).text
 
 
-def test_a_replaced_file_shows_no_preview_before_its_check(site):
+def test_a_replaced_file_has_no_preview_before_its_check(site):
     add(site, "train.csv", TRAIN.replace(b"sunday", b"third"))
     page = site.root.browser.get(HERE).text
     assert "sunday" not in page and "third" not in page
@@ -68,7 +68,14 @@ def test_a_replaced_file_shows_no_preview_before_its_check(site):
     assert "third" in site.ann.browser.get(HERE).text
 
 
-def test_all_files_that_a_person_may_download_come_as_one_zip(site):
+def test_a_script_has_no_preview(site):
+    add(site, "starter.py", b"import csv\nprint(1, 2)\n")
+    site.work()
+    page = site.ann.browser.get(HERE).text
+    assert "starter.py" in page and "print(1" not in page
+
+
+def test_one_zip_contains_all_files_that_a_user_may_download(site):
     add(site, "held.csv", b"x\n1\n")
     hold(site, "held.csv")
     assert f"{HERE}/all.zip" in site.ann.browser.get(HERE).text

@@ -1,4 +1,4 @@
-"""A competition's home: what it says first, and the one button that changes with who looks and when."""
+"""The Home page: its first panel and the primary button for each role and phase."""
 
 import re
 from datetime import timedelta
@@ -30,7 +30,7 @@ def words(page: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
-def test_a_stranger_is_asked_to_log_in(arena):
+def test_an_anonymous_visitor_is_asked_to_log_in(arena):
     arena.competition()
     assert button(arena.app.test_client().get(HERE).text) == (
         "Log in to join",
@@ -38,7 +38,7 @@ def test_a_stranger_is_asked_to_log_in(arena):
     )
 
 
-def test_the_button_follows_a_person_through_the_competition(arena):
+def test_the_button_changes_in_the_course_of_the_competition(arena):
     now = arena.now()
     arena.competition(rules="Be fair.", closes_at=now + 9 * DAY, max_daily_submissions=2)
     ann = arena.person("Ann")
@@ -53,30 +53,30 @@ def test_the_button_follows_a_person_through_the_competition(arena):
     for seed in (1, 2):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=seed))
     arena.score_all()
-    assert seen()[0] == "Choose finals"
+    assert seen()[0] == "Select submissions"
     assert (
-        "2 of 2 places are free: without a choice, they go to your best public scores."
+        "2 of 2 selections are unused. If you select nothing, they go to your best public scores."
         in ann.browser.get(HERE).text
     )
     for submission_id in (1, 2):
         ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
     assert seen()[0] == "Submissions"
-    assert "Nothing left today" in ann.browser.get(HERE).text
+    assert "No submissions left today" in ann.browser.get(HERE).text
     arena.reveal()
     assert seen() == ("See results", f"{HERE}/results")
 
 
-def test_submit_and_the_submissions_left_stay_beside_the_choice_of_finals_near_the_close(arena):
+def test_the_submit_button_and_remaining_submissions_stay_when_finals_can_be_selected(arena):
     arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions(noise=2, seed=1))
     arena.score_all()
     page = ann.browser.get(HERE).text
     assert button(page)[0] == "Submit"
-    assert re.search(r"Submit 3 left today Choose finals 2 of 2 places are free", words(page))
+    assert re.search(r"Submit 3 left today Select submissions 2 of 2 selections are unused", words(page))
 
 
-def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena):
+def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
     arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
     ann = arena.person("Ann")
     for seed in (1, 2):
@@ -90,12 +90,12 @@ def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena):
         decisions.disqualify(act, team=team.name, reason="Copied.")
     home = ann.browser.get(HERE).text
     assert button(home) == ("Your team", f"{HERE}/team")
-    assert re.search("Your rank . disqualified", words(home)) and "Choose finals" not in home
+    assert re.search("Your rank . disqualified", words(home)) and "Select submissions" not in home
     assert "You: disqualified" in words(ann.browser.get("/").text)
     assert "left today" not in ann.browser.get("/").text
-    assert "Submit another" not in ann.browser.get(f"{HERE}/submissions/1").text
+    assert "Submit another file" not in ann.browser.get(f"{HERE}/submissions/1").text
     files = ann.browser.get(f"{HERE}/submissions").text
-    assert "Finals" not in files and "Keep it" not in files and "counts now" not in files
+    assert "Final selection" not in files and "Keep" not in files and "counts now" not in files
     own = ann.browser.get(f"{HERE}/team").text
     assert "cannot invite people or merge" in own and "Merge with another team" not in own
     desk = arena.person("Root", is_admin=True).browser.get(f"{HERE}/organize/teams/{team_id}").text
@@ -111,7 +111,7 @@ def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena):
         ({"opens_at": 2, "entry_mode": EntryMode.APPROVAL}, "Join"),
     ],
 )
-def test_a_newcomer_is_led_to_what_they_can_do(arena, settings: dict[str, Any], expected: str):
+def test_the_button_of_a_new_participant_matches_the_settings(arena, settings: dict[str, Any], expected: str):
     now = arena.now()
     arena.competition(
         **{name: now + days * DAY if isinstance(days, int) else days for name, days in settings.items()}
@@ -119,13 +119,13 @@ def test_a_newcomer_is_led_to_what_they_can_do(arena, settings: dict[str, Any], 
     assert button(arena.person("Ann").browser.get(HERE).text)[0] == expected
 
 
-def test_an_organizer_is_led_to_the_desk(arena):
+def test_the_button_of_an_organizer_opens_the_console(arena):
     arena.competition()
     root = arena.person("Root", is_admin=True)
     assert button(root.browser.get(HERE).text)[0] == "Organize"
 
 
-def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena):
+def test_it_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
     arena.competition()
     ann = arena.person("Ann")
     for place in range(6):
@@ -139,14 +139,14 @@ def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena):
     bob = arena.person("Bob")
     arena.submit(bob, arena.truth.predictions(noise=9, seed=5))
     arena.score_all()
-    assert "same as the 7th, sent later" in words(bob.browser.get(HERE).text)
+    assert "same as the 7th, submitted later" in words(bob.browser.get(HERE).text)
     stranger = arena.app.test_client().get(HERE).text
     assert "Teams 8 " in words(stranger)
     assert "Your team" not in stranger
     assert 'class="own"' not in stranger
 
 
-def test_the_list_says_where_the_own_team_is(arena):
+def test_the_list_shows_the_rank_of_the_viewers_team(arena):
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for slug in ("first", "second"):
         arena.competition(slug, title=slug, overview="Find *harm*.", max_daily_submissions=3)
@@ -167,7 +167,7 @@ def test_the_list_says_where_the_own_team_is(arena):
     assert "You:" not in arena.app.test_client().get("/").text
 
 
-def test_the_dates_say_where_now_is(arena):
+def test_the_dates_mark_the_current_step(arena):
     now = arena.now()
     arena.competition(opens_at=now - DAY, closes_at=now + 9 * DAY, reveals_at=now + 11 * DAY)
     page = arena.app.test_client().get(HERE).text
@@ -176,7 +176,7 @@ def test_the_dates_say_where_now_is(arena):
     assert page.count('aria-current="step"') == 1
 
 
-def test_a_blind_competition_shows_no_score_and_says_why(arena):
+def test_a_blind_competition_shows_no_score_and_explains_why(arena):
     arena.competition(feedback=Feedback.BLIND)
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1))
     arena.score_all()
@@ -188,7 +188,7 @@ def test_a_blind_competition_shows_no_score_and_says_why(arena):
     assert "after the reveal" in arena.app.test_client().get("/").text
 
 
-def test_the_first_panel_says_why_a_team_has_no_rank(arena):
+def test_the_first_panel_explains_why_a_team_has_no_rank(arena):
     ann = arena.person("Ann")
     arena.competition(feedback=Feedback.BLIND)
     arena.competition("open")
@@ -201,7 +201,7 @@ def test_the_first_panel_says_why_a_team_has_no_rank(arena):
 
 
 @pytest.mark.parametrize("address", ["/", "/competitions"])
-def test_the_list_finds_competitions_by_all_words_of_a_search(arena, address: str):
+def test_the_list_search_matches_all_words(arena, address: str):
     def shown(query: str = "") -> str:
         return arena.app.test_client().get(address + query, follow_redirects=True).text
 
@@ -215,7 +215,7 @@ def test_the_list_finds_competitions_by_all_words_of_a_search(arena, address: st
     assert "0 competitions found" in shown("?q=<zzz>")
 
 
-def test_deadlines_after_an_early_close_are_left_out(arena):
+def test_deadlines_after_an_early_close_are_omitted(arena):
     now = arena.now()
     dates = {"entry_deadline": now + 5 * DAY, "merger_deadline": now + 5 * DAY}
     arena.competition(closes_at=now + 9 * DAY, **dates)
@@ -224,7 +224,7 @@ def test_deadlines_after_an_early_close_are_left_out(arena):
     assert "Mergers end" not in arena.app.test_client().get(HERE).text
 
 
-def test_newer_announcements_are_open_and_older_ones_folded(arena):
+def test_newer_announcements_are_open_and_older_ones_collapsed(arena):
     arena.competition()
     root = arena.person("Root", is_admin=True)
     for title in ("First", "Second", "Third"):
@@ -244,10 +244,10 @@ def test_newer_announcements_are_open_and_older_ones_folded(arena):
         (SENTENCE + " " + "word " * 60, SENTENCE),
     ],
 )
-def test_the_first_paragraph_says_what_it_is_about(overview: str, line: str):
+def test_the_summary_is_the_first_paragraph(overview: str, line: str):
     assert first_line(overview) == line
 
 
-def test_a_long_text_is_cut_at_a_word():
+def test_a_long_summary_is_cut_between_words():
     assert cut("word " * 99, 18) == "word word word…"
     assert len(cut("x" * 999, MAX_LENGTH)) == MAX_LENGTH

@@ -1,4 +1,4 @@
-"""The pages of a competition and of a person, as they are read."""
+"""Pages of competitions and of a participant's submissions."""
 
 import json
 import re
@@ -27,11 +27,12 @@ def ann(arena):
     return arena.person("Ann")
 
 
-def test_an_empty_site_tells_how_to_make_a_competition(arena):
-    assert "fairboard competition create" in arena.app.test_client().get("/").text
+def test_an_empty_site_explains_to_administrators_how_to_create_a_competition(arena):
+    assert "fairboard competition create" in arena.person("Root", is_admin=True).browser.get("/").text
+    assert "fairboard competition create" not in arena.app.test_client().get("/").text
 
 
-def test_the_list_names_phase_and_deadline(arena):
+def test_the_list_shows_phase_and_deadline(arena):
     now = arena.now()
     arena.competition("soon", title="Soon", opens_at=now + timedelta(days=2, minutes=1))
     arena.competition("now", title="Now", closes_at=now + timedelta(hours=3, minutes=1))
@@ -41,7 +42,7 @@ def test_the_list_names_phase_and_deadline(arena):
     assert re.search(r"Over Over closed .* Left Over closed \d+ \w+ \d\d:\d\d", text)
 
 
-def test_the_evaluation_tells_how_the_score_is_made(arena):
+def test_the_evaluation_page_explains_the_score(arena):
     arena.competition(overview="## The *task*")
     arena.format_texts()
     stranger = arena.app.test_client()
@@ -86,33 +87,33 @@ def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena, ann):
     )
 
 
-def test_an_unchanged_sample_is_not_sent_again(arena, ann):
+def test_an_unchanged_sample_submission_returns_304(arena, ann):
     path = f"{HERE}/data/sample_submission.csv"
     etag = ann.browser.get(path).headers["ETag"]
     assert ann.browser.get(path, headers={"If-None-Match": etag}).status_code == 304
 
 
-def test_the_form_says_what_the_file_must_look_like(ann):
+def test_the_form_explains_the_file_format(ann):
     text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert "id,prediction 7000000," in text
     assert "at most 50 MB" in text
     assert "Each of the 400 ids" in text
 
 
-def test_a_program_in_the_page_gets_the_address_instead(arena, ann):
+def test_a_json_upload_returns_the_location(arena, ann):
     file = (BytesIO(arena.truth.predictions()), "p.csv")
     answer = ann.post(f"{HERE}/submit", {"file": file}, headers={"Accept": "application/json"})
     assert answer.status_code == 201
     assert answer.json == {"id": 1, "status": "pending", "location": f"{HERE}/submissions/1"}
 
 
-def test_a_form_without_a_file_says_so(ann):
+def test_an_upload_without_a_file_is_rejected(ann):
     answer = ann.post(f"{HERE}/submit", {"description": "no file"})
     assert answer.status_code == 400
-    assert "No file has arrived." in answer.text
+    assert "No file was received." in answer.text
 
 
-def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena, ann):
+def test_there_is_no_form_before_the_opening_and_after_the_close(arena, ann):
     now = arena.now()
     arena.competition("soon", opens_at=now + timedelta(days=1))
     arena.competition("over", opens_at=now - timedelta(days=2), closes_at=now - timedelta(days=1))
@@ -139,14 +140,14 @@ def test_the_first_figures_are_score_change_and_rank(arena, ann):
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/{better}"))
     assert re.search(
-        r"Public score 0\.\d{5} Standard error 0\.\d+; weakest term: \w+ Change \+0\.\d{5} your best; before",
+        r"Public score 0\.\d{5} Standard error 0\.\d+; weakest term: \w+ Change \+0\.\d{5} your best; prev",
         text,
     )
     assert "Rank 1st of 4, up 3" in text
     worse = arena.submit(ann, arena.truth.predictions(noise=8, seed=7))
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/{worse}"))
-    best = rf"below your best before it, 0\.\d{{5}} \(#{better}\) Rank 1st by your best, #{better}"
+    best = rf"below your previous best, 0\.\d{{5}} \(#{better}\) Rank 1st by your best, #{better}"
     assert re.search(rf"Change -0\.\d{{5}} {best}", text)
 
 
@@ -158,7 +159,7 @@ def test_a_description_can_be_changed(arena, ann):
     assert "Description saved." in page
 
 
-def test_the_status_is_sent_again_only_when_it_has_changed(arena, ann):
+def test_an_unchanged_status_returns_304(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions())
     for path in (f"{HERE}/submissions/status", f"{HERE}/submissions/{submission_id}/status"):
         first = ann.browser.get(path)
@@ -173,7 +174,7 @@ def test_the_status_is_sent_again_only_when_it_has_changed(arena, ann):
     assert "data-live" not in ann.browser.get(f"{HERE}/submissions/{submission_id}").text
 
 
-def test_a_submission_has_one_address(arena, ann):
+def test_a_submission_is_not_found_under_another_competition(arena, ann):
     arena.competition("other")
     submission_id = arena.submit(ann, b"x")
     other = f"/competitions/other/submissions/{submission_id}"
@@ -182,7 +183,7 @@ def test_a_submission_has_one_address(arena, ann):
     assert ann.post(f"{other}/description", {"description": "x"}).status_code == 404
 
 
-def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena, ann):
+def test_the_leaderboard_marks_the_viewers_team_and_explains_its_columns(arena, ann):
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
     arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
@@ -193,13 +194,13 @@ def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena, ann)
     assert 'class="own' not in arena.app.test_client().get(f"{HERE}/leaderboard").text
 
 
-def test_a_leaderboard_without_scores_says_so(arena, ann):
+def test_a_leaderboard_without_scores_shows_a_message(arena, ann):
     page = ann.browser.get(f"{HERE}/leaderboard").text
     assert '<p class="basis">50% of the test set' in page
     assert "No team has a score yet." in page
 
 
-def test_the_final_leaderboard_shows_the_change_of_rank(arena, ann):
+def test_the_final_leaderboard_shows_rank_changes(arena, ann):
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.3))
     mine = arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
@@ -209,27 +210,27 @@ def test_the_final_leaderboard_shows_the_change_of_rank(arena, ann):
     assert "The private leaderboard uses the other half." in _text(ann.browser.get(f"{HERE}/leaderboard"))
     assert "Change" in _text(ann.browser.get(f"{HERE}/leaderboard/private"))
     text = _text(ann.browser.get(f"{HERE}/submissions/{mine}"))
-    assert re.search(r"Private score 0\.\d{5} the rows that decided", text)
+    assert re.search(r"Private score 0\.\d{5} decided the final rank", text)
 
 
-def test_provisional_results_are_not_called_final_and_praise_names_the_automatic_choice(arena, ann):
+def test_provisional_results_are_not_called_final_and_mention_the_automatic_choice(arena, ann):
     for noise in (3.0, 2.0, 1.0):
         arena.submit(ann, arena.truth.predictions(noise=noise))
     arena.score_all()
     arena.reveal()
     home, results = (_text(ann.browser.get(f"{HERE}{path}")) for path in ("", "/results"))
-    assert "provisional" in home and "The first five" in home
-    assert "final five" not in home and "Best score final" not in home
-    assert "The automatic choice was right" in results and "selected well" not in results
+    assert "provisional" in home and "Top five" in home
+    assert "Final top five" not in home and "Best score final" not in home
+    assert "The automatic selection was right" in results and "selected well" not in results
     own = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert "Your team is 1st of 1 team on the private leaderboard." in own
+    assert "Your team is ranked 1st of 1 team on the private leaderboard." in own
     with arena.database.write() as session:
         close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
     home = _text(ann.browser.get(HERE))
-    assert "The final five" in home and "provisional" not in home
+    assert "Final top five" in home and "provisional" not in home
 
 
-def test_a_rescoring_before_the_reveal_is_no_news_after_it():
+def test_a_rescoring_before_the_reveal_is_not_shown_as_news_after_it():
     day = datetime(2026, 1, 1, tzinfo=UTC)
     version = ScoringVersion(number=2, replaced_number=1, published_at=day, reason="labels", notice="")
     competition = Competition(live_scoring_version=version)
@@ -240,7 +241,7 @@ def test_a_rescoring_before_the_reveal_is_no_news_after_it():
     assert mail.news(competition) is not None
 
 
-def test_long_lists_of_submissions_come_in_pages(arena, ann):
+def test_long_lists_of_submissions_are_paginated(arena, ann):
     for _ in range(51):
         arena.submit(ann, b"x")
     first, second = (ann.browser.get(f"{HERE}/submissions?page={page}").text for page in (1, 2))
@@ -250,7 +251,7 @@ def test_long_lists_of_submissions_come_in_pages(arena, ann):
     assert "Page 2 of 2" in second
 
 
-def test_signing_up_names_every_fault_at_once(arena):
+def test_sign_up_reports_all_errors_at_once(arena):
     browser = arena.app.test_client()
     form = {"csrf_token": arena.form_token(browser, "/sign-up"), "name": "\u200b", "password": "short"}
     answer = browser.post("/sign-up", data=form)
@@ -258,7 +259,7 @@ def test_signing_up_names_every_fault_at_once(arena):
     assert answer.text.count('class="fault"') == 2
 
 
-def test_a_page_that_is_not_there_says_so(arena):
+def test_an_unknown_page_shows_an_error_page(arena):
     answer = arena.app.test_client().get("/competitions/nothing")
     assert answer.status_code == 404
     assert "There is no competition &#39;nothing&#39;." in answer.text
@@ -272,7 +273,7 @@ def _text(page) -> str:
 
 
 def _public_fold(arena, file: bytes) -> bytes:
-    """Return the public rows as a fold of one's own: labels, identities and predictions."""
+    """Return the public rows as a local fold: labels, identities and predictions."""
     predictions = [line.split(",")[1] for line in file.decode().splitlines()]
     rows = zip(arena.truth.solution().decode().splitlines(), predictions, strict=True)
     fold = [

@@ -1,4 +1,4 @@
-"""The documentation as a site: chapters, links, glossary, search, reference, and the same as files."""
+"""Documentation site: chapters, links, glossary, search, reference and export."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Page(HTMLParser):
-    """What a page links to and shows, its anchors, and its headings."""
+    """Links, images, anchors and headings of a page."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def arena(make_arena):
-    """A site on SQLite."""
+    """A complete test site on SQLite."""
     return make_arena()
 
 
@@ -54,7 +54,7 @@ def client(arena) -> FlaskClient:
     return client
 
 
-def test_every_link_and_anchor_leads_somewhere(client: FlaskClient):
+def test_every_link_and_anchor_has_a_target(client: FlaskClient):
     @cache
     def page(path: str) -> Page | None:
         answer = client.get(path)
@@ -77,7 +77,7 @@ def test_every_link_and_anchor_leads_somewhere(client: FlaskClient):
 
 
 @pytest.mark.parametrize("name", chapters())
-def test_a_chapter_has_one_title_and_headings_in_their_order(client: FlaskClient, name: str):
+def test_a_chapter_has_one_title_and_no_skipped_heading_levels(client: FlaskClient, name: str):
     page = Page(client.get(chapters()[name].address).text)
     assert page.headings[0] == 1
     assert page.headings.count(1) == 1
@@ -94,7 +94,7 @@ def test_every_chapter_is_in_the_table_of_contents():
     ]
 
 
-def test_every_formula_is_drawn_as_mathml():
+def test_every_formula_is_rendered_as_mathml():
     pages_with_formulas = [name for name, chapter in chapters().items() if "<math" in chapter.html]
     assert {"scoring", "bias-audit", "reference", "analysis-reference"} <= set(pages_with_formulas)
     for name in pages_with_formulas:
@@ -104,7 +104,7 @@ def test_every_formula_is_drawn_as_mathml():
         assert not re.search(r"<code>[^<]*\\\w+\{", chapters()[name].html), name
 
 
-def test_no_page_asks_the_database_for_anything(arena):
+def test_no_documentation_page_queries_the_database(arena):
     client = arena.app.test_client()
     with recorded(arena.app.extensions["fairboard"].database) as statements:
         for path in ("", "/participants", "/reference", "/search?q=score", "/images/table-2.svg"):
@@ -112,7 +112,7 @@ def test_no_page_asks_the_database_for_anything(arena):
     assert statements.count == 0
 
 
-def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient):
+def test_only_chapters_and_images_are_served(client: FlaskClient):
     for path in ("plots", "README", "images/none.svg", "images/..%2fglossary.md", "notebooks/table-2.svg"):
         assert client.get(f"/docs/{path}").status_code == 404, path
     picture = client.get("/docs/images/table-2.svg")
@@ -121,7 +121,7 @@ def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient):
     assert again.status_code == 304
 
 
-def test_llms_txt_lists_every_chapter_with_its_address(client: FlaskClient):
+def test_llms_txt_lists_every_chapter_with_its_url(client: FlaskClient):
     listed = client.get("/llms.txt").text
     assert listed.startswith("# ")
     addresses = re.findall(r"\]\(http://localhost(/docs/[^)]+)\): ", listed)
@@ -131,7 +131,7 @@ def test_llms_txt_lists_every_chapter_with_its_address(client: FlaskClient):
     assert {client.get(address).status_code for address in addresses} == {200}
 
 
-def test_templates_lead_to_places_of_the_documentation_that_exist(arena):
+def test_documentation_links_in_templates_have_targets(arena):
     templates = "".join(path.read_text() for path in (ROOT / "webapp" / "templates").rglob("*.html"))
     for page, _, anchor in re.findall(r'docs_url\("([^"]*)"(, "([^"]*)")?\)', templates):
         chapter = chapters()[page]
@@ -154,13 +154,13 @@ def test_templates_lead_to_places_of_the_documentation_that_exist(arena):
         ("webhooks events", ("The API", "Webhooks")),
     ],
 )
-def test_the_best_section_is_found_first(query: str, best: tuple[str, str]):
+def test_the_best_section_is_the_first_search_result(query: str, best: tuple[str, str]):
     hits, count = pages.find(chapters().values(), query)
     assert (hits[0].chapter, hits[0].heading) == best
     assert len(hits) <= count
 
 
-def test_a_section_that_is_found_has_every_word():
+def test_a_search_result_contains_every_word():
     _, both = pages.find(chapters().values(), "rescoring compensation")
     _, one = pages.find(chapters().values(), "rescoring")
     assert 0 < both < one
@@ -168,7 +168,7 @@ def test_a_section_that_is_found_has_every_word():
     assert pages.find(chapters().values(), " ?! ") == ([], 0)
 
 
-def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient):
+def test_the_search_escapes_its_query(client: FlaskClient):
     page = client.get("/docs/search", query_string={"q": "<b>id,prediction</b>"}).text
     assert "<b>" not in page
     assert "&lt;b&gt;id,prediction" in page
@@ -178,7 +178,7 @@ def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient):
     assert client.get("/docs/search").status_code == 200
 
 
-def test_the_reference_names_everything_that_the_metric_offers_as_numpydoc_reads_it():
+def test_the_reference_documents_every_public_name_of_the_metric():
     reference = chapters()["reference"]
     anchors = {section.heading: section for section in reference.sections}
     assert set(grader.metrics.__all__) <= set(anchors)
@@ -189,7 +189,7 @@ def test_the_reference_names_everything_that_the_metric_offers_as_numpydoc_reads
             assert f"{parameter.name} ({parameter.type})" in text.replace("`", ""), (name, parameter.name)
 
 
-def test_the_documentation_as_files_is_whole(tmp_path: Path):
+def test_the_exported_documentation_is_complete(tmp_path: Path):
     as_files.write(tmp_path)
     written = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.*")}
     assert len([name for name in written if name.endswith(".html")]) == len(chapters())
@@ -203,7 +203,7 @@ def test_the_documentation_as_files_is_whole(tmp_path: Path):
                 assert not anchor or f'id="{anchor}"' in written[file or name].read_text(), (name, link)
 
 
-def test_the_documentation_as_files_needs_no_site():
+def test_exporting_the_documentation_requires_no_site():
     app = Flask("webapp", static_folder=None)
     app.config[pages.LAYOUT] = "documentation/files.html"
     for module in (parameters, assets, pages):

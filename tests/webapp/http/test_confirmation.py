@@ -1,4 +1,4 @@
-"""Every act of the pages: which ask first, and that nothing happens before the answer."""
+"""Confirmation of actions: which ask first, and that nothing changes before the answer."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, pag
 
 __all__ = ["check", "people"]
 
-# Acts that ask on a page of their own before they are done, all or where they are dangerous.
+# Actions that always or in dangerous cases ask for confirmation on a separate page.
 ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
 organize_close.now organize_publishing.archive
@@ -27,14 +27,14 @@ organize_settings.save organize_teams.disqualify organize_webhooks.delete
 organize_webhooks.rotate team_webhooks.delete team_webhooks.rotate teams.answer_merge
 teams.hand_over teams.leave
 """
-# Acts whose form asks itself: a box to tick, a password, a code, a reason or a text that must be written.
+# Actions whose form is the confirmation: a required checkbox, password, code, reason or text.
 TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
 account.sign_up_by_link entry.join organize_close.publish_solution organize_console.publish_ties
 organize_data.allow organize_disputes.answer organize_publishing.delete organize_submissions.publish_diagnosis
 organize_teams.rename submissions.question submissions.submit
 """
-# Acts that can be undone or done again, or that give something and take nothing.
+# Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
 organize_announcements.edit organize_organizers.create_accounts
@@ -58,14 +58,14 @@ teams.create teams.invite teams.make_link teams.rename teams.request_merge teams
 """
 
 
-def test_of_every_act_it_is_decided_whether_it_asks(arena):
+def test_every_action_is_classified(arena):
     rules = [rule for rule in arena.app.url_map.iter_rules() if "POST" in (rule.methods or ())]
     acts = {rule.endpoint for rule in rules if not rule.endpoint.startswith(("api.", "kaggle."))}
     decided = [*ASKS.split(), *TICKED_OR_TYPED.split(), *HARMLESS.split()]
     assert set(decided) == acts and len(decided) == len(acts)
 
 
-def test_a_publication_asks_with_what_it_changes_and_is_bound_to_that(
+def test_publishing_shows_its_changes_and_is_bound_to_them(
     arena, people: dict[str, Any], check: Callable[..., int]
 ):
     eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
@@ -73,23 +73,25 @@ def test_a_publication_asks_with_what_it_changes_and_is_bound_to_that(
     arena.score_all()
     asked = eva.post(path, {"notice": 'Two <lines>,\nand "quotes".'})
     assert asked.status_code == 409
-    assert "No team moves on either leaderboard; first place stays the same on both." in asked.text
+    unchanged = "No team moves on either leaderboard; the leader stays the same on both leaderboards."
+    assert unchanged in asked.text
     assert "2 of 2 submissions get a different displayed score; the largest change is 0." in asked.text
     assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
     fields = hidden_fields(asked.text)
     assert fields["notice"] == 'Two <lines>,\nand "quotes".'
     forged = eva.post(path, fields | {"confirmed": "yes"})
-    assert forged.status_code == 409 and "Something changed since you were asked" in forged.text
+    assert forged.status_code == 409 and "Something has changed in the meantime" in forged.text
     entered = eva.post(path, fields | {"change": "yes"})
     assert entered.status_code == 200 and "Two &lt;lines&gt;," in entered.text
     assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
     other = eva.post(path, fields | {"notice": "Other words."})
-    assert other.status_code == 409  # what is given is what was confirmed
+    assert other.status_code == 409  # Only the confirmed compensation can be published.
 
-    arena.submit(people["Bob"], arena.truth.predictions(noise=0.1, seed=9))  # the boards move meanwhile
+    # This changes the leaderboards after the question was shown.
+    arena.submit(people["Bob"], arena.truth.predictions(noise=0.1, seed=9))
     arena.score_all()
     again = eva.post(path, fields)
-    assert again.status_code == 409 and "Something changed since you were asked" in again.text
+    assert again.status_code == 409 and "Something has changed in the meantime" in again.text
     assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
     done = eva.post(path, hidden_fields(again.text))
     assert done.status_code == 303, done.text
@@ -104,7 +106,7 @@ def test_a_publication_asks_with_what_it_changes_and_is_bound_to_that(
     )
 
 
-def test_an_answer_to_one_version_publishes_no_other(
+def test_a_confirmation_of_one_version_publishes_no_other(
     arena, people: dict[str, Any], check: Callable[..., int]
 ):
     eva = people["Eva"]
@@ -118,14 +120,18 @@ def test_an_answer_to_one_version_publishes_no_other(
     assert asked.status_code == 409 and "preparing" in page(eva, f"{ROOT}/rescoring/3")
 
 
-def test_a_rescoring_that_changes_nothing_says_so(arena, people: dict[str, Any], check: Callable[..., int]):
+def test_publishing_a_rescoring_without_changes_states_that_nothing_changes(
+    arena, people: dict[str, Any], check: Callable[..., int]
+):
     begin(people, check(0))
     arena.score_all()
     asked = people["Eva"].post(f"{ROOT}/rescoring/2/publish")
-    assert "Nothing changes: every submission keeps its displayed scores" in asked.text
+    assert "Nothing changes. Every submission keeps its displayed scores" in asked.text
 
 
-def test_a_program_is_told_what_it_would_do(arena, people: dict[str, Any], check: Callable[..., int]):
+def test_an_unconfirmed_json_request_returns_the_required_confirmation(
+    arena, people: dict[str, Any], check: Callable[..., int]
+):
     begin(people, check())
     arena.score_all()
     eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
@@ -134,18 +140,18 @@ def test_a_program_is_told_what_it_would_do(arena, people: dict[str, Any], check
     assert eva.post(path, {"confirmed": asked.json["confirmed"]}).status_code == 303
 
 
-def test_a_reveal_without_a_verification_warns_before(arena, people: dict[str, Any]):
+def test_a_reveal_without_a_verification_shows_a_warning_first(arena, people: dict[str, Any]):
     eva, path = people["Eva"], f"{ROOT}/close/reveal"
     assert "Not verified." in page(eva, f"{ROOT}/close")
     asked = eva.post(path, {"confirm": "yes"})
     assert asked.status_code == 409 and "Reveal without a verification?" in asked.text
-    assert "The submissions that compete are not verified." in asked.text
+    assert "The competing submissions have not been verified." in asked.text
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").revealed_at is None
     assert eva.post(path, hidden_fields(asked.text)).status_code == 303
 
 
-def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena, people: dict[str, Any]):
+def test_accepting_a_merger_shows_the_effect_on_both_teams(arena, people: dict[str, Any]):
     ann, bob = people["Ann"], people["Bob"]
     team = "/competitions/toxicity/team"
     assert ann.post(f"{team}/mergers", {"name": "Bob"}).status_code == 303
@@ -153,11 +159,11 @@ def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena, people: 
     assert asked.status_code == 409
     for words in (
         "Merge Bob into Ann?",
-        "Your team Bob (Bob) becomes part of Ann (Ann). The merged team is called Ann, its leader is Ann, "
-        "and Bob ends.",
+        "Your team Bob (Bob) becomes part of Ann (Ann). The merged team is called Ann, and its leader is "
+        "Ann. Bob will no longer exist.",
         "1 submission of Bob moves to Ann, which has 1.",
-        "1 and 1 make 2",
-        "Selected submissions add up to 0 of 2.",
+        "1 and 1 add up to 2",
+        "Together, the teams have selected 0 of 2 submissions.",
         "This cannot be undone.",
     ):
         assert words in asked.text
@@ -165,11 +171,11 @@ def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena, people: 
         assert session.get_one(MergeRequest, 1).decided_at is None
     arena.submit(ann, arena.truth.predictions(seed=77))
     again = bob.post(f"{team}/mergers/1/accept", hidden_fields(asked.text))
-    assert again.status_code == 409 and "1 and 2 make 3" in again.text
+    assert again.status_code == 409 and "1 and 2 add up to 3" in again.text
     assert bob.post(f"{team}/mergers/1/accept", hidden_fields(again.text)).status_code == 303
 
 
-def test_leaving_and_handing_over_ask_with_who_leads_then(arena, people: dict[str, Any]):
+def test_leaving_and_handing_over_show_the_next_leader(arena, people: dict[str, Any]):
     ann, cay = people["Ann"], arena.person("Cay")
     team = "/competitions/toxicity/team"
     assert ann.post(f"{team}/invitations", {"name": "Cay"}).status_code == 303
@@ -177,37 +183,40 @@ def test_leaving_and_handing_over_ask_with_who_leads_then(arena, people: dict[st
 
     asked = ann.post(f"{team}/leader", {"name": "Cay"})
     assert asked.status_code == 409 and "Make Cay the leader of Ann?" in asked.text
-    assert "Only Cay can then rename the team, create its link and answer merge requests." in asked.text
+    assert (
+        "Only Cay will be able to rename the team, create its link and answer merge requests." in asked.text
+    )
     assert led_by(arena, ann) == "Ann"
     other = ann.post(f"{team}/leader", hidden_fields(asked.text) | {"name": "Ann"})
-    assert (
-        other.status_code == 409 and "Make Ann the leader of Ann?" in other.text
-    )  # what was confirmed was Cay
+    # The confirmation named Cay.
+    assert other.status_code == 409 and "Make Ann the leader of Ann?" in other.text
     assert ann.post(f"{team}/leader", hidden_fields(asked.text)).status_code == 303
     assert led_by(arena, ann) == "Cay"
 
     asked = cay.post(f"{team}/leave")
     assert asked.status_code == 409 and "Leave Ann?" in asked.text
     assert "All submissions stay with Ann, including yours. You will no longer see them." in asked.text
-    assert "Ann becomes the leader." in asked.text and "You can come back only by invitation." in asked.text
+    assert "Ann becomes the leader." in asked.text and "You can return only by invitation." in asked.text
     assert led_by(arena, ann) == "Cay"
     assert cay.post(f"{team}/leave", hidden_fields(asked.text)).status_code == 303
     assert led_by(arena, ann) == "Ann"
 
 
-def test_leaving_a_team_of_ones_own_without_a_file_says_that_it_ends(arena, people: dict[str, Any]):
+def test_leaving_a_one_member_team_without_submissions_warns_that_the_team_ends(
+    arena, people: dict[str, Any]
+):
     dan, team = arena.person("Dan"), "/competitions/toxicity/team"
     assert people and dan.post(team, {"name": "Short-lived"}).status_code == 303
     asked = dan.post(f"{team}/leave")
     assert asked.status_code == 409
-    assert "it has no submissions: Short-lived ends, and others can use its name." in asked.text
+    assert "Short-lived has no submissions. It will be deleted, and others can use its name." in asked.text
     assert "submissions stay" not in asked.text and "becomes the leader" not in asked.text
     assert dan.post(f"{team}/leave", hidden_fields(asked.text)).status_code == 303
     assert "You have no team yet." in page(dan, team)
 
 
 def led_by(arena, member) -> str:
-    """Return who leads a person's team."""
+    """Return the name of the leader of a user's team."""
     with arena.database.read() as session:
         competition = lookup.get(session, slug="toxicity")
         team = rosters.require_team(session, competition=competition, user=member.user)
@@ -215,7 +224,7 @@ def led_by(arena, member) -> str:
 
 
 @pytest.mark.parametrize("who", ["Vic", "Eva"])
-def test_nobody_loses_a_role_at_one_click(arena, people: dict[str, Any], who: str):
+def test_removing_a_role_requires_confirmation(arena, people: dict[str, Any], who: str):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         eva = session.get_one(User, people["Eva"].user.id)
@@ -228,10 +237,10 @@ def test_nobody_loses_a_role_at_one_click(arena, people: dict[str, Any], who: st
         user = session.get_one(User, people[who].user.id)
         assert organizers.role_of(session, competition=lookup.get(session, slug="toxicity"), user=user)
     demoted = people["Eva"].post(f"{ROOT}/organizers/change", {"name": "Eva", "role": "viewer"})
-    assert demoted.status_code == 409 and "Make yourself viewer?" in demoted.text
+    assert demoted.status_code == 409 and "Change your role to viewer?" in demoted.text
 
 
-def test_a_token_is_not_revoked_at_one_click(arena, people: dict[str, Any]):
+def test_revoking_a_token_requires_confirmation(arena, people: dict[str, Any]):
     ann = people["Ann"]
     with arena.database.write() as session:
         user = session.get_one(User, ann.user.id)
@@ -246,7 +255,7 @@ def test_a_token_is_not_revoked_at_one_click(arena, people: dict[str, Any]):
         assert session.get_one(ApiToken, number).revoked_at is not None
 
 
-def test_a_date_in_the_past_is_told_beside_its_field(arena, people: dict[str, Any]):
+def test_a_date_in_the_past_is_reported_next_to_its_field(arena, people: dict[str, Any]):
     eva, path = people["Eva"], f"{ROOT}/settings/dates"
     now = arena.now()
     yesterday = now - timedelta(days=1)
@@ -266,24 +275,25 @@ def test_a_date_in_the_past_is_told_beside_its_field(arena, people: dict[str, An
         "next": "yes",
     }
     asked = eva.post(path, form)
-    assert asked.status_code == 409 and "nobody can join any more" in asked.text
+    assert asked.status_code == 409 and "no one can join any longer" in asked.text
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").entry_deadline is None
     saved = eva.confirm(path, form)
     assert saved.status_code == 303, saved.text
-    assert saved.location.endswith("/settings/dates")  # not on to the next step
+    # The form stays on this step and does not continue to the next one.
+    assert saved.location.endswith("/settings/dates")
     shown = page(eva, path)
     assert re.search(
         r'<small id="entry_deadline-help" class="caution">The entry deadline is in the past '
-        r"[^<]*: nobody can join any more\.</small>",
+        r"[^<]*: no one can join any longer\.</small>",
         shown,
     )
-    assert "One date is in the past: read the consequences below." in shown
-    assert shown.count("The entry deadline is in the past") == 1  # at its field alone
+    assert "One date is in the past. See the consequences below." in shown
+    assert shown.count("The entry deadline is in the past") == 1  # The message is shown only at its field.
     assert page(eva, path).count("is in the past") == 1
 
 
-def test_a_close_that_is_minutes_away_is_saved_after_a_question(arena, people: dict[str, Any]):
+def test_a_close_within_minutes_requires_confirmation(arena, people: dict[str, Any]):
     eva, path, soon = people["Eva"], f"{ROOT}/settings/dates", arena.now() + timedelta(minutes=9)
     inputs = re.findall(r"<input [^>]*>", page(eva, path))
     pairs = [(re.search(r' name="([^"]+)"', each), re.search(r' value="([^"]*)"', each)) for each in inputs]
@@ -295,14 +305,14 @@ def test_a_close_that_is_minutes_away_is_saved_after_a_question(arena, people: d
     }
     asked = eva.post(path, form)
     assert asked.status_code == 409, asked.text
-    assert re.search(r"close is less than a day away .*: no submission is accepted from then on", asked.text)
+    assert re.search(r"close is less than a day away .*: no submissions are accepted after that", asked.text)
     assert "It is now " in asked.text
     assert f'value="{soon:%H:%M}"' in eva.post(path, form | {"change": "yes"}).text
     client, api = arena.app.test_client(), f"/api/v1{ROOT}/settings"
     sent = {"closes_at": soon.isoformat()}
     refused = client.patch(api, json=sent, headers=eva.bearer)
     assert (refused.status_code, refused.json["error"]) == (400, "confirmation_needed")
-    assert refused.json["message"].endswith("Add `?confirm=true` to the address if this is intended.")
+    assert refused.json["message"].endswith("If this is intended, add `?confirm=true` to the URL.")
     assert [each["fields"] for each in refused.json["problems"]] == [["closes_at"]]
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").closes_at is None

@@ -1,4 +1,4 @@
-"""The context of a request: the person, their role and the action in one transaction."""
+"""Request context: user, role and action are read in one transaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ API = "/api/v1/competitions/toxicity"
 
 @pytest.fixture
 def before_writing(arena, monkeypatch: pytest.MonkeyPatch):
-    """Let something else happen in the moment before a request opens its transaction that writes."""
+    """Run a function just before the next request opens its write transaction."""
 
     def prepare(happens):
         write, waiting = arena.database.write, [happens]
@@ -43,7 +43,7 @@ def before_writing(arena, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def organizer(arena):
-    """Edda may edit the competition; Ann has the team “Aces”."""
+    """Edda, who may edit the competition in which Ann has the team “Aces”."""
     arena.competition()
     edda, ann = arena.person("Edda"), arena.person("Ann")
     with arena.database.write() as session:
@@ -73,9 +73,7 @@ def paused(arena) -> bool:
         return lookup.get(session, slug="toxicity").paused_at is not None
 
 
-def test_an_organizer_who_is_removed_after_the_page_was_asked_for_does_nothing(
-    arena, organizer, before_writing
-):
+def test_an_organizer_removed_after_opening_the_page_changes_nothing(arena, organizer, before_writing):
     path = f"{HERE}/organize/pause"
     assert organizer.browser.get(f"{HERE}/organize").status_code == 200
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
@@ -84,7 +82,7 @@ def test_an_organizer_who_is_removed_after_the_page_was_asked_for_does_nothing(
     assert (answer.status_code, paused(arena)) == (403, False)
 
 
-def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(arena, organizer, before_writing):
+def test_an_organizer_removed_before_the_api_write_changes_nothing(arena, organizer, before_writing):
     client = arena.app.test_client()
     assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
     before_writing(remove_edda)
@@ -92,7 +90,7 @@ def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(arena,
     assert (answer.status_code, answer.json["error"], paused(arena)) == (403, "not_organizer", False)
 
 
-def test_an_action_of_a_family_checks_the_role_where_it_runs(arena, organizer, before_writing):
+def test_an_action_checks_the_role_in_its_own_transaction(arena, organizer, before_writing):
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
     with arena.database.read() as session:
         team = session.scalar(select(Team.id).where(Team.name == "Aces"))
@@ -118,7 +116,7 @@ def transactions(sent) -> list[str]:
     return [line for line in sent.lines if line in ("read", "write")]
 
 
-def test_renaming_a_team_takes_one_transaction_and_its_page_another(arena, organizer):
+def test_renaming_a_team_uses_one_transaction_and_its_page_another(arena, organizer):
     bea = arena.person("Bea")
     assert bea.post(f"{HERE}/team", {"name": "Bees"}).status_code == 303
     token = arena.form_token(bea.browser, "/account")
@@ -130,7 +128,7 @@ def test_renaming_a_team_takes_one_transaction_and_its_page_another(arena, organ
     assert transactions(sent) == ["write", "read"]
 
 
-def test_renaming_a_team_by_the_api_takes_two_transactions(arena, organizer):
+def test_renaming_a_team_through_the_api_uses_two_transactions(arena, organizer):
     bea, client = arena.person("Bea"), arena.app.test_client()
     for path, name in ((f"{API}/team", "Bees"), (f"{API}/team/name", "Wasps")):
         with recorded(arena.database) as sent:
@@ -139,7 +137,7 @@ def test_renaming_a_team_by_the_api_takes_two_transactions(arena, organizer):
     assert transactions(sent) == ["read", "write"]
 
 
-def test_somebody_who_was_logged_out_meanwhile_does_nothing(arena, organizer, before_writing):
+def test_a_user_logged_out_during_a_request_changes_nothing(arena, organizer, before_writing):
     path = f"{HERE}/organize/pause"
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
     before_writing(lambda session: logins.end_all(session, user=organizer.user))
@@ -157,7 +155,7 @@ ORGANIZERS_UPLOADS = ("data", "settings/basics/figures", "solution", "data/basel
 
 
 @pytest.mark.parametrize("path", ORGANIZERS_UPLOADS)
-def test_a_page_keeps_no_file_of_an_organizer_who_is_removed_meanwhile(
+def test_a_page_stores_no_file_of_an_organizer_removed_during_the_request(
     arena, organizer, before_writing, path: str
 ):
     token, before = arena.form_token(organizer.browser, f"{HERE}/organize"), row_counts(arena)
@@ -172,7 +170,7 @@ def test_a_page_keeps_no_file_of_an_organizer_who_is_removed_meanwhile(
 
 
 @pytest.mark.parametrize("path", [each.replace("settings/basics/", "") for each in ORGANIZERS_UPLOADS])
-def test_the_api_keeps_no_file_of_an_organizer_who_is_removed_meanwhile(
+def test_the_api_stores_no_file_of_an_organizer_removed_during_the_request(
     arena, organizer, before_writing, path: str
 ):
     client, before = arena.app.test_client(), row_counts(arena)
@@ -191,7 +189,7 @@ def file_for(arena, path: str) -> tuple[BytesIO, str]:
     return BytesIO(content), "file.csv"
 
 
-def test_a_repeatable_request_of_an_organizer_who_is_removed_meanwhile_does_nothing(
+def test_a_repeatable_request_of_an_organizer_removed_meanwhile_changes_nothing(
     arena, organizer, before_writing
 ):
     client, headers = arena.app.test_client(), organizer.bearer | {"Idempotency-Key": "one"}
@@ -218,7 +216,7 @@ def announce_by_kaggle(arena, person):
 
 
 @pytest.mark.parametrize("upload", [upload_by_page, upload_by_api, announce_by_kaggle])
-def test_a_file_of_somebody_who_was_logged_out_meanwhile_is_not_kept(
+def test_a_file_of_a_user_logged_out_during_the_upload_is_not_stored(
     arena, organizer, before_writing, upload
 ):
     bea = arena.person("Bea")
@@ -234,7 +232,7 @@ def test_a_file_of_somebody_who_was_logged_out_meanwhile_is_not_kept(
     assert (upload(arena, bea).status_code, row_counts(arena)) == (401, before)
 
 
-def test_an_organizer_who_is_removed_meanwhile_sets_nothing_by_the_kaggle_command(
+def test_an_organizer_removed_meanwhile_changes_no_setting_with_the_kaggle_command(
     arena, organizer, before_writing
 ):
     path = "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings"
@@ -246,7 +244,7 @@ def test_an_organizer_who_is_removed_meanwhile_sets_nothing_by_the_kaggle_comman
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_read_whose_connection_is_lost_is_answered_503(arena, monkeypatch: pytest.MonkeyPatch):
+def test_a_read_with_a_lost_connection_returns_503(arena, monkeypatch: pytest.MonkeyPatch):
     find = organizers.competition_and_role
 
     def lose(session, **given):

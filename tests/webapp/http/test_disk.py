@@ -1,4 +1,4 @@
-"""A disk without room: files are refused with their sentence, everything that only reads goes on."""
+"""Full disks: uploads are rejected with a clear message while reads continue to work."""
 
 import errno
 import io
@@ -12,7 +12,10 @@ from sqlalchemy.exc import OperationalError
 from grader.models import Submission
 from grader.storage import disk
 
-SENTENCE = "No space: your file was not accepted, no submission used."
+SENTENCE = (
+    "The server has no disk space left, so your file was not accepted. It uses no submission. "
+    "Try again later."
+)
 API = "/api/v1/competitions/toxicity/submissions"
 PAGE = "/competitions/toxicity/submit"
 
@@ -28,14 +31,14 @@ def short(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 400_000_000)
 
 
-def test_below_the_reserve_a_file_is_refused_before_its_first_byte(arena, ann, short: None):
+def test_below_the_reserve_a_file_is_rejected_before_its_first_byte(arena, ann, short: None):
     answer = _send(arena, ann)
     assert (answer.status_code, answer.json) == (507, {"code": 507, "error": "no_space", "message": SENTENCE})
     assert SENTENCE in _send_on_the_page(arena, ann).text
     assert _count(arena) == 0
 
 
-def test_below_the_reserve_boards_and_checks_go_on_and_readiness_tells(arena, ann, short: None):
+def test_below_the_reserve_leaderboards_and_checks_work_and_readiness_fails(arena, ann, short: None):
     browser = arena.app.test_client()
     assert browser.get("/competitions/toxicity/leaderboard").status_code == 200
     assert browser.get("/healthz").status_code == 200
@@ -44,7 +47,7 @@ def test_below_the_reserve_boards_and_checks_go_on_and_readiness_tells(arena, an
     assert (answer.status_code, answer.json["checks"]) == (503, {"database": True, "disk": False})
 
 
-def test_the_reserve_is_what_is_left_after_the_file(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_reserve_applies_after_the_file_is_stored(arena, ann, monkeypatch: pytest.MonkeyPatch):
     reserve = arena.settings.disk_reserve_mb * 1_000_000
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: reserve + 1000)
     assert _send(arena, ann).status_code == 507
@@ -52,7 +55,7 @@ def test_the_reserve_is_what_is_left_after_the_file(arena, ann, monkeypatch: pyt
     assert _send(arena, ann).status_code == 201
 
 
-def test_a_disk_that_fills_up_while_a_file_is_stored_leaves_nothing_and_takes_it_later(
+def test_an_upload_that_fills_the_disk_leaves_nothing_and_can_be_repeated(
     arena, ann, monkeypatch: pytest.MonkeyPatch
 ):
     def full(descriptor: int):
@@ -67,7 +70,7 @@ def test_a_disk_that_fills_up_while_a_file_is_stored_leaves_nothing_and_takes_it
     assert _send(arena, ann).status_code == 201
 
 
-def test_a_database_without_room_is_told_apart_from_a_broken_one():
+def test_a_full_database_disk_is_distinguished_from_a_broken_database():
     full, broken = sqlite3.OperationalError("database or disk is full"), sqlite3.OperationalError("locked")
     full.sqlite_errorcode, broken.sqlite_errorcode = sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY
     assert disk.is_full(OperationalError("INSERT", {}, full))
@@ -75,7 +78,7 @@ def test_a_database_without_room_is_told_apart_from_a_broken_one():
     assert not disk.is_full(PermissionError(errno.EACCES, "no"))
 
 
-def test_a_login_whose_last_use_cannot_be_noted_still_reads(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_works_when_its_last_use_cannot_be_recorded(arena, ann, monkeypatch: pytest.MonkeyPatch):
     def full(*_: object, **__: object):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""The public names of errors and their statuses, which programs rely on: renaming a class changes neither."""
+"""Public error names and statuses, which API clients rely on and which must not change."""
 
 import ast
 import importlib
@@ -15,7 +15,7 @@ from grader.errors import ErrorKind, FairboardError, OrganizerError, Participant
 from webapp.http.errors import STATUSES
 
 PINNED = Path(__file__).parent / "error_names.txt"
-PROGRAMS = (".__main__", ".wsgi")  # importing them starts something
+PROGRAMS = (".__main__", ".wsgi")  # Importing these modules starts a process.
 
 
 def kinds_of_errors() -> list[type[FairboardError]]:
@@ -32,22 +32,22 @@ def below(kind: type[FairboardError]) -> Iterator[type[FairboardError]]:
         yield from below(each)
 
 
-def test_every_error_names_itself_and_does_not_inherit_its_name():
+def test_every_error_declares_its_own_public_name():
     assert [kind.__qualname__ for kind in kinds_of_errors() if "public_name" not in vars(kind)] == []
 
 
-def test_public_names_and_statuses_are_those_that_programs_know():
-    """A new error adds its line to the file; a line that changes or goes breaks somebody's program."""
+def test_public_names_and_statuses_are_unchanged():
+    """A new error adds its line to the file; a changed or removed line breaks API clients."""
     lines = sorted({f"{kind.public_name} {STATUSES[kind.kind]}" for kind in kinds_of_errors()})
     assert lines == PINNED.read_text().splitlines()
 
 
 def source(kind: type[FairboardError]) -> str:
-    """Return the source of an error and of its bases below FairboardError."""
+    """Return the source of an error and of its base classes below FairboardError."""
     return "".join(inspect.getsource(each) for each in kind.__mro__[: kind.__mro__.index(FairboardError)])
 
 
-def test_every_error_that_passes_by_itself_has_a_retry_after():
+def test_every_temporary_error_has_a_retry_after():
     passing = [kind for kind in kinds_of_errors() if kind.kind in (ErrorKind.NOT_YET, ErrorKind.LIMITED)]
     passing += [kind for kind in kinds_of_errors() if "Try again in" in source(kind)]
     of_the_site = [kind for kind in passing if not kind.__module__.startswith("grader.client")]
@@ -63,13 +63,13 @@ def test_every_error_with_several_problems_lists_them_in_its_details():
 
 
 def values(kind: type[FairboardError]) -> set[str]:
-    """Return the names of the values in the message that a class declares."""
+    """Return the placeholder names in the message that a class declares."""
     fields = (field for _, field, _, _ in Formatter().parse(getattr(kind, "message", "")) if field)
     return {field.split(".")[0] for field in fields}
 
 
 def raised(root: Path) -> Iterator[tuple[str, set[str | None]]]:
-    """Yield the name of each class that is called with keywords only or raised bare, with the keywords."""
+    """Yield the names and keywords of classes that are called with keywords only or raised bare."""
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

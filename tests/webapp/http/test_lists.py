@@ -1,4 +1,4 @@
-"""Pages and cursors of lists: a loop over them ends, and what is no page number is told."""
+"""Pagination: pages and cursors end, and an invalid page number is reported."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ NO_PAGES = ("x", "", "0", "-1", "1.5", "+1", "1_0", "%201", "%D9%A1", "1e3", "21
 
 @pytest.fixture
 def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]:
-    """Ann, who sent a file to a competition that is over and final, and an administrator."""
+    """Ann, who has a submission in a finished competition, and an administrator."""
     arena = make_arena(database_url=database_url)
     arena.competition()
     ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
@@ -62,7 +62,7 @@ def with_page(address: str, page: object) -> str:
     return f"{address}{'&' if '?' in address else '?'}page={page}"
 
 
-def test_a_page_past_the_end_of_a_list_of_the_api_is_empty_and_the_last(people):
+def test_an_api_page_past_the_end_is_empty_and_has_no_next_page(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address, key in API_LISTS.items():
@@ -73,7 +73,7 @@ def test_a_page_past_the_end_of_a_list_of_the_api_is_empty_and_the_last(people):
             assert (past.status_code, past.json[key], past.json["next"]) == (200, [], None), address
 
 
-def test_what_is_no_page_number_is_400_and_named(people):
+def test_an_invalid_api_page_number_returns_400_and_names_the_parameter(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in API_LISTS:
@@ -83,12 +83,12 @@ def test_what_is_no_page_number_is_400_and_named(people):
             assert answer.json["message"].startswith("`page` must be"), (address, page)
 
 
-def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people):
+def test_a_page_past_the_end_shows_a_message_and_links_to_the_last_page(people):
     for address in PAGES:
         browser = reader(people, address).browser
         past = browser.get(with_page(address, 99))
         assert past.status_code == 200, address
-        assert "Page 99 does not exist: this list has 1 page." in " ".join(past.text.split()), address
+        assert "Page 99 does not exist. The list has 1 page." in " ".join(past.text.split()), address
         link = past.text.partition('">Go to the last page')[0].rpartition('href="')[2].replace("&amp;", "&")
         last = browser.get(link)
         assert "does not exist" not in last.text, link
@@ -97,7 +97,7 @@ def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people):
         assert all(asked in link for asked in address.partition("?")[2].split("&")), link
 
 
-def test_what_is_no_page_number_is_told_on_a_page(people):
+def test_an_invalid_page_number_is_reported_on_the_page(people):
     for address in PAGES:
         browser = reader(people, address).browser
         for page in ("x", "", "0", "9" * 5000):
@@ -106,7 +106,7 @@ def test_what_is_no_page_number_is_told_on_a_page(people):
             assert "`page` must be a whole number from 1" in answer.text, (address, page)
 
 
-def test_a_list_of_the_api_goes_on_where_it_was_while_rows_arrive(people):
+def test_an_api_list_neither_repeats_nor_skips_rows_while_rows_are_added(people):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
     arena.competition(slug="second")
@@ -121,7 +121,7 @@ def test_a_list_of_the_api_goes_on_where_it_was_while_rows_arrive(people):
     assert seen == sorted(numbers, reverse=True)
 
 
-def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people):
+def test_a_cursor_list_rejects_page_numbers_and_invalid_cursors(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in (f"{API}/competitions", f"{API}{HERE}/submissions"):
@@ -133,7 +133,7 @@ def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people):
         assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
 
 
-def test_a_page_with_a_cursor_refuses_what_is_no_cursor(people):
+def test_a_page_with_a_cursor_rejects_an_invalid_cursor(people):
     ann, _ = people
     for value in ("x", "-1", "1.5", "2147483648", "9" * 30):
         answer = ann.browser.get(f"/notifications?cursor={value}")
@@ -141,7 +141,7 @@ def test_a_page_with_a_cursor_refuses_what_is_no_cursor(people):
 
 
 @pytest.mark.parametrize("query", ["", "&sort=team", "&q=n", "&split=private"])
-def test_a_leaderboard_has_as_many_rows_as_asked_for(people, query: str):
+def test_a_leaderboard_returns_the_requested_number_of_rows(people, query: str):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
     arena.competition(slug="second")
@@ -164,7 +164,7 @@ def test_a_leaderboard_has_as_many_rows_as_asked_for(people, query: str):
 
 
 @pytest.mark.parametrize("size", ["0", "201", "-1", "x", "1.5", "true"])
-def test_a_page_size_out_of_range_is_400_and_named(people, size: str):
+def test_a_page_size_out_of_range_returns_400_and_names_the_parameter(people, size: str):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in (*API_LISTS, f"{API}/competitions", f"{API}{HERE}/submissions", f"{API}{HERE}/log"):
@@ -175,7 +175,7 @@ def test_a_page_size_out_of_range_is_400_and_named(people, size: str):
         assert api.get(f"{address}{query}per_page=200", headers=ann.bearer).json["page_size"] == 200
 
 
-def test_a_leaderboard_goes_on_where_it_was_while_a_team_comes_in_first(
+def test_a_leaderboard_cursor_stays_valid_when_a_team_takes_the_lead(
     make_arena: Callable[..., Any], database_url: str
 ):
     arena = make_arena(database_url=database_url)

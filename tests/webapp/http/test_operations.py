@@ -1,4 +1,4 @@
-"""Operations of the API: scopes, bound tokens, repeatable requests, strict fields, and their description."""
+"""API operations: scopes, bound tokens, repeatable requests, strict fields and descriptions."""
 
 import io
 from datetime import timedelta
@@ -19,7 +19,7 @@ KAGGLE = f"{API}/competitions.CompetitionApiService"
 
 @pytest.fixture
 def ann(make_arena, database_url: str):
-    """Ann, on a site with two competitions."""
+    """Ann, who has an account on a site with two competitions."""
     arena = make_arena(database_url=database_url)
     arena.competition()
     arena.competition("second")
@@ -45,7 +45,7 @@ def call(person, method: str, path: str, headers: dict[str, str] | None = None, 
     return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
 
 
-def test_a_token_makes_another_that_may_do_no_more(ann):
+def test_a_token_creates_tokens_with_at_most_its_own_rights(ann):
     reading = bearer(ann, Scope.READ)
     made = call(ann, "POST", f"{API}/tokens", reading, json={"name": "child", "scopes": ["read"]})
     assert made.status_code == 201
@@ -58,7 +58,7 @@ def test_a_token_makes_another_that_may_do_no_more(ann):
     assert (wider.status_code, wider.json["error"]) == (403, "too_much_asked")
 
 
-def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann):
+def test_revoking_a_token_revokes_the_tokens_created_with_it(ann):
     texts = [bearer(ann)]
     for name in ("child", "grandchild"):
         made = call(ann, "POST", f"{API}/tokens", texts[-1], json={"name": name})
@@ -68,7 +68,7 @@ def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann):
     assert [call(ann, "GET", f"{API}/me", text).status_code for text in texts] == [401, 401, 401]
 
 
-def test_a_token_revokes_none_that_may_do_more(ann):
+def test_a_token_cannot_revoke_tokens_with_more_rights(ann):
     more = call(ann, "GET", f"{API}/me", bearer(ann)).json["token"]["id"]
     reading = bearer(ann, Scope.READ)
     answer = call(ann, "DELETE", f"{API}/tokens/{more}", reading)
@@ -77,7 +77,7 @@ def test_a_token_revokes_none_that_may_do_more(ann):
     assert call(ann, "DELETE", f"{API}/tokens/{own}", reading).status_code == 204
 
 
-def test_a_token_of_one_competition_serves_nowhere_else(ann):
+def test_a_token_bound_to_a_competition_is_denied_elsewhere(ann):
     there = ann.arena.submit(ann, ann.arena.truth.predictions(), slug="second")
     here = ann.arena.submit(ann, ann.arena.truth.predictions())
     bound = bearer(ann, slug="second")
@@ -90,7 +90,7 @@ def test_a_token_of_one_competition_serves_nowhere_else(ann):
         assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
 
 
-def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann):
+def test_a_bound_token_cannot_detect_other_drafts(ann):
     arena = ann.arena
     arena.competition("secret")
     with arena.database.write() as session:
@@ -104,7 +104,7 @@ def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann):
         assert (made.status_code, made.json["error"]) == (404, "unknown_competition"), slug
 
 
-def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann):
+def test_a_token_without_the_organize_scope_sees_only_participant_data(ann):
     arena = ann.arena
     bobs = arena.submit(arena.person("Bob"), arena.truth.predictions())
     arena.give_role(ann, Role.OWNER)
@@ -120,7 +120,7 @@ def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann):
         assert told.status_code == status
 
 
-def test_a_person_has_a_bounded_number_of_tokens(ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_number_of_tokens_per_user_is_limited(ann, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(api_tokens, "MOST", 3)
     made = [call(ann, "POST", f"{API}/tokens", json={"name": "t"}) for _ in range(3)]
     assert [each.status_code for each in made] == [201, 201, 409]
@@ -130,7 +130,7 @@ def test_a_person_has_a_bounded_number_of_tokens(ann, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.both_databases
-def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_competition(ann):
+def test_every_operation_denies_tokens_without_its_scope_or_for_another_competition(ann):
     values = {"slug": "toxicity"}
     rules = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
     adapter = ann.arena.app.url_map.bind("localhost")
@@ -164,7 +164,7 @@ def test_a_request_with_a_key_takes_effect_once(ann):
     assert names.count("once") == 1
 
 
-def test_a_request_that_comes_again_gets_the_first_answer(ann):
+def test_a_repeated_request_gets_the_first_response(ann):
     key = {"Idempotency-Key": "a-key"}
     first = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
     again = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
@@ -176,7 +176,7 @@ def test_a_request_that_comes_again_gets_the_first_answer(ann):
     assert (without.status_code, without.json["error"]) == (409, "already_in_team")
 
 
-def test_a_refused_request_frees_its_key(ann):
+def test_a_rejected_request_releases_its_key(ann):
     key = {"Idempotency-Key": "a-key"}
     refused = call(ann, "POST", f"{API}/tokens", key, json={"name": "once", "competition": "none"})
     assert refused.status_code == 404
@@ -184,7 +184,7 @@ def test_a_refused_request_frees_its_key(ann):
 
 
 @pytest.mark.parametrize(("age_minutes", "name"), [(0, "under_way"), (6, "outcome_unknown")])
-def test_a_request_that_was_cut_down_says_so(ann, age_minutes: int, name: str):
+def test_repeating_an_interrupted_request_returns_409(ann, age_minutes: int, name: str):
     key = {"Idempotency-Key": "a-key"}
     call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
     with ann.arena.database.write() as session:
@@ -199,10 +199,10 @@ def test_a_request_that_was_cut_down_says_so(ann, age_minutes: int, name: str):
 @pytest.mark.parametrize(
     ("sent", "name", "words"),
     [
-        ({"data": b"{", "content_type": "application/json"}, "unreadable_body", "one JSON object"),
-        ({"data": b"[]", "content_type": "application/json"}, "unreadable_body", "one JSON object"),
-        ({"data": b"9" * 9999, "content_type": "application/json"}, "unreadable_body", "one JSON object"),
-        ({"data": b"[" * 99_999, "content_type": "application/json"}, "unreadable_body", "one JSON object"),
+        ({"data": b"{", "content_type": "application/json"}, "unreadable_body", "a JSON object"),
+        ({"data": b"[]", "content_type": "application/json"}, "unreadable_body", "a JSON object"),
+        ({"data": b"9" * 9999, "content_type": "application/json"}, "unreadable_body", "a JSON object"),
+        ({"data": b"[" * 99_999, "content_type": "application/json"}, "unreadable_body", "a JSON object"),
         ({"data": b"name=x", "content_type": "text/plain"}, "not_json", "Content-Type"),
         (
             {"data": b'{"name": "x"}', "content_type": "application/x-www-form-urlencoded"},
@@ -212,13 +212,13 @@ def test_a_request_that_was_cut_down_says_so(ann, age_minutes: int, name: str):
         ({"json": {}}, "unreadable", "`name` is missing."),
         ({"json": {"name": "x", "nmae": 1}}, "unreadable", "`nmae` is not a field of this request."),
         ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a whole number, not 'two'."),
-        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`name` must be a text, not 7."),
-        ({"json": {"name": "a\0b"}}, "unreadable", "`name` must be a text without NUL"),
+        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`name` must be text, not 7."),
+        ({"json": {"name": "a\0b"}}, "unreadable", "`name` must be text without NUL"),
         ({"json": {"name": "x", "days": 10**400}}, "unreadable", "`days`"),
         ({"json": {"name": "x", "days": True}}, "unreadable", "`days`"),
     ],
 )
-def test_fields_that_cannot_be_read_are_all_named(ann, sent, name: str, words: str):
+def test_all_unreadable_fields_are_named(ann, sent, name: str, words: str):
     answer = call(ann, "POST", f"{API}/tokens", **sent)
     assert (answer.status_code, answer.json["error"]) == (400, name)
     assert words in answer.json["message"]
@@ -233,7 +233,7 @@ def test_a_form_with_one_value_fills_a_list(ann):
 
 
 @pytest.mark.parametrize("word", ["yes", "on", "t", ""])
-def test_a_word_is_not_a_boolean(ann, word: str):
+def test_a_json_string_is_not_a_boolean(ann, word: str):
     number = ann.arena.submit(ann, ann.arena.truth.predictions())
     answer = call(ann, "POST", f"{API}/submissions/{number}/select", json={"selected": word})
     assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
@@ -243,7 +243,7 @@ def test_a_word_is_not_a_boolean(ann, word: str):
     )
 
 
-def test_the_whole_body_may_be_the_file(ann):
+def test_a_file_can_be_sent_as_the_whole_body(ann):
     file = ann.arena.truth.predictions()
     path = f"{HERE}/submissions?description=raw&file_name=mine.csv"
     answer = call(ann, "POST", path, data=io.BytesIO(file), content_type="text/csv")
@@ -256,7 +256,7 @@ def test_the_whole_body_may_be_the_file(ann):
     assert "`curl -H 'Content-Type: text/csv' --data-binary @FILE`" in empty.json["message"]
 
 
-def test_an_answer_that_did_not_change_is_not_sent_again(ann):
+def test_an_unchanged_response_returns_304(ann):
     submission_id = ann.arena.submit(ann, ann.arena.truth.predictions())
     first = call(ann, "GET", f"{API}/submissions/{submission_id}")
     known = {"If-None-Match": first.headers["ETag"]}
@@ -265,7 +265,7 @@ def test_an_answer_that_did_not_change_is_not_sent_again(ann):
     assert call(ann, "GET", f"{API}/submissions/{submission_id}", known).status_code == 200
 
 
-def test_every_operation_is_described_once_and_by_models_of_different_names(ann):
+def test_every_operation_is_described_once_with_unique_model_names(ann):
     described = ann.arena.app.test_client().get("/api/openapi.json").json
     operations = [one for methods in described["paths"].values() for one in methods.values()]
     routes = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
@@ -279,13 +279,13 @@ def test_every_operation_is_described_once_and_by_models_of_different_names(ann)
     assert not [name for name in models if "." in name]
 
 
-def test_the_page_of_the_api_shows_every_operation_without_scripts_of_others(ann):
+def test_the_api_page_shows_every_operation_without_third_party_scripts(ann):
     page = ann.arena.app.test_client().get("/api").text
     assert all(f'id="{name}"' in page for name in OPERATIONS)
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
-def test_a_program_is_told_how_many_requests_it_has_left(make_arena):
+def test_responses_state_the_remaining_requests(make_arena):
     arena = make_arena(rate_limits=True)
     arena.competition()
     ann = arena.person("Ann")
@@ -296,12 +296,10 @@ def test_a_program_is_told_how_many_requests_it_has_left(make_arena):
     assert (answer.status_code, answer.headers["RateLimit-Remaining"]) == (200, "0")
     refused = call(ann, "POST", f"{HERE}/check", data={"file": (io.BytesIO(b"id,prediction\n"), "p.csv")})
     assert (refused.status_code, refused.json["error"]) == (429, "too_many_requests")
-    assert 0 < int(refused.headers["Retry-After"]) <= 61  # the window's end is rounded up
+    assert 0 < int(refused.headers["Retry-After"]) <= 61  # The end of the window is rounded up.
 
 
-def test_the_calls_of_the_kaggle_command_are_limited_as_the_api_is(
-    make_arena, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_kaggle_commands_calls_share_the_api_rate_limit(make_arena, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(middleware, "API_RATE", "2/minute")
     arena = make_arena(rate_limits=True)
     arena.competition()

@@ -1,4 +1,4 @@
-"""Idempotency-Keys of operations that accept a file, over HTTP through the site's own front server."""
+"""Idempotency keys of operations that accept a file, over HTTP through the real web server."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,12 @@ from tests.fixtures.web import Answer, Caller
 pytestmark = pytest.mark.both_databases
 
 DRAFT = f"{API}/competitions/next/organize"
-LARGE = 1_200_000  # bytes; more than the server keeps in memory
+# Bytes; a body of this size exceeds what the server keeps in memory.
+LARGE = 1_200_000
 
 
 class Site:
-    """A draft whose organizer calls the API over new connections."""
+    """A draft whose organizer calls the API, each time over a new connection."""
 
     def __init__(self, arena, front: Running):
         self.arena = arena
@@ -26,11 +27,11 @@ class Site:
         self._caller = Caller(front.address[:2], self.olga.person.token)
 
     def send(self, path: str, body: bytes, content_type: str, key: str = "k") -> Answer:
-        """Send a POST request with a key."""
+        """Send a POST request with an idempotency key."""
         return self._caller.request("POST", path, body, Content_Type=content_type, Idempotency_Key=key)
 
     def jobs(self) -> int:
-        """Return the number of the organizers' jobs."""
+        """Return the number of organizer jobs."""
         with self.arena.database.read() as session:
             return session.scalar(select(func.count(OrganizerJob.id)))
 
@@ -52,7 +53,7 @@ def form(boundary: str, content: bytes, **fields: str) -> tuple[bytes, str]:
 
 
 @pytest.mark.parametrize("size", [0, LARGE])
-def test_a_whole_body_with_a_key_is_the_file_and_a_repeat_gets_the_first_answer(site: Site, size: int):
+def test_a_whole_body_upload_with_a_key_stores_one_file_and_repeats_its_response(site: Site, size: int):
     solution = site.arena.truth.solution() + b"\n" * size
     first, again = (site.send(f"{DRAFT}/solution", solution, "text/csv") for _ in range(2))
     assert (first.status, again.status, again.data) == (202, 202, first.data)
@@ -62,7 +63,7 @@ def test_a_whole_body_with_a_key_is_the_file_and_a_repeat_gets_the_first_answer(
     assert (stored.status, stored.data["name"]) == (201, "a.csv")
 
 
-def test_a_whole_body_with_a_key_can_be_a_baseline(site: Site):
+def test_a_whole_body_upload_with_a_key_can_be_a_baseline(site: Site):
     desk, path = site.olga, f"{DRAFT}/data/baseline"
     missing = site.send(path, b"id,prediction\n", "text/csv")
     assert (missing.status, missing.data["error"]) == (409, "nothing_to_score")
@@ -75,7 +76,7 @@ def test_a_whole_body_with_a_key_can_be_a_baseline(site: Site):
 
 
 @pytest.mark.parametrize("size", [0, LARGE])
-def test_the_boundary_of_a_form_is_no_part_of_the_request(site: Site, size: int):
+def test_a_different_form_boundary_is_the_same_request(site: Site, size: int):
     content = b"id\n1\n" + b"\n" * size
     sent = [form(f"boundary{number}", content, description="A") for number in (1, 22)]
     first, again = (site.send(f"{DRAFT}/data", *each) for each in sent)
@@ -85,7 +86,7 @@ def test_the_boundary_of_a_form_is_no_part_of_the_request(site: Site, size: int)
 
 
 @pytest.mark.parametrize("is_form", [True, False])
-def test_a_different_large_file_of_the_same_length_is_refused_not_dropped(site: Site, is_form: bool):
+def test_a_different_large_file_of_the_same_length_is_rejected(site: Site, is_form: bool):
     sent = [
         form("b", content) if is_form else (content, "text/csv")
         for content in (b"id\n1\n" + b"\n" * LARGE, b"id\n2\n" + b"\n" * LARGE)
@@ -95,7 +96,7 @@ def test_a_different_large_file_of_the_same_length_is_refused_not_dropped(site: 
     assert site.send(f"{DRAFT}/data?file_name=a.csv", *sent[1], "another").status == 201
 
 
-def test_the_fields_of_a_form_without_a_file_are_compared_too(site: Site):
+def test_the_fields_of_a_form_without_a_file_are_compared(site: Site):
     path = f"{API}/competitions"
     head = 'Content-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
     sent = [
@@ -109,7 +110,7 @@ def test_the_fields_of_a_form_without_a_file_are_compared_too(site: Site):
     assert (other.status, other.data["error"]) == (409, "key_used")
 
 
-def test_the_key_order_of_json_is_no_part_of_the_request(site: Site):
+def test_the_key_order_of_json_does_not_affect_the_comparison(site: Site):
     bodies = [
         b'{"slug": "n3", "title": "T"}',
         b'{"title":"T","slug":"n3"}',
@@ -121,7 +122,7 @@ def test_the_key_order_of_json_is_no_part_of_the_request(site: Site):
     assert [(each.status, each.data["error"]) for each in others] == [(409, "key_used")] * 2
 
 
-def test_an_upload_that_was_cut_down_keeps_its_key(site: Site):
+def test_an_interrupted_upload_keeps_its_key(site: Site):
     sent = (b"id\n1\n" + b"\n" * LARGE, "text/csv")
     site.send(f"{DRAFT}/data?file_name=a.csv", *sent)
     with site.arena.database.write() as session:
@@ -131,7 +132,7 @@ def test_an_upload_that_was_cut_down_keeps_its_key(site: Site):
     assert (again.status, again.data["error"], again.headers["Retry-After"]) == (409, "under_way", "2")
 
 
-def test_a_file_that_is_refused_frees_its_key(site: Site):
+def test_a_rejected_file_releases_its_key(site: Site):
     refused = site.send(f"{DRAFT}/data?file_name=..", b"id\n", "text/csv")
     assert (refused.status, refused.data["error"]) == (409, "invalid_data_file")
     assert (

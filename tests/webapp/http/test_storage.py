@@ -1,4 +1,4 @@
-"""A storage that does not answer: no file is accepted, whoever sent it learns why, and boards go on."""
+"""Unreachable storage: uploads are rejected with a reason, and leaderboards stay available."""
 
 import io
 
@@ -15,16 +15,14 @@ API = "/api/v1/competitions/toxicity/submissions"
 
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> Storage:
-    """A bucket at an address where nobody listens."""
+    """Settings of a bucket at an address that accepts no connections."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     return open_storage("s3://blobs/fairboard")
 
 
-def test_while_the_bucket_does_not_answer_no_file_is_accepted_and_the_board_goes_on(
-    arena, nowhere: Storage, make_app
-):
+def test_without_the_bucket_uploads_are_rejected_and_the_leaderboard_works(arena, nowhere: Storage, make_app):
     arena.competition()
     ann = arena.person("Ann")
     parts = {"database": arena.database, "storage": nowhere, "hints": arena.hints}

@@ -1,4 +1,4 @@
-"""Uploads and downloads of the kaggle command as plain requests: resume, ranges, signatures, refusals."""
+"""Uploads and downloads of the kaggle command: resuming, ranges, signatures and errors."""
 
 import hashlib
 import io
@@ -27,7 +27,7 @@ DATA = bytes(range(256)) * 40
 
 @pytest.fixture
 def ann(arena):
-    """Ann, in a competition with a data file."""
+    """Ann, a participant in a competition with a data file."""
     arena.competition()
     add_file(arena, "data.bin", DATA)
     return arena.person("Ann")
@@ -53,7 +53,7 @@ def call(person, method: str, **sent):
 
 
 def begin(person, size: int, name: str = "sub.csv") -> tuple[str, str]:
-    """Announce a submission; return its token and where to send it."""
+    """Announce a submission and return its token and upload URL."""
     told = call(person, "StartSubmissionUpload", **SLUG, fileName=name, contentLength=size).json
     return told["token"], told["createUrl"]
 
@@ -74,14 +74,15 @@ def get(person, url: str, **headers: str):
     return person.arena.app.test_client().get(url, headers=named)
 
 
-def test_a_file_in_parts_goes_on_where_it_was(arena, ann):
+def test_an_upload_in_parts_resumes_after_the_last_received_byte(arena, ann):
     file = arena.truth.predictions(noise=1.5, seed=1)
     token, url = begin(ann, size := len(file))
     asked = put(ann, url, b"", f"bytes */{size}")
     assert (asked.status_code, asked.headers.get("Range"), asked.headers.get("Location")) == (308, None, None)
     first = put(ann, url, file[:1000], f"bytes 0-999/{size}")
     assert (first.status_code, first.headers["Range"]) == (308, "bytes=0-999")
-    twice = put(ann, url, file[500:1000], f"bytes 500-999/{size}")  # does not follow: nothing changes
+    # This part does not follow the last one, so it is ignored.
+    twice = put(ann, url, file[500:1000], f"bytes 500-999/{size}")
     assert (twice.status_code, twice.headers["Range"]) == (308, "bytes=0-999")
     assert put(ann, url, b"", f"bytes */{size}").headers["Range"] == "bytes=0-999"
     refused = call(ann, "CreateSubmission", **SLUG, blobFileTokens=token)
@@ -102,14 +103,14 @@ def test_a_file_in_parts_goes_on_where_it_was(arena, ann):
     assert get(ann, link).data == file
 
 
-def test_a_file_that_begins_again_replaces_its_parts(ann):
+def test_restarting_an_upload_replaces_its_parts(ann):
     _, url = begin(ann, 10)
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
     assert put(ann, url, b"abcdefghij").status_code == 200
     assert put(ann, url, b"ABCDEFGHIJ").status_code == 200
 
 
-def test_what_is_sent_again_and_again_takes_the_disk_once(arena, ann):
+def test_repeated_uploads_of_a_file_use_disk_space_once(arena, ann):
     before = {blob.sha256 for blob in arena.storage.blobs()}
     _, url = begin(ann, 10)
     for number in range(5):
@@ -121,7 +122,7 @@ def test_what_is_sent_again_and_again_takes_the_disk_once(arena, ann):
     assert after == {hashlib.sha256(b"0123456789").hexdigest()}
 
 
-def test_an_empty_file_is_whole_once_it_has_come(arena, ann):
+def test_an_empty_file_is_complete_once_it_is_received(arena, ann):
     told = call(ann, "StartSubmissionUpload", **SLUG, fileName="empty.csv").json
     assert call(ann, "CreateSubmission", **SLUG, blobFileTokens=told["token"]).status_code == 409
     assert put(ann, told["createUrl"], b"").status_code == 200
@@ -138,14 +139,16 @@ def test_an_empty_file_is_whole_once_it_has_come(arena, ann):
         (b"12345678", None, 308),
     ],
 )
-def test_a_file_of_another_length_is_not_whole(ann, body: bytes, content_range: str | None, status: int):
+def test_a_file_with_an_unexpected_length_is_incomplete(
+    ann, body: bytes, content_range: str | None, status: int
+):
     _, url = begin(ann, 10)
     answer = put(ann, url, body, content_range)
     assert answer.status_code == status, answer.text
     assert put(ann, url, b"", "bytes */10").status_code == 308
 
 
-def test_an_upload_is_its_persons_and_ends(arena, ann):
+def test_an_upload_belongs_to_its_user_and_expires(arena, ann):
     bob = arena.person("Bob")
     token, url = begin(ann, 5)
     assert put(ann, url, b"12345").status_code == 200
@@ -157,7 +160,7 @@ def test_an_upload_is_its_persons_and_ends(arena, ann):
     assert put(ann, url, b"", "bytes */5").status_code == 404
 
 
-def test_the_oldest_unused_uploads_make_room(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(uploads, "FOR_SUBMISSIONS", uploads.Room(count=3, size_bytes=100))
     urls = [begin(ann, 10)[1] for _ in range(4)]
     assert [put(ann, url, b"1234567890").status_code for url in urls] == [404, 200, 200, 200]
@@ -167,12 +170,12 @@ def test_the_oldest_unused_uploads_make_room(arena, ann, monkeypatch: pytest.Mon
         assert session.query(AnnouncedUpload).count() == 1
 
 
-def test_one_person_fills_the_disk_with_200_mb_at_most(arena, ann):
+def test_the_uploads_of_one_user_are_limited_to_200_mb(arena, ann):
     urls = [begin(ann, 50_000_000, name=f"{number}.csv")[1] for number in range(6)]
     assert [put(ann, url, b"x", "bytes 0-0/50000000").status_code for url in urls] == [404] * 2 + [308] * 4
 
 
-def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(arena, ann):
+def test_an_incomplete_upload_is_deleted_with_its_bytes_after_six_hours(arena, ann):
     _, url = begin(ann, 10)
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
     _, whole = begin(ann, 5)
@@ -188,14 +191,14 @@ def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(
     assert put(ann, whole, b"", "bytes */5").status_code == 200
 
 
-def test_expired_uploads_that_others_hold_are_left_to_the_next_round(arena, monkeypatch: pytest.MonkeyPatch):
+def test_locked_expired_uploads_are_left_for_the_next_run(arena, monkeypatch: pytest.MonkeyPatch):
     answers = iter([True] * 3)
     monkeypatch.setattr(uploads, "has_old", lambda *_, **__: next(answers))
     Keeper(arena.database, arena.storage).forget_uploads()
     assert next(answers)
 
 
-def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
+def test_a_short_disk_deletes_idle_uploads_before_rejecting_a_file(
     arena, ann, monkeypatch: pytest.MonkeyPatch
 ):
     _, url = begin(ann, 10)
@@ -206,9 +209,11 @@ def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
         session.query(AnnouncedUpload).first().expires_at -= uploads.IDLE_AFTER
     bob, five = arena.person("Bob"), hashlib.sha256(b"01234").hexdigest()
     monkeypatch.setattr(disk, "is_short", lambda *_, only_blobs=False, **__: not only_blobs)
-    assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507  # deleting blobs would free nothing
+    # Deleting blobs would not help.
+    assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507
     monkeypatch.setattr(disk, "is_short", lambda *_, **__: five in {b.sha256 for b in arena.storage.blobs()})
-    assert put(ann, url, b"", "bytes */10").status_code == 507  # but the upload itself is not deleted
+    # The upload that is being sent is not deleted.
+    assert put(ann, url, b"", "bytes */10").status_code == 507
     arena.submit(bob, arena.truth.predictions())
     assert put(ann, url, b"56789", "bytes 5-9/10").status_code == 404
     monkeypatch.setattr(disk, "is_short", lambda *_, **__: True)
@@ -217,7 +222,7 @@ def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
     assert put(ann, active, b"01234", "bytes 5-9/10").status_code == 200
 
 
-def test_a_download_serves_ranges(ann):
+def test_a_download_supports_ranges(ann):
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     assert url.startswith("http://localhost/")
     assert url.partition("?")[0].endswith("/data.bin")
@@ -241,13 +246,13 @@ def test_a_download_serves_ranges(ann):
     assert get(ann, url, If_None_Match=etag).status_code == 304
 
 
-def test_the_page_serves_ranges_too(ann):
+def test_the_data_page_supports_ranges(ann):
     path = "/competitions/toxicity/data/files/data.bin"
     part = ann.browser.get(path, headers={"Range": "bytes=10-19"})
     assert (part.status_code, part.data) == (206, DATA[10:20])
 
 
-def test_an_address_is_bound_to_its_file_version_and_person(arena, ann):
+def test_a_download_url_is_bound_to_its_file_version_and_user(arena, ann):
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     path, _, key = url.partition("?key=")
     for forged in (
@@ -261,7 +266,7 @@ def test_an_address_is_bound_to_its_file_version_and_person(arena, ann):
     assert get(ann, url).status_code == 410
 
 
-def test_an_address_ends_with_its_token_and_has_no_more_rights(arena, ann):
+def test_a_download_url_expires_with_its_token_and_has_no_more_rights(arena, ann):
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     assert get(ann, url).status_code == 200
     with arena.database.write() as session:
@@ -277,7 +282,7 @@ def test_an_address_ends_with_its_token_and_has_no_more_rights(arena, ann):
     assert get(ann, url).status_code == 410
 
 
-def test_what_is_being_checked_is_not_offered(arena, ann):
+def test_a_held_back_file_cannot_be_downloaded(arena, ann):
     with arena.database.write() as session:
         file = data_files.get(session, competition=lookup.get(session, slug="toxicity"), name="data.bin")
         file.check_state = DataCheckState.HELD
@@ -287,7 +292,7 @@ def test_what_is_being_checked_is_not_offered(arena, ann):
         assert packed.namelist() == ["sample_submission.csv"]
 
 
-def test_a_token_is_known_or_not_and_nothing_else(arena, ann):
+def test_token_introspection_returns_active_or_inactive(arena, ann):
     address, client = f"{API}/security.OAuthService/IntrospectToken", arena.app.test_client()
     assert client.post(address, json={"token": ann.token}).json["username"] == "Ann"
     assert client.post(address, json={"token": "guessed"}).json == {"active": False, "username": ""}
@@ -296,7 +301,7 @@ def test_a_token_is_known_or_not_and_nothing_else(arena, ann):
         assert answer.status_code in (200, 400)
 
 
-def test_a_token_that_cannot_be_looked_up_is_an_error_400(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_a_token_that_cannot_be_looked_up_returns_400(arena, ann, monkeypatch: pytest.MonkeyPatch):
     def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("gone"))
 
@@ -309,11 +314,11 @@ def test_a_token_that_cannot_be_looked_up_is_an_error_400(arena, ann, monkeypatc
 @pytest.mark.parametrize(
     "text", ["2030-01-01T00:00:00.000+00:00Z", "2030-01-01T00:00:00.000Z", "2030-01-01T01:00:00+01:00"]
 )
-def test_times_are_read_as_the_command_writes_them(text: str):
+def test_all_time_formats_of_the_command_are_accepted(text: str):
     assert asked_time(SentFields({"at": text}), "at") == datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena):
+def test_the_kaggle_page_shows_the_settings_of_this_site(make_arena):
     arena = make_arena(base_url="https://board.example")
     arena.competition()
     address = "/competitions/toxicity/kaggle"
@@ -333,11 +338,11 @@ def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena):
     page = browser.get(address, base_url="https://board.example").text
     assert "http_proxy=https://board.example NO_PROXY= no_proxy= kaggle " in page
     assert "export http_proxy" not in page
-    assert "does not check the certificate" in page
+    assert "does not verify the certificate" in page
     assert "kaggle_here competitions download toxicity" in page
 
 
-def test_refusals_are_403_and_json(arena, ann):
+def test_denied_requests_return_403_as_json(arena, ann):
     client = arena.app.test_client()
     answer = client.post(f"{CALL}/ListCompetitions", json={})
     assert (answer.status_code, answer.json["code"]) == (403, 403)
@@ -352,7 +357,7 @@ def test_refusals_are_403_and_json(arena, ann):
     assert (large.status_code, large.json["code"]) == (413, 413)
 
 
-def test_a_file_comes_in_a_bounded_number_of_parts(ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_number_of_parts_of_a_file_is_limited(ann, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(uploads, "MOST_PARTS", 2)
     _, url = begin(ann, 10)
     assert put(ann, url, b"0", "bytes 0-0/10").status_code == 308

@@ -1,4 +1,4 @@
-"""The submission behind a private leaderboard line: hidden from everybody before the reveal, then public."""
+"""The submission behind a private leaderboard row: hidden before the reveal, then public."""
 
 import pytest
 
@@ -11,7 +11,7 @@ GAPS = {"positive_aeg", "negative_aeg"}
 
 @pytest.fixture
 def played(arena) -> dict[str, int]:
-    """Ann has sent three files, of which the third is the worst in public, and Bob one."""
+    """Ann has three submissions, the third with the worst public score, and Bob has one."""
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     sent = {
@@ -24,7 +24,7 @@ def played(arena) -> dict[str, int]:
     return sent
 
 
-def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(arena, played: dict[str, int]):
+def test_after_the_reveal_everyone_sees_the_tables_of_both_splits(arena, played: dict[str, int]):
     arena.reveal()
     counted = arena.app.test_client().get(f"{API}/{played['bob']}").json
     assert (counted["team"], counted["rank"], counted["team_count"]) == ("Bob", 2, 2)
@@ -39,7 +39,7 @@ def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(arena, played
     assert "predictions.csv" not in page
 
 
-def test_the_board_leads_to_what_counted_and_to_nothing_else(arena, played: dict[str, int]):
+def test_the_leaderboard_links_only_to_the_submissions_that_counted(arena, played: dict[str, int]):
     arena.reveal()
     browser = arena.app.test_client()
     board = browser.get("/api/v1/competitions/toxicity/leaderboard?split=private").json
@@ -54,7 +54,7 @@ def test_the_board_leads_to_what_counted_and_to_nothing_else(arena, played: dict
     assert "submission" not in browser.get("/api/v1/competitions/toxicity/leaderboard").json["rows"][0]
 
 
-def test_a_submission_of_another_competition_is_not_there(arena, played: dict[str, int]):
+def test_a_submission_of_another_competition_is_not_found(arena, played: dict[str, int]):
     arena.competition("other")
     arena.reveal()
     arena.reveal("other")

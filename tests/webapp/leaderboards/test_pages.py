@@ -1,4 +1,4 @@
-"""The boards' pages, CSV and JSON: search, sort, own row, benchmarks, charts, ETags, the reveal night."""
+"""Leaderboard pages, CSV and JSON: search, sorting, own row, benchmarks, charts and reveal."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ API = f"/api/v1{BOARD}"
 
 @pytest.fixture
 def crowd(arena):
-    """Sixty teams with a scored file each, made below the pages to be quick; Ann is the last of them."""
+    """Sixty teams with one scored submission each, inserted directly for speed; Ann is last."""
     arena.competition()
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions(noise=9, seed=1))
@@ -39,7 +39,7 @@ def crowd(arena):
 
 
 def _copy(session, own, entry):
-    """Give 59 other teams a copy of the submission with its scores."""
+    """Copy the submission and its scores to 59 other teams."""
     scores = session.scalars(select(Score)).all()
     teams = [
         Team(
@@ -95,13 +95,13 @@ def _ranks(arena, query: str) -> list[int]:
     return [row["rank"] for row in _json(arena, f"{API}?{query}").json["rows"]]
 
 
-def test_anybody_reads_the_board_of_the_api_and_a_wrong_token_is_refused(arena, crowd):
+def test_the_api_leaderboard_is_public_but_rejects_an_invalid_token(arena, crowd):
     assert _json(arena, API).json["team_count"] == 60
     assert _json(arena, API, Authorization="Bearer fb_wrong").status_code == 401
     assert _json(arena, API, Authorization="Basic eDp5").status_code == 401
 
 
-def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena, crowd):
+def test_the_own_row_is_pinned_on_pages_that_do_not_contain_it(arena, crowd):
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
     assert re.search(
         r'<tbody class="pinned">\s*<tr class="own "[^>]*>\s*<td class="number rank">60</td>', first
@@ -114,23 +114,23 @@ def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena, crowd):
     assert _json(arena, f"{API}?page=2", **crowd.bearer).json["own"] is None
 
 
-def test_a_line_says_what_is_missing_to_the_leader_from_displayed_digits(arena, crowd):
+def test_a_row_shows_the_gap_to_the_leader_computed_from_displayed_digits(arena, crowd):
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
     assert re.findall(r'<small class="gap">([^<]*)<', first) == [
-        "\N{MINUS SIGN}0.89999",  # the own line, pinned on top
+        "\N{MINUS SIGN}0.89999",  # The viewer's row, which is pinned at the top.
         "",
         *(f"\N{MINUS SIGN}{number / 100_000:.5f}" for number in range(1, 50)),
     ]
     assert '<small class="gap">\N{MINUS SIGN}0.00050<' in second
 
 
-def test_the_weakest_term_of_each_line_is_marked_once(arena, crowd):
+def test_the_weakest_term_of_each_row_is_marked_once(arena, crowd):
     page = arena.app.test_client().get(BOARD).text
     assert page.count(' weakest">') == page.count('<span class="unseen"> weakest<') == 50
     assert "low = false alarms" in page
 
 
-def test_a_baseline_takes_neither_bars_nor_shades_from_the_best_teams(arena, crowd):
+def test_a_weak_outlier_does_not_flatten_bars_and_shades(arena, crowd):
     with arena.database.write() as session:
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)).all()
         for number, score in enumerate(scores):
@@ -145,7 +145,7 @@ def test_a_baseline_takes_neither_bars_nor_shades_from_the_best_teams(arena, cro
     assert page.count("score-bar clipped") == 1
 
 
-def test_exact_scores_have_their_standard_error_and_coarse_ones_none(arena):
+def test_only_exact_scores_have_a_standard_error(arena):
     arena.competition()
     ann = arena.person("Ann")
     own = f"{HERE}/submissions/{arena.submit(ann, arena.truth.predictions(noise=2))}"
@@ -168,7 +168,7 @@ def test_exact_scores_have_their_standard_error_and_coarse_ones_none(arena):
     assert "±</abbr>" not in ann.browser.get(BOARD).text
 
 
-def test_a_search_finds_teams_and_leaves_the_true_rank(arena, crowd):
+def test_a_search_finds_teams_and_keeps_their_ranks(arena, crowd):
     found = _json(arena, f"{API}?q=tEAM 5").json
     assert [(row["rank"], row["team"]) for row in found["rows"]] == [
         (6, "Team 5"),
@@ -186,36 +186,40 @@ def test_a_search_finds_teams_and_leaves_the_true_rank(arena, crowd):
         ("sort=rank&order=desc", list(range(60, 10, -1))),
         ("sort=score", list(range(1, 51))),
         ("sort=score&order=asc", list(range(60, 10, -1))),
-        ("sort=overall_auc", list(range(1, 51))),  # all equal: in the order of ranks
+        # All values are equal, so rows keep the order of their ranks.
+        (
+            "sort=overall_auc",
+            list(range(1, 51)),
+        ),
         ("sort=overall_auc&order=asc", list(range(1, 51))),
         ("sort=entries&order=asc", list(range(1, 51))),
         ("sort=change", list(range(1, 51))),
         ("sort=last_submitted_at", list(range(59, 9, -1))),
     ],
 )
-def test_a_board_is_sorted_by_shown_columns_and_ranks_stay(arena, crowd, query: str, expected: list[int]):
+def test_sorting_by_a_visible_column_keeps_the_ranks(arena, crowd, query: str, expected: list[int]):
     assert _ranks(arena, query) == expected
 
 
-def test_teams_are_sorted_by_name_whatever_the_case(arena, crowd):
+def test_sorting_by_team_name_ignores_case(arena, crowd):
     names = [row["team"] for row in _json(arena, f"{API}?sort=team").json["rows"]]
     assert names[0] == "Ann" and names == sorted(names, key=str.casefold)
 
 
 @pytest.mark.parametrize("query", ["sort=private_score", "sort=score;", "sort=user_id", "order=up"])
-def test_nothing_sorts_by_what_is_not_shown(arena, crowd, query: str):
+def test_hidden_columns_cannot_be_sorted(arena, crowd, query: str):
     for path in (f"{API}?{query}", f"{BOARD}?{query}"):
         assert arena.app.test_client().get(path).status_code == 400
     assert _json(arena, f"{API}?{query}").json["error"] in ("unknown_column", "unknown_order")
 
 
-def test_pages_of_a_sorted_board_keep_the_question(arena, crowd):
+def test_page_links_keep_search_and_sorting(arena, crowd):
     page = crowd.browser.get(f"{BOARD}?sort=team&order=desc&q=team").text
     assert re.search(r'rel="next" href="[^"]*page=2&amp;q=team&amp;sort=team&amp;order=desc"', page)
     assert 'aria-sort="descending"' in page
 
 
-def test_the_change_counts_from_the_start_of_the_utc_day(arena, crowd):
+def test_rank_changes_are_relative_to_the_start_of_the_utc_day(arena, crowd):
     assert _json(arena, API).json["rows"][0]["rank_change"] is None
     assert 'class="change' not in crowd.browser.get(BOARD).text
     with arena.database.write() as session:
@@ -236,7 +240,7 @@ def test_the_change_counts_from_the_start_of_the_utc_day(arena, crowd):
     assert "↑ 6" in page and ">new<" in page
 
 
-def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(arena):
+def test_daily_ranks_use_only_submissions_before_the_start_of_the_day(arena):
     arena.competition()
     for number, name in enumerate(("Ann", "Bob")):
         arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
@@ -259,7 +263,7 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
         ) == [1]
 
 
-def test_a_benchmark_stands_in_place_without_a_rank(arena, crowd):
+def test_a_benchmark_is_listed_by_score_without_a_rank(arena, crowd):
     other = arena.person("Orla")
     benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
     arena.score_all()
@@ -296,19 +300,19 @@ def test_the_csv_has_all_teams_and_no_formula(arena, crowd):
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
-def test_a_name_that_looks_like_a_formula_gets_an_apostrophe(start: str):
+def test_a_name_that_looks_like_a_formula_is_prefixed_with_an_apostrophe(start: str):
     assert safe(f"{start}1+1") == f"'{start}1+1"
     assert safe(f" {start}1") == f"' {start}1"
     assert safe(f"a{start}1") == f"a{start}1"
 
 
 @pytest.mark.parametrize("text", ["-0.00398", "-2", "+0.08126", "+3"])
-def test_a_number_with_its_sign_stays_a_number(text: str):
+def test_a_signed_number_is_not_escaped(text: str):
     assert safe(text) == text
     assert safe(f"{text}-1") == f"'{text}-1"
 
 
-def test_an_unchanged_board_is_not_sent_again(arena, crowd):
+def test_an_unchanged_leaderboard_returns_304(arena, crowd):
     for path in (BOARD, API, f"{HERE}/leaderboard.csv"):
         first = _json(arena, path)
         assert first.headers["Cache-Control"] == "private, no-cache"
@@ -319,7 +323,7 @@ def test_an_unchanged_board_is_not_sent_again(arena, crowd):
     assert _json(arena, path, **{"If-None-Match": first.headers["ETag"]}).status_code == 200
 
 
-def test_who_looks_for_new_scores_is_told_of_them_and_else_of_nothing(arena):
+def test_the_version_endpoint_changes_only_with_new_scores(arena):
     arena.competition()
     ann = arena.person("Ann")
 
@@ -342,7 +346,7 @@ def test_who_looks_for_new_scores_is_told_of_them_and_else_of_nothing(arena):
     assert look().json["entries"] is None
 
 
-def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty(arena, crowd):
+def test_the_number_of_queries_is_independent_of_the_number_of_teams(arena, crowd):
     def queries(path: str) -> int:
         asked: list[str] = []
         listener = lambda *args: asked.append(args[2])  # noqa: E731
@@ -353,7 +357,7 @@ def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty
             event.remove(arena.database.engine, "before_cursor_execute", listener)
         return len(asked)
 
-    queries(BOARD)  # the login is touched once
+    queries(BOARD)  # The first request updates the login's last use.
     whole = queries(BOARD)
     assert whole <= 28
     with arena.database.write() as session:
@@ -362,7 +366,7 @@ def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty
     assert queries(BOARD) <= whole
 
 
-def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena):
+def test_the_step_chart_has_no_inline_styles_and_a_table_alternative(arena):
     arena.competition()
     for number, name in enumerate(("Ann", "Bob")):
         person = arena.person(name)
@@ -370,13 +374,13 @@ def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena):
             arena.submit(person, arena.truth.predictions(noise=noise + number / 10, seed=number))
     arena.score_all()
     page = arena.app.test_client().get(BOARD).text
-    assert page.count('<polyline class="step') == 4  # two teams, for both widths
+    assert page.count('<polyline class="step') == 4  # Two teams, each in the charts for both widths.
     assert " style=" not in page and "The chart as a table" in page
     scores = re.findall(r'<td class="score">(0\.\d{5})</td></tr>', page)
     assert scores and all(score in page for score in scores)
 
 
-def test_the_chart_of_accuracy_and_fairness_names_the_front_and_follows_the_leaderboard(arena):
+def test_the_fairness_chart_names_the_front_and_matches_the_leaderboard(arena):
     arena.competition()
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions(noise=3))
@@ -392,10 +396,10 @@ def test_the_chart_of_accuracy_and_fairness_names_the_front_and_follows_the_lead
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = Feedback.SCORE
     hidden = ann.browser.get(BOARD).text
-    assert "Who is accurate and fair" not in hidden and "heat" not in hidden
+    assert "Accuracy and fairness" not in hidden and "heat" not in hidden
 
 
-def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena):
+def test_the_results_page_explains_which_submissions_counted_and_shows_the_shake_up(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for noise in (3, 2.5, 2):
@@ -407,16 +411,16 @@ def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena
     page = ann.browser.get(f"{HERE}/results").text
     assert "selected by you" not in page
     assert len(re.findall("(?:counted|competed); chosen automatically", page)) == 2
-    assert "did not compete: not selected" in page and "would have ranked" in page
+    assert "did not compete: not selected" in page and "have ranked" in page
     private = ann.browser.get(f"{HERE}/leaderboard/private").text
     assert "Private leaderboard" in private and "provisional" in private
     assert private.count('<polyline class="slope') == 2
-    assert "can work out the labels" in private
+    assert "derive" in private
     stranger = arena.person("Carol").browser.get(f"{HERE}/results").text
     assert "You have no team in this competition." in stranger
 
 
-def test_final_standings_stay_readable_on_page_and_api(arena):
+def test_final_standings_remain_available_on_page_and_api(arena):
     arena.competition()
     for number, name in enumerate(("Ann", "Bob")):
         arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
@@ -443,14 +447,14 @@ def test_final_standings_stay_readable_on_page_and_api(arena):
     assert _json(arena, f"/api/v1{HERE}/final-standings/3").json["error"] == "unknown_final_board"
 
 
-def test_the_date_of_the_reveal_is_shown_from_day_one(arena):
+def test_the_reveal_date_is_shown_from_the_opening(arena):
     closes_at = arena.now() + timedelta(days=3)
     arena.competition(closes_at=closes_at)
     moment = closes_at + timedelta(days=7)
     assert f"revealed automatically on {moment.day} {moment:%b %Y, %H:%M} UTC" in _json(arena, BOARD).text
 
 
-def test_headings_use_the_competitions_names_of_its_classes(arena):
+def test_headings_use_the_competitions_class_names(arena):
     arena.competition()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -468,7 +472,7 @@ def test_headings_use_the_competitions_names_of_its_classes(arena):
     ("feedback", "step", "decimals"),
     [(Feedback.LADDER, Step.OF_0_005, 3), (Feedback.TIERED, Step.OF_0_0005, 4)],
 )
-def test_shown_scores_have_the_decimals_of_the_step_on_every_page(
+def test_displayed_scores_have_the_decimals_of_the_step_on_every_page(
     arena, feedback: Feedback, step: Step, decimals: int
 ):
     arena.competition(feedback=feedback, feedback_step=step)
@@ -482,15 +486,15 @@ def test_shown_scores_have_the_decimals_of_the_step_on_every_page(
     assert profile
     for path in ("/", HERE, BOARD, own, f"{own}/{submission_id}", compared, profile[0]):
         page = re.sub(
-            r"<svg.*?</svg>|Its predictions.*?Score receipt", "", ann.browser.get(path).text, flags=re.S
+            r"<svg.*?</svg>|>Predictions<.*?Score receipt", "", ann.browser.get(path).text, flags=re.S
         )
         assert {len(each) - 2 for each in re.findall(r"\b[01]\.\d{2,}\b", page)} - {2} <= {decimals}, path
-        assert "scores are exact" not in page or path == "/"
+        assert "Scores are exact" not in page or path == "/"
     board = ann.browser.get(BOARD).text
     assert "± is the standard error" not in board
     assert 'data-unit="entry">1<' in board and 'data-unit="entries">2<' in board
 
 
-def test_the_footer_says_that_scores_are_exact_where_they_are(arena):
+def test_the_footer_states_that_scores_are_exact_only_if_they_are(arena):
     arena.competition()
-    assert "scores are exact" in arena.app.test_client().get(BOARD).text
+    assert "Scores are exact" in arena.app.test_client().get(BOARD).text

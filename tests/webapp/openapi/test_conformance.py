@@ -1,4 +1,4 @@
-"""The API keeps to its OpenAPI document, whatever is sent, as every role, on both databases."""
+"""Conformance of API responses to the OpenAPI document, for every role and database."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -27,7 +27,7 @@ KEPT: list[Any] = CHECKS.get_by_names(
         "response_schema_conformance",
     ]
 )
-# Parts of addresses that are there; without them every answer would be 404.
+# Existing path parameters; with other values, every response would be 404.
 KNOWN = {"slug": "toxicity", "submission_id": 1, "number": 1, "team_id": 1, "token_id": 999, "user_id": 1}
 ROLES = {"nobody": None, "a participant": "Ann", "an organizer": "Olga", "an administrator": "Root"}
 
@@ -44,7 +44,7 @@ def site(make_arena: Callable[..., Any], database_url: str):
 
 
 def bearer(arena, name: str | None) -> dict[str, str]:
-    """Return the headers of a person with a token that may do everything."""
+    """Return request headers with a token that has all scopes."""
     if name is None:
         return {}
     with arena.database.write() as session:
@@ -55,9 +55,9 @@ def bearer(arena, name: str | None) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
-    """A function that returns requests of every operation: some that its description allows, and some not.
+    """A function that generates valid and invalid requests for every operation.
 
-    All roles and both databases get the same ones: generating them takes longest.
+    All roles and both databases reuse the same requests because generating them is the slowest part.
     """
 
     made: dict[int, list[schemathesis.Case]] = {}
@@ -84,7 +84,8 @@ def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
                 def add(case: schemathesis.Case):
                     cases.append(case)
 
-                with suppress(Unsatisfiable):  # nothing of this operation can be wrong
+                # Some operations have no invalid requests.
+                with suppress(Unsatisfiable):
                     add()
         return cases
 
@@ -92,7 +93,7 @@ def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
 
 
 def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
-    """Send requests as a role, and require that each answer is as the description says."""
+    """Send requests as a role and check each response against the description."""
     headers = bearer(arena, ROLES[role]) | {"Accept-Encoding": "identity"}
     for case in cases:
         answer = case.call(app=arena.app, headers=headers)
@@ -101,11 +102,11 @@ def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_api_keeps_to_its_description(site, make_cases: Callable[..., Any], role: str):
+def test_the_api_conforms_to_its_description(site, make_cases: Callable[..., Any], role: str):
     keep(site, role, make_cases(site.app, 2))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("role", ROLES)
-def test_the_api_keeps_to_its_description_for_long(site, make_cases: Callable[..., Any], role: str):
+def test_the_api_conforms_to_its_description_in_a_long_run(site, make_cases: Callable[..., Any], role: str):
     keep(site, role, make_cases(site.app, 60))

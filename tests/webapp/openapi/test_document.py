@@ -1,4 +1,4 @@
-"""The OpenAPI document is valid and complete: models, enums, parameters, replays."""
+"""OpenAPI document: validity, models, enums, parameters and replays."""
 
 import re
 from collections.abc import Iterator
@@ -59,13 +59,13 @@ def models_of(part, schemas: dict[str, Any]) -> set[str]:
     return found
 
 
-def test_the_document_is_valid_and_has_keywords_of_json_schema_only(described):
+def test_the_document_is_valid_and_uses_only_json_schema_keywords(described):
     validate(described)
     assert not [part for part in parts(described) if {"ge", "le", "gt", "lt"} & part.keys()]
     assert not [name for name in described["components"]["schemas"] if "." in name or "__" in name]
 
 
-def test_responses_may_gain_fields_and_requests_refuse_unknown_ones(described):
+def test_responses_may_gain_fields_and_requests_reject_unknown_ones(described):
     schemas, found = described["components"]["schemas"], operations(described).values()
     answers = models_of([one["responses"] for one in found], schemas)
     requests = models_of([one.get("requestBody") for one in found], schemas)
@@ -84,10 +84,11 @@ def test_states_are_enums(described):
         for field, about in one.get("properties", {}).items()
         if field in words and not any("$ref" in each or "enum" in each for each in parts(about))
     }
-    assert plain == {"DeliveryAnswer.status", "NewWebhook.state", "WebhookAnswer.state"}  # of HTTP; in words
+    # The first is an HTTP status; the other two are free text.
+    assert plain == {"DeliveryAnswer.status", "NewWebhook.state", "WebhookAnswer.state"}
 
 
-def test_uploads_document_their_form_and_parameters(described):
+def test_the_form_and_parameters_of_uploads_are_documented(described):
     found = operations(described)
     fields = {
         "submit": {"description", "again"},
@@ -102,7 +103,7 @@ def test_uploads_document_their_form_and_parameters(described):
         assert properties.keys() == names | {"file"}
         asked = {each["name"]: each for each in found[operation]["parameters"] if each["in"] == "query"}
         assert asked.keys() == names - {"test"} | {"file_name"}
-        # A default that a generated client sends in the address would replace the field of the form.
+        # A generated client sends defaults in the URL, where they would override the form's field.
         assert not [name for name, each in asked.items() if "default" in each["schema"]]
 
 
@@ -118,7 +119,7 @@ def test_replays_are_documented(described):
         assert "Idempotency-Replayed" in first["headers"], name
 
 
-def test_every_score_is_a_number_and_every_problem_has_one_shape(described):
+def test_every_score_is_a_number_and_every_problem_has_the_same_shape(described):
     properties = [
         (field, about)
         for one in described["components"]["schemas"].values()

@@ -1,4 +1,4 @@
-"""A client that openapi-python-client generates from the OpenAPI document calls a running site."""
+"""Client generated from the OpenAPI document, used against a running site."""
 
 import importlib
 import io
@@ -14,7 +14,7 @@ import pytest
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS
 
-# No warning remains that leaves an operation or an answer out of the client.
+# With these settings, the generator warns about no skipped operation or response.
 CONFIG = {
     "content_type_overrides": {
         "application/toml": "application/octet-stream",
@@ -25,7 +25,7 @@ CONFIG = {
 
 
 class Generated:
-    """The generated package, by the names of its operations and models."""
+    """The operations and models of the generated package, by name."""
 
     def __init__(self, url: str, token: str):
         self.package = importlib.import_module("fairboard_generated")
@@ -33,7 +33,7 @@ class Generated:
         self.client = self.package.AuthenticatedClient(base_url=url, token=token)
 
     def call(self, tag: str, operation: str, *arguments, **options):
-        """Call an operation and return the whole response, its answer in `parsed`."""
+        """Call an operation and return the whole response, whose result is in `parsed`."""
         module = importlib.import_module(f"fairboard_generated.api.{tag}.{operation}")
         return module.sync_detailed(*arguments, client=self.client, **options)
 
@@ -70,7 +70,7 @@ def generated(
         del sys.modules[name]
 
 
-def test_a_generated_client_submits_a_file_and_reads_typed_answers(generated):
+def test_a_generated_client_submits_a_file_and_reads_typed_responses(generated):
     models, arena = generated.models, generated.arena
     (line,) = generated.call("competitions", "competition_list").parsed.competitions
     assert (line.slug, line.phase) == ("toxicity", models.Phase.OPEN)

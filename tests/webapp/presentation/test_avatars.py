@@ -1,4 +1,4 @@
-"""Avatars: symmetrical, the same for the same key, and made of classes alone."""
+"""Avatars: symmetry, determinism and markup that uses only classes."""
 
 import re
 from collections.abc import Iterator
@@ -27,25 +27,25 @@ def test_a_pattern_is_symmetrical_and_neither_empty_nor_full(key: str):
 
 
 @given(keys)
-def test_a_key_is_always_drawn_alike_without_a_style(key: str):
+def test_a_key_always_has_the_same_picture_without_a_style(key: str):
     picture = avatars.svg(key, "l")
     assert picture == avatars.svg(key, "l")
     assert "style" not in picture and len(picture) < 500
     assert re.fullmatch(r'<svg class="avatar l hue-\d" [^>]*><path d="[^"]+"/></svg>', picture)
 
 
-def test_who_has_no_key_gets_the_plain_picture():
+def test_a_missing_key_has_the_plain_picture():
     assert avatars.svg(None) == avatars.svg("")
     assert "hue-none" in avatars.svg(None)
 
 
-def test_different_keys_are_drawn_differently():
+def test_different_keys_have_different_pictures():
     drawn = {avatars.svg(f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}") for number in range(1, 200)}
     assert len(drawn) > 190
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
-def test_no_key_and_no_size_enters_the_markup(key: str, size: str):
+def test_keys_and_sizes_are_not_copied_into_the_markup(key: str, size: str):
     assert re.fullmatch(
         r'<svg class="avatar [sml] hue-\w+" [^>]*><path d="[^"<>]*"/></svg>', avatars.svg(key, size)
     )

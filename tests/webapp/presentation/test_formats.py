@@ -1,4 +1,4 @@
-"""How numbers, sizes and times are written."""
+"""Formats of numbers, sizes and times."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -55,7 +55,7 @@ def test_times():
     assert formats.iso(None) is None
 
 
-def test_counts_have_their_word():
+def test_counts_include_their_noun():
     assert formats.counted(1, "problem") == "1 problem"
     assert formats.counted(1200, "entry", "entries") == "1,200 entries"
     assert formats.percent(0, 0) == "0%"
@@ -79,13 +79,13 @@ def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str):
         '<a onclick="alert(1)">x</a>',
     ],
 )
-def test_markdown_becomes_nothing_that_runs_or_calls_home(hostile: str):
+def test_markdown_never_produces_scripts_or_remote_content(hostile: str):
     html = markdown.render(hostile)
     for part in ("<script", 'href="javascript', 'href="data', "<img", "<a onclick"):
         assert part not in html
 
 
-def test_markdown_keeps_what_an_overview_needs():
+def test_markdown_supports_the_formats_of_an_overview():
     html = markdown.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
     for part in ("<h2>A</h2>", "<strong>b</strong>", 'href="https://example.org"', "<td>1</td>"):
         assert part in html

@@ -1,4 +1,4 @@
-"""Two submissions compared: own ones, a benchmark as the leaderboard shows it, later any team's."""
+"""Comparison of two submissions: own ones, benchmarks, and any team's after the reveal."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def arena(make_arena: Callable[..., Any]):
 
 
 def entered(arena, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
-    """Create a competition in which Ann has two scored files, the second the worse."""
+    """Create a competition in which Ann has two scored submissions, the second one worse."""
     arena.competition()
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = feedback
@@ -45,7 +45,7 @@ def entered(arena, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
 
 
 def benchmark(arena) -> int:
-    """Let an organizer add a benchmark that everybody sees on the leaderboard."""
+    """Add a benchmark that is visible on the leaderboard."""
     root = arena.person("Root", is_admin=True)
     submission_id: int = arena.submit(root, arena.truth.predictions(noise=2.5, seed=3), description="n-grams")
     arena.score_all()
@@ -61,7 +61,7 @@ def selected(page: str) -> list[int]:
     return [int(found) for found in re.findall(r'<option value="(\d+)" selected>', page)]
 
 
-def test_two_own_submissions_stand_side_by_side(arena):
+def test_two_own_submissions_are_shown_side_by_side(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
     assert f'<th scope="col" class="number">#{second}</th>' in page
@@ -70,7 +70,7 @@ def test_two_own_submissions_stand_side_by_side(arena):
     scores = re.search(r"Score</th><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td>", page)
     assert scores
     assert float(scores[1]) - float(scores[2]) == pytest.approx(float(scores[3]), abs=1e-9)
-    assert float(scores[3]) > 0  # the candidate has less noise
+    assert float(scores[3]) > 0  # The candidate has less noise.
     assert f"#{first} minus the baseline #{second}" in page
     assert f"#{first} is {scores[3][1:]} better than #{second}" in page
     parts = [float(each) for each in re.findall(r"<small>([-+]?\d\.\d{5}) of the score</small>", page)]
@@ -83,7 +83,7 @@ def test_two_own_submissions_stand_side_by_side(arena):
     assert "Private rows" in arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
 
 
-def test_nobody_compares_the_files_of_others_or_of_another_competition(arena):
+def test_submissions_of_others_or_of_another_competition_cannot_be_compared(arena):
     first, second = entered(arena)
     assert arena.bob.browser.get(f"{WHERE}?candidate={first}&baseline={second}").status_code == 404
     arena.competition("elsewhere", title="Elsewhere")
@@ -93,7 +93,7 @@ def test_nobody_compares_the_files_of_others_or_of_another_competition(arena):
     )
 
 
-def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_and_date(arena):
+def test_by_default_the_newest_is_compared_with_the_best_and_options_show_details(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(WHERE).text
     assert selected(page) == [second, first]
@@ -102,7 +102,7 @@ def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_a
     assert "worse than" in page
 
 
-def test_who_has_nothing_scored_is_shown_where_to_begin(arena):
+def test_a_team_without_a_scored_submission_sees_how_to_start(arena):
     entered(arena)
     assert "There is nothing to compare yet" in arena.bob.browser.get(WHERE).text
 
@@ -116,7 +116,7 @@ def test_who_has_nothing_scored_is_shown_where_to_begin(arena):
         (Feedback.BLIND, None),
     ],
 )
-def test_a_benchmark_is_compared_as_far_as_the_leaderboard_shows_it(
+def test_the_comparison_with_a_benchmark_shows_only_what_the_leaderboard_shows(
     arena, feedback: Feedback, shows: tuple[str, ...] | None
 ):
     first, _ = entered(arena, feedback)
@@ -150,10 +150,10 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
     assert "Other teams" in page
     assert arena.bob.browser.get(f"{WHERE}?candidate={theirs}&baseline={first}").status_code == 200
     both = {arena.bob.browser.get(f"{WHERE}?baseline={each}").status_code for each in (first, second)}
-    assert both == {200, 404}  # only one of Ann's stands for her team
+    assert both == {200, 404}  # Only one of Ann's submissions represents her team.
 
 
-def test_every_team_on_the_revealed_boards_leads_to_its_comparison_with_the_own_one(arena):
+def test_each_revealed_team_links_to_a_comparison_with_the_viewers_team(arena):
     entered(arena)
     theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))
     arena.score_all()
@@ -207,7 +207,7 @@ def sentence(one: SplitResult, other: SplitResult) -> str:
 LOW = {"overall_auc": 0.8, "subgroup_auc": 0.7, "bpsn_auc": 0.7, "bnsp_auc": 0.7}
 
 
-def test_the_sentence_leads_with_the_terms_by_their_contribution_to_the_score():
+def test_the_sentence_orders_the_terms_by_their_contribution_to_the_score():
     risen = LOW | {"bnsp_auc": 0.76, "overall_auc": 0.82, "bpsn_auc": 0.7001}
     found = sentence(result(74503, error=0.005, **risen), result(72500, error=0.005, **LOW))
     assert found == (
@@ -216,42 +216,42 @@ def test_the_sentence_leads_with_the_terms_by_their_contribution_to_the_score():
     )
 
 
-def test_a_small_difference_names_no_term_and_gets_no_verdict():
+def test_a_small_difference_has_no_verdict_and_no_terms():
     risen = LOW | {"bnsp_auc": 0.71}
     found = sentence(result(72750, error=0.01, **risen), result(72500, error=0.01, **LOW))
     assert found == (
         "#2 is 0.00250 better than #1. For two different models, the estimated standard error of the "
-        "difference is about 0.006; for two similar files it is smaller."
+        "difference is about 0.006; it is smaller for two similar files."
     )
 
 
-def test_without_known_errors_the_sentence_says_nothing_of_chance_or_terms():
+def test_without_standard_errors_the_sentence_mentions_neither_chance_nor_terms():
     risen = LOW | {"bnsp_auc": 0.9}
     assert sentence(result(77500, error=None, **risen), result(72500, error=0.01, **LOW)) == (
         "#2 is 0.05000 better than #1."
     )
 
 
-def test_where_terms_are_hidden_none_is_named():
+def test_hidden_terms_are_not_named():
     assert sentence(result(77500, error=0.001), result(72500, error=0.001)) == (
         "#2 is 0.05000 better than #1. For two different models, the estimated standard error of the "
-        "difference is about 0.0006; for two similar files it is smaller."
+        "difference is about 0.0006; it is smaller for two similar files."
     )
 
 
-def test_of_coarse_scores_only_the_shown_values_are_compared(arena):
+def test_coarse_scores_are_compared_only_by_their_displayed_values(arena):
     first, second = entered(arena, Feedback.TIERED)
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
-    assert re.search(rf"The shown score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
+    assert re.search(rf"The displayed score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
     assert "chance" not in page
-    assert "Until the reveal scores are shown in bands" in page
+    assert "Until the reveal, scores are shown in bands" in page
 
 
-def test_a_ladder_states_its_rule_and_the_hidden_parts_also_beside_a_file_without_a_score(arena):
+def test_every_page_of_a_ladder_explains_its_rule_and_the_hidden_parts(arena):
     first, second = entered(arena, Feedback.LADDER)
     page = arena.ann.browser.get(f"{HERE}/submissions/{second}").text
     assert "No new best" in page and f"by your best, #{first}" in page
     for path in ("", "/leaderboard", "/submissions", f"/submissions/{first}", f"/submissions/{second}"):
         page = arena.ann.browser.get(HERE + path).text
-        assert page.count("secret noise, which can be several steps large") == 1, path
+        assert page.count("secret noise, sometimes of several steps") == 1, path
         assert "Terms, identity tables and standard errors are hidden until the reveal." in page, path

@@ -1,4 +1,4 @@
-"""What the page of a submission says first: score, change and rank, and where to gain most."""
+"""First figures of a submission: score, change, rank and the largest possible gains."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -30,17 +30,17 @@ BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "be
     [
         (
             {**BEFORE, "rank": 41, "team_rank": 41, "previous_rank": 53, "team_count": 120},
-            ("+0.00031", "your best; before it 0.93381 (#7)"),
+            ("+0.00031", "your best; previous best 0.93381 (#7)"),
             ("41st", "of 120, up 12"),
         ),
         (
             {**BEFORE, "rank": 41, "team_rank": 41, "previous_rank": 41, "team_count": 120},
-            ("+0.00031", "your best; before it 0.93381 (#7)"),
-            ("41st", "of 120, as before"),
+            ("+0.00031", "your best; previous best 0.93381 (#7)"),
+            ("41st", "of 120, unchanged"),
         ),
         (
             {**BEFORE, "team_rank": 40},
-            ("+0.00031", "your best when it came; before it 0.93381 (#7)"),
+            ("+0.00031", "your best at the time; previous best 0.93381 (#7)"),
             ("40th", "by your best, #9"),
         ),
         (
@@ -50,12 +50,12 @@ BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "be
         ),
         (
             {**BEFORE, "best_before_units": 93412, "gain_units": 0},
-            ("0.00000", "equal to your best, which came earlier (#7)"),
+            ("0.00000", "equal to your earlier best (#7)"),
             None,
         ),
         (
             {**BEFORE, "best_before_units": 93443, "gain_units": -31, "would_rank": 4},
-            ("-0.00031", "below your best before it, 0.93443 (#7)"),
+            ("-0.00031", "below your previous best, 0.93443 (#7)"),
             None,
         ),
     ],
@@ -66,9 +66,9 @@ def test_the_first_figures(known: dict[str, int], change: tuple[str, str], rank:
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
 
-def test_a_late_file_has_the_rank_that_it_would_have():
+def test_a_late_submission_shows_the_rank_it_would_have():
     last = figures(Summary(public=RESULT, would_rank=4))[-1]
-    assert (last.label, last.value, last.note) == ("Would be", "4th", "late files are not ranked")
+    assert (last.label, last.value, last.note) == ("Would rank", "4th", "late files are not ranked")
 
 
 def test_there_are_no_figures_without_a_score():
@@ -76,7 +76,7 @@ def test_there_are_no_figures_without_a_score():
 
 
 def diagnosed(settings: MetricSettings | None = None, **aucs: float) -> tuple[TermCost, ...]:
-    """Return the diagnosis of a score in which one AUC of one identity is lower than all others."""
+    """Return the diagnosis of a score with one AUC of one identity below all others."""
     lines: list[Any] = [
         SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=0.9) for name in "abc"
     ]
@@ -89,26 +89,26 @@ def diagnosed(settings: MetricSettings | None = None, **aucs: float) -> tuple[Te
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("bpsn_auc", "Your model flags harmless comments that mention b: raising that BPSN"),
-        ("bnsp_auc", "Your model misses harmful comments that mention b: raising that BNSP"),
+        ("bpsn_auc", "Your model flags harmless comments that mention b. Raising this BPSN AUC to"),
+        ("bnsp_auc", "Your model misses harmful comments that mention b. Raising this BNSP AUC to"),
         (
             "subgroup_auc",
-            "Your model mixes up harmful and harmless comments that mention b: raising",
+            "Your model confuses harmful and harmless comments that mention b. Raising",
         ),
     ],
 )
-def test_the_sentence_the_first_bar_and_the_weakest_term_are_of_one_ranking(cell: str, words: str):
+def test_the_sentence_the_first_bar_and_the_weakest_term_agree(cell: str, words: str):
     found = diagnosed(**{cell: 0.7})
     view = GainsView.of(found, CLASSES)
     gain = f"{found[0].cells[0].gain:.5f}"
     assert words in view.sentence
-    assert view.sentence.endswith(f" to the median would gain {gain}.")
+    assert view.sentence.endswith(f" to the median would improve the score by {gain}.")
     assert [(bar.name, bar.gain, bar.length) for bar in view.bars] == [("b", f"+{gain}", "100.0")]
     assert view.marks == {("b", cell): "g0"}
     assert (found[0].term, weakest_term(found)) == (cell, cell)
 
 
-def test_an_outlier_of_a_strong_term_does_not_come_before_the_weakest_term():
+def test_an_outlier_of_a_strong_term_is_listed_after_the_weakest_term():
     lines: list[Any] = [
         SimpleNamespace(name=name, subgroup_auc=subgroup, bpsn_auc=0.95, bnsp_auc=bnsp)
         for name, subgroup, bnsp in (
@@ -131,13 +131,13 @@ def test_an_outlier_of_a_strong_term_does_not_come_before_the_weakest_term():
     assert [row.name for row in weakest_first(result)] == ["a", "b", "c", "d"]
 
 
-def test_equal_rounded_aucs_are_not_told_apart():
+def test_equal_rounded_aucs_are_not_distinguished():
     lines: list[Any] = [
         SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=bnsp)
         for name, bnsp in (("a", 0.61), ("b", 0.61), ("c", 0.9), ("d", 0.9), ("e", 0.9))
     ]
     found = diagnose({"overall_auc": 0.9, "bnsp_auc": 0.7}, lines, MetricSettings())
-    assert "that mention a or b: raising one such BNSP" in GainsView.of(found, CLASSES).sentence
+    assert "that mention a or b. Raising one of these BNSP AUCs" in GainsView.of(found, CLASSES).sentence
 
 
 def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
@@ -146,14 +146,14 @@ def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
     assert [each.term for each in found][:2] == ["overall_auc", "bpsn_auc"]
     assert found[0].cost == pytest.approx(0.035)
     view = GainsView.of(found, CLASSES)
-    assert view.sentence.endswith("your model mixes up harmful and harmless comments in general.")
+    assert view.sentence.endswith("your model confuses harmful and harmless comments in general.")
 
 
-def test_without_terms_or_with_equal_ones_nothing_is_called_weakest():
+def test_without_terms_or_with_equal_ones_no_term_is_called_weakest():
     assert GainsView.of((), CLASSES) == GainsView("", (), {})
     assert GainsView.of(diagnose(dict.fromkeys(TERMS, 0.9), (), MetricSettings()), CLASSES).sentence == ""
 
 
-def test_a_standard_error_has_one_digit_and_two_after_a_leading_one():
+def test_a_standard_error_has_one_significant_digit_or_two_after_a_leading_one():
     shown = [error_text(each) for each in (0.0034, 0.0014, 0.00096, 0.02, 0.012, 0.0104, 0.0196, 0.0)]
     assert shown == ["0.003", "0.0014", "0.0010", "0.02", "0.012", "0.010", "0.02", "0"]

@@ -1,4 +1,4 @@
-"""A submission whose columns of other labels stand beside the prediction, on every way that it is read."""
+"""Submissions that contain columns of other labels, on every path that reads them."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ IDENTITIES = ("male", "female", "black or african")
 
 @pytest.fixture(params=["sqlite"])
 def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
-    """A competition whose solution has another label, and one without; Ann takes part, Ed organizes."""
+    """Two competitions, of which only one has another label; Ann participates, Ed organizes."""
     sqlite = request.param == "sqlite"
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
     roles = {"id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}
@@ -68,7 +68,7 @@ def told(arena, submission_id: int) -> dict[str, Any]:
     return dict(arena.app.test_client().get(path, headers=arena.ann.bearer).json)
 
 
-def test_pages_and_check_know_the_labels_of_each_competition(scene):
+def test_pages_and_check_use_the_labels_of_each_competition(scene):
     for page in ("submissions", "evaluation"):
         assert "<code>insult</code>" in scene.ann.browser.get(f"{HERE}/{page}").text
         assert "<code>insult</code>" not in scene.ann.browser.get(f"/competitions/plain/{page}").text
@@ -79,7 +79,7 @@ def test_pages_and_check_know_the_labels_of_each_competition(scene):
 
 
 @pytest.mark.parametrize("scene", ["sqlite", "postgresql"], indirect=True)
-def test_only_the_prediction_is_scored_and_the_file_says_so(scene):
+def test_only_the_prediction_is_scored_and_the_submission_page_states_it(scene):
     alone, beside = scene.submit(scene.ann, scene.alone), scene.submit(scene.ann, scene.beside)
     elsewhere = scene.submit(scene.ann, scene.beside, slug="plain")
     scene.score_all()
@@ -100,7 +100,7 @@ def test_only_the_prediction_is_scored_and_the_file_says_so(scene):
     assert told(scene, elsewhere)["status"] == "rejected"
 
 
-def test_ranks_that_were_kept_are_not_believed_where_the_file_would_be_refused(scene, tmp_path):
+def test_cached_ranks_are_ignored_if_the_file_would_be_rejected(scene, tmp_path):
     sent = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.beside, slug="plain")]
     calculator = Calculator(scene.storage, RankCache(DiskCache(tmp_path / "ranks", max_bytes=1_000_000)))
     outcomes = {}

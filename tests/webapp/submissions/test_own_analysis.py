@@ -1,4 +1,4 @@
-"""What a team sees of its own files: their histogram, and what holds them back."""
+"""A team's analysis of its own submissions: histogram and possible gains."""
 
 import io
 import re
@@ -25,16 +25,16 @@ def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(arena):
+def test_a_team_sees_the_histogram_of_its_file_and_the_largest_possible_gains(arena):
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "All 400 predictions of the file" in page
+    assert "All 400 predictions in the file" in page
     assert page.count('class="bar s0"') == 25
-    assert "Where to gain most" in page
+    assert "Largest possible gains" in page
     gains = [float(gain) for gain in re.findall(r">\+(\d\.\d{5})</strong>", page)]
     assert gains
     terms = re.findall(r"<small>(Subgroup|BPSN|BNSP)</small></span> <strong", page)
-    assert terms == sorted(terms, key=terms.index)  # by term
+    assert terms == sorted(terms, key=terms.index)  # Rows of one term are listed together.
     weakest = re.search(r"[Ww]eakest term: (\w+)", page)
     assert weakest and f"{weakest[1]} costs the score most" in page
     assert terms[0] == weakest[1] or weakest[1] == "Overall"
@@ -45,16 +45,14 @@ def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(
         f"{gains[0]:.5f}",
         re.findall(r"<th scope=\"row\"><bdi>([^<]+)", page)[0],
     )
-    assert (
-        without_form_tokens(page).count("g0") == 4
-    )  # a cell and its bar, and the link from one to the other
+    assert without_form_tokens(page).count("g0") == 4  # The cell, its bar, and the links between them.
 
 
 @pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
-def test_without_the_table_no_page_shows_where_to_gain_most(arena, feedback: Feedback):
+def test_without_the_table_no_page_shows_possible_gains(arena, feedback: Feedback):
     first, second = entered(arena, feedback)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "Where to gain most" not in page
+    assert "Largest possible gains" not in page
     assert "All 400 predictions" in page
     both = arena.ann.browser.get(f"{HERE}/submissions/compare?candidate={first}&baseline={second}").text
     assert "score and terms" in both
@@ -63,14 +61,14 @@ def test_without_the_table_no_page_shows_where_to_gain_most(arena, feedback: Fee
 
 
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.TIERED, Feedback.LADDER, Feedback.BLIND])
-def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(arena, feedback: Feedback):
+def test_a_submission_is_compared_with_the_previous_and_the_best_displayed_one(arena, feedback: Feedback):
     first, second = entered(arena, feedback)
     third = arena.submit(arena.ann, arena.truth.predictions(noise=3.0, seed=3))
     arena.score_all()
     assert "Agreement with earlier files" not in arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     page = arena.ann.browser.get(f"{HERE}/submissions/{third}").text
     lines = re.findall(r"#(\d+)</a> <small>(.+?)</small>.+?>([\d.]+)</td>.+?>(\d+) of 400", page)
-    shown = [] if feedback is Feedback.BLIND else [(first, "best shown file before")]
+    shown = [] if feedback is Feedback.BLIND else [(first, "best visible earlier file")]
     assert [(int(id_), role) for id_, role, *_ in lines] == [(second, "previous file"), *shown]
     one, two = (
         [float(line.split(",")[1]) for line in arena.truth.predictions(**made).decode().split()[1:]]
@@ -78,7 +76,7 @@ def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(arena,
     )
     assert float(lines[0][2]) == pytest.approx(rank_correlation(one, two), abs=1e-4)
     assert 0 < int(lines[0][3]) <= 400
-    assert ("<details open><summary>Its predictions" in page) is feedback.is_coarse
+    assert ("<details open><summary>Predictions" in page) is feedback.is_coarse
     lose_all_blobs(arena)
     again = arena.ann.browser.get(f"{HERE}/submissions/{third}").text
     assert without_form_tokens(again) == without_form_tokens(page)
@@ -90,7 +88,7 @@ def lose_all_blobs(arena):
             path.unlink()
 
 
-def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena):
+def test_a_histogram_is_computed_once_and_the_file_not_read_again(arena):
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     lose_all_blobs(arena)
@@ -99,7 +97,7 @@ def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena):
     assert without_form_tokens(again) == without_form_tokens(page)
 
 
-def test_a_worker_that_scores_a_file_keeps_its_histogram(arena):
+def test_a_worker_stores_the_histogram_of_a_file_that_it_scores(arena):
     arena.scorer = Scorer(
         arena.database,
         arena.storage,
@@ -111,7 +109,7 @@ def test_a_worker_that_scores_a_file_keeps_its_histogram(arena):
     assert "All 400 predictions" in arena.ann.browser.get(f"{HERE}/submissions/{first}").text
 
 
-def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena):
+def test_a_submission_page_omits_the_histogram_of_a_missing_file(arena):
     first, _ = entered(arena)
     lose_all_blobs(arena)
     answer = arena.ann.browser.get(f"{HERE}/submissions/{first}")
@@ -119,7 +117,7 @@ def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena):
     assert "All 400 predictions" not in answer.text
 
 
-def test_a_page_leads_to_the_submissions_before_and_after_and_selects_where_one_is(arena):
+def test_a_page_links_to_the_neighboring_submissions_and_selects_its_own(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert f'rel="next" href="{HERE}/submissions/{second}"' in page
@@ -128,14 +126,14 @@ def test_a_page_leads_to_the_submissions_before_and_after_and_selects_where_one_
         f'rel="prev" href="{HERE}/submissions/{first}"'
         in arena.ann.browser.get(f"{HERE}/submissions/{second}").text
     )
-    assert "Automatic" in page  # the places are free, and there are as many as files
+    assert "Automatic" in page  # There are as many free places as submissions.
     here = f"{HERE}/submissions/{first}"
     answer = arena.ann.post(f"{here}/selection", {"selected": "yes", "from": "submission"})
     assert (answer.status_code, answer.location) == (303, here)
     assert "Deselect" in arena.ann.browser.get(here).text
 
 
-def test_a_page_says_that_a_worker_scores_a_file_now(arena):
+def test_a_page_shows_that_a_worker_is_scoring_the_file(arena):
     entered(arena)
     waiting = arena.submit(arena.ann, arena.truth.predictions(noise=4))
     address = f"{HERE}/submissions/{waiting}"
@@ -148,7 +146,7 @@ def test_a_page_says_that_a_worker_scores_a_file_now(arena):
     assert arena.ann.browser.get(f"{address}/status").json["is_being_scored"]
 
 
-def test_a_file_that_was_found_clean_on_the_page_waits_as_checked(arena):
+def test_a_file_that_passed_the_check_on_the_page_is_pending_as_checked(arena):
     entered(arena)
     file = (io.BytesIO(arena.truth.predictions(noise=4)), "predictions.csv")
     address = arena.ann.post(f"{HERE}/submit", {"file": file}).location

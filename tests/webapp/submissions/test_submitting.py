@@ -1,4 +1,4 @@
-"""Submitting on the page and in the API: limits, checks, identical files, repeats, selection, own files."""
+"""Submitting on the page and over the API: limits, checks, identical files and selection."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def post(person, file: bytes, *, as_json: bool = False, **fields):
     return person.post(f"{HERE}/submit", {"file": (BytesIO(file), "p.csv"), **fields}, headers=headers)
 
 
-def test_the_limit_is_told_with_its_reset(arena, make_ann):
+def test_the_daily_limit_error_states_its_reset(arena, make_ann):
     ann = make_ann(max_daily_submissions=1)
     first = send(arena, ann, b"1")
     assert first.json["limits"]["left_today"] == 0
@@ -56,8 +56,8 @@ def test_the_limit_is_told_with_its_reset(arena, make_ann):
     assert 1 <= int(refused.headers["Retry-After"]) <= 24 * 3600
     page = post(ann, b"2")
     assert page.status_code == 429
-    assert "0 left, reset at 00:00 UTC" in _text(page)
-    assert "Nothing left today" in page.text
+    assert "The limit resets at 00:00 UTC" in _text(page)
+    assert "No submissions left today" in page.text
     assert '<input id="file"' not in page.text
     assert page.headers["Retry-After"]
 
@@ -69,7 +69,7 @@ def test_the_limit_is_told_with_its_reset(arena, make_ann):
         ({"max_pending_submissions": 1}, "too_many_pending"),
     ],
 )
-def test_other_limits_are_told_by_name(arena, make_ann, conditions: dict[str, int], error: str):
+def test_other_limits_are_reported_by_name(arena, make_ann, conditions: dict[str, int], error: str):
     ann = make_ann(**conditions)
     send(arena, ann, b"1")
     refused = send(arena, ann, b"2")
@@ -77,38 +77,38 @@ def test_other_limits_are_told_by_name(arena, make_ann, conditions: dict[str, in
     assert ("Retry-After" in refused.headers) == (error == "too_many_pending")
 
 
-def test_a_clean_file_is_checked_and_submitted_by_one_button(arena, make_ann):
+def test_one_button_checks_and_submits_a_valid_file(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     answer = post(ann, arena.truth.predictions(), description="one")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions/1")
     text = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert re.search(r"Left today 4 of 5 Next ones in \d.* reset at 00:00 UTC", text)
+    assert re.search(r"Left today 4 of 5 Limit resets in \d.* resets at 00:00 UTC", text)
 
 
-def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_told(arena, make_ann):
+def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_listed(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     answer = post(ann, BROKEN, description="my best idea")
     assert answer.status_code == 422
     text = _text(answer)
-    assert "Rejected: your file has 3 problems. No submission used; 5 left, reset at 00:00 UTC." in text
+    assert "Rejected: your file has 3 problems. No submission was used; 5 left, resets at 00:00 UTC." in text
     assert "399 ids missing" in text
     assert 'value="my best idea"' in answer.text
     assert "Nothing here yet" in ann.browser.get(f"{HERE}/submissions").text
 
 
-def test_the_pages_script_gets_the_problems_and_how_they_are_drawn(arena, make_ann):
+def test_a_json_upload_returns_the_problems_and_their_html(arena, make_ann):
     answer = post(make_ann(), BROKEN, as_json=True)
     assert (answer.status_code, answer.json["error"]) == (422, "file_rejected")
     assert len(answer.json["problems"]) == 3
     assert 'id="refusal"' in answer.json["html"]
 
 
-def test_a_file_that_nobody_had_time_to_check_is_accepted(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_is_accepted_when_the_checker_is_busy(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
     ann = make_ann()
     monkeypatch.setattr(arena.app.extensions["fairboard"].checker, "check", lambda *_, **__: None)
     answer = post(ann, BROKEN)
     assert answer.status_code == 303
-    assert "we accepted it" in ann.browser.get(answer.headers["Location"]).text
+    assert "accepted before it could be checked" in ann.browser.get(answer.headers["Location"]).text
     busy = arena.app.test_client().post(
         f"{API}/check", data={"file": (BytesIO(BROKEN), "p.csv")}, headers=ann.bearer
     )
@@ -116,7 +116,7 @@ def test_a_file_that_nobody_had_time_to_check_is_accepted(arena, make_ann, monke
     assert busy.headers["Retry-After"] == "5"
 
 
-def test_the_check_uses_nothing_and_tells_everything(arena, make_ann):
+def test_the_check_uses_no_submission_and_reports_everything(arena, make_ann):
     ann, api = make_ann(max_daily_submissions=1), arena.app.test_client()
     for _ in range(2):
         data = {"file": (BytesIO(BROKEN), "p.csv")}
@@ -131,7 +131,7 @@ def test_the_check_uses_nothing_and_tells_everything(arena, make_ann):
     assert clean["notes"][0]["code"] == "outside_unit_interval"
 
 
-def test_the_check_is_given_no_label(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_check_reads_no_label(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
     ann, opened = make_ann(), []
     storage = arena.storage
     with arena.database.read() as session:
@@ -148,10 +148,11 @@ def test_the_check_is_given_no_label(arena, make_ann, monkeypatch: pytest.Monkey
     assert opened == [solution.row_ids_sha256]
 
 
-def test_a_large_file_is_checked_and_submitted_as_well(arena, make_ann):
+def test_a_large_file_is_checked_and_submitted(arena, make_ann):
     ann, api = make_ann(), arena.app.test_client()
-    large = arena.truth.predictions() + b"\n" * 1_000_000  # past what is received in memory
-    # Encoded here: the test client would leave it in an open file.
+    # A request of this size is not received in memory.
+    large = arena.truth.predictions() + b"\n" * 1_000_000
+    # The form is encoded here because the test client would keep a file open.
     head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="p.csv"\r\n\r\n'
     sent = {"data": head + large + b"\r\n--b--\r\n", "content_type": "multipart/form-data; boundary=b"}
     assert api.post(f"{API}/check", **sent, headers=ann.bearer).json["problems"] == []
@@ -159,12 +160,14 @@ def test_a_large_file_is_checked_and_submitted_as_well(arena, make_ann):
     assert ann.browser.get(f"{HERE}/submissions/1/file").data == large
 
 
-def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena, make_ann):
+def test_an_identical_file_is_reported_and_can_be_submitted_anyway(arena, make_ann):
     ann, file = make_ann(), arena.truth.predictions()
     assert post(ann, file).status_code == 303
     told = post(ann, file, description="second thoughts")
     assert told.status_code == 409
-    assert re.search(r"Identical to #1 of [-\d]{10} \d\d:\d\d UTC, no submission used\.", _text(told))
+    assert re.search(
+        r"identical to submission #1 from [-\d]{10} \d\d:\d\d UTC\. It used no submission\.", _text(told)
+    )
     assert "Submit anyway" in told.text
     again = ann.post(f"{HERE}/submissions/1/again", {"description": "second thoughts"})
     assert (again.status_code, again.headers["Location"]) == (303, f"{HERE}/submissions/2")
@@ -176,7 +179,7 @@ def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena, make_ann):
     assert send(arena, ann, file, again="true").status_code == 201
 
 
-def test_a_repeated_request_is_answered_with_the_first_submission(arena, make_ann):
+def test_a_repeated_request_returns_the_first_submission(arena, make_ann):
     ann, key = make_ann(max_daily_submissions=1), {"Idempotency-Key": "5b1d"}
     first, repeated = (send(arena, ann, b"1", key) for _ in range(2))
     assert (first.status_code, repeated.status_code) == (201, 200)
@@ -188,22 +191,22 @@ def test_a_repeated_request_is_answered_with_the_first_submission(arena, make_an
     assert (invalid.status_code, invalid.json["error"]) == (400, "invalid_idempotency_key")
 
 
-def test_the_deadline_stands_beside_the_servers_clock(arena, make_ann):
+def test_the_deadline_is_shown_next_to_the_servers_time(arena, make_ann):
     closes_at = arena.now() + timedelta(days=40)
     ann = make_ann(closes_at=closes_at)
     date = f"{closes_at.day} {closes_at:%b %Y, %H:%M:%S} UTC"
     text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert re.search(
-        rf"A file counts when it has arrived completely before {date} "
-        r"\(server time now \d\d:\d\d:\d\d UTC \)",
+        rf"A file counts if it has arrived completely before {date} "
+        r"\(the server time is \d\d:\d\d:\d\d UTC \)",
         text,
     )
     send(arena, ann, b"1")
     shown = _text(ann.browser.get(f"{HERE}/submissions/1"))
-    assert "Your file came in time and counts even if it is scored later." in shown
+    assert "Your file arrived in time and counts even if it is scored after the close." in shown
 
 
-def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena, make_ann):
+def test_the_position_in_the_queue_is_shown_after_ten_seconds(arena, make_ann):
     ann = make_ann()
     send(arena, arena.person("Bob"), b"1")
     send(arena, ann, b"2")
@@ -216,25 +219,25 @@ def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena, 
     assert ann.browser.get(f"{path}/status").json["positions"] == {"2": 2}
 
 
-def test_a_failed_submission_says_whose_fault_it_was(arena, make_ann):
+def test_a_failed_submission_explains_that_the_server_failed(arena, make_ann):
     ann = make_ann()
     send(arena, ann, b"1")
     with arena.database.write() as session:
         session.execute(update(Submission).values(status="failed", incident="7F3A"))
     text = _text(ann.browser.get(f"{HERE}/submissions/1"))
-    assert "Failed: our fault. No submission used. We retry automatically, every hour for a day" in text
+    assert "Failed: server error. No submission was used. We retry automatically every hour for a day" in text
     assert "Incident 7F3A." in text
 
 
-def test_a_rejected_submission_says_what_is_left(arena, make_ann):
+def test_a_rejected_submission_shows_the_remaining_submissions(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     send(arena, ann, BROKEN)
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/1"))
-    assert "Rejected: your file has 3 problems. No submission used; 5 left, reset at 00:00 UTC." in text
+    assert "Rejected: your file has 3 problems. No submission was used; 5 left, resets at 00:00 UTC." in text
 
 
-def test_an_own_file_comes_back_byte_for_byte(arena, make_ann):
+def test_a_downloaded_file_is_identical_to_the_upload(arena, make_ann):
     ann, bob = make_ann(), arena.person("Bob")
     content = b"\xef\xbb\xbfid,prediction\r\n<script>\x00\xff"
     data = {"file": (BytesIO(content), "ä€.csv")}
@@ -251,7 +254,7 @@ def test_an_own_file_comes_back_byte_for_byte(arena, make_ann):
     assert arena.app.test_client().get("/api/v1/submissions/1/file", headers=bob.bearer).status_code == 404
 
 
-def test_the_list_says_which_would_count_and_why(arena, make_ann):
+def test_the_list_shows_which_submissions_would_count_and_why(arena, make_ann):
     ann = make_ann()
     for place, noise in enumerate((9, 1.5, 4)):
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=place))
@@ -266,12 +269,12 @@ def test_the_list_says_which_would_count_and_why(arena, make_ann):
 
 
 def _finals(text: str) -> list[tuple[str, str]]:
-    """Return the files that hold a place of the final selection, and why."""
-    places = text.partition(" Finals ")[2].partition(" Your scores ")[0]
+    """Return the files in the final selection with the reasons."""
+    places = text.partition(" Final selection ")[2].partition(" Your scores ")[0]
     return re.findall(r"#(\d+) \S+ 0\.\d{5} (you selected it|chosen automatically)", places)
 
 
-def test_programs_list_and_select(arena, make_ann):
+def test_the_api_lists_and_selects_submissions(arena, make_ann):
     ann, api = make_ann(max_daily_submissions=5), arena.app.test_client()
     for place in range(3):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
@@ -303,28 +306,28 @@ def test_after_the_close_the_selection_is_closed(arena, make_ann):
     assert ">Select</button>" not in page
 
 
-def test_after_the_reveal_a_file_is_late(arena, make_ann):
+def test_a_submission_after_the_reveal_is_late(arena, make_ann):
     ann = make_ann()
     arena.submit(ann, arena.truth.predictions(noise=3))
     arena.score_all()
     arena.reveal()
-    assert "a file sent now is late" in ann.browser.get(f"{HERE}/submissions").text
+    assert "new submissions are late" in ann.browser.get(f"{HERE}/submissions").text
     late = arena.submit(ann, arena.truth.predictions(noise=1.1))
     arena.score_all()
     answer = arena.app.test_client().get(f"/api/v1/submissions/{late}", headers=ann.bearer).json
     assert answer["kind"] == "late"
     assert answer["private_score"]
-    assert "Would be 1st late files are not ranked" in _text(ann.browser.get(f"{HERE}/submissions/{late}"))
+    assert "Would rank 1st late files are not ranked" in _text(ann.browser.get(f"{HERE}/submissions/{late}"))
 
 
-def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena, make_ann):
+def test_a_user_who_has_not_joined_is_rejected_and_nothing_is_stored(arena, make_ann):
     ann = make_ann(rules="Be fair.")
     blobs = {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
     refused = send(arena, ann, b"1")
     assert (refused.status_code, refused.json["error"]) == (403, "not_joined")
     assert blobs == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
     page = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert "You have not joined this competition yet. Join it on its page" in page
+    assert "You have not joined this competition yet. Join it on its " in page
 
 
 def _text(page) -> str:
@@ -337,12 +340,12 @@ def _plain(main_part: str) -> str:
     )
 
 
-def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena, make_ann):
+def test_a_rejected_file_with_deleted_bytes_is_reported_everywhere(arena, make_ann):
     ann = make_ann()
     number = send(arena, ann, BROKEN).json["id"]
     arena.score_all()
     page, file = f"{HERE}/submissions/{number}", f"{HERE}/submissions/{number}/file"
-    assert "kept for a day" in _text(ann.browser.get(page))
+    assert "kept for one day" in _text(ann.browser.get(page))
     assert ann.browser.get(file).status_code == 200
     for over_quota, told in ((False, "was deleted"), (True, "was not kept")):
         with arena.database.write() as session:
@@ -358,32 +361,32 @@ def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena, make_ann
     assert client.get(api, headers=ann.bearer).json["problems"]
     for answer in (client.get(f"{api}/file", headers=ann.bearer), ann.browser.get(file)):
         assert answer.status_code == 410
-        assert "is not kept any more" in answer.text
+        assert "has been deleted" in answer.text
     again = ann.post(f"{HERE}/submissions/{number}/again", {})
     assert again.status_code == 410
 
 
-def test_a_check_before_the_submission_tells_each_step_and_uses_nothing(arena, make_ann):
+def test_a_check_before_the_submission_shows_each_step_and_uses_no_submission(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     bad = post(ann, BROKEN, as_json=True, check="only")
     assert (bad.status_code, bad.json["is_clean"]) == (200, False)
     text = _plain(bad.json["html"])
     for step in (
-        "Good: Readable as CSV",
-        "Good: Header",
-        "Wrong: 1 of 400 ids",
-        "Wrong: Predictions are numbers",
+        "Passed: Readable as CSV",
+        "Passed: Header",
+        "Failed: 1 of 400 ids",
+        "Failed: Predictions are numbers",
     ):
         assert step in text
-    assert "3 problems. No submission used; 5 left" in text
+    assert "3 problems. No submission was used; 5 left" in text
     clean = post(ann, arena.truth.predictions(), as_json=True, check="only").json
-    assert (clean["is_clean"], "Good: All 400 ids" in _plain(clean["html"])) == (True, True)
+    assert (clean["is_clean"], "Passed: All 400 ids" in _plain(clean["html"])) == (True, True)
     post(ann, arena.truth.predictions())
     again = post(ann, arena.truth.predictions(), as_json=True, check="only").json
     assert (again["is_clean"], "Submit anyway" in again["html"]) == (False, True)
-    assert "Wrong: Not sent before" in _plain(again["html"])
+    assert "Failed: Not submitted before" in _plain(again["html"])
     unread = post(ann, b"\x00" * 5000, as_json=True, check="only").json
-    assert "Wrong: Readable as CSV Not known yet: Header" in _plain(unread["html"])
+    assert "Failed: Readable as CSV Not checked yet: Header" in _plain(unread["html"])
     assert "4 of 5" in ann.browser.get(f"{HERE}/submissions").text
 
 
@@ -391,17 +394,17 @@ def test_every_problem_belongs_to_a_step():
     golden = json.loads((Path(__file__).parents[2] / "files" / "golden.json").read_text())
     codes = {each["code"] for found in golden.values() for each in found.get("problems") or ()}
     named = {code for each in submit_page.STEPS.values() for code in each.split()}
-    assert named <= codes, "a step names a code that no file has"
+    assert named <= codes, "A step names a code that no file produces."
     unreadable = codes - named
     assert {"empty_file", "not_csv", "encrypted_archive", "field_count"} <= unreadable
     assert not any(word in code for code in unreadable for word in ("prediction", "_id", "header", "column"))
 
 
-def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena, make_ann):
+def test_a_countdown_replaces_the_form_when_no_submission_is_left(arena, make_ann):
     ann = make_ann(max_daily_submissions=1, max_total_submissions=1)
     post(ann, arena.truth.predictions())
     page = ann.browser.get(f"{HERE}/submissions").text
-    assert "Your team has used its 1 submission of the whole competition." in page
+    assert "Your team has reached the limit of 1 submission in this competition." in page
     assert 'href="#finals"' in page
     assert "data-upload" not in page
     with arena.database.write() as session:
@@ -413,7 +416,7 @@ def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena, make_an
     assert (refused.status_code, refused.json["error"]) == (429, "daily_limit_reached")
 
 
-def test_while_too_many_wait_the_page_comes_back_with_the_next_score(arena, make_ann):
+def test_the_page_reloads_after_the_next_score_when_too_many_are_pending(arena, make_ann):
     ann = make_ann(max_pending_submissions=1)
     arena.submit(ann, arena.truth.predictions())
     page = ann.browser.get(f"{HERE}/submissions").text
@@ -425,7 +428,7 @@ def test_while_too_many_wait_the_page_comes_back_with_the_next_score(arena, make
     assert "data-reload" not in page
 
 
-def test_two_ticked_files_are_compared_and_any_other_number_is_told(arena, make_ann):
+def test_exactly_two_selected_files_can_be_compared(arena, make_ann):
     ann = make_ann()
     for place in range(3):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
@@ -433,11 +436,11 @@ def test_two_ticked_files_are_compared_and_any_other_number_is_told(arena, make_
     two = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=3")
     assert two.headers["Location"] == f"{HERE}/submissions/compare?candidate=3&baseline=1"
     three = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=2&tick=3").text
-    assert "Tick two files to compare them; you ticked 3." in three
-    assert "you ticked none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
+    assert "Tick two files to compare them. You ticked 3." in three
+    assert "You ticked none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
 
 
-def test_the_list_folds_rejected_files_and_shows_gains_cells_and_the_trend(arena, make_ann):
+def test_the_list_collapses_rejected_files_and_shows_gains_cells_and_the_trend(arena, make_ann):
     ann = make_ann()
     for noise in (6, 1.5, 4):
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise)))
@@ -456,7 +459,7 @@ def test_the_list_folds_rejected_files_and_shows_gains_cells_and_the_trend(arena
     assert page.count('<circle class="best-dot"') == 1
 
 
-def test_one_score_is_said_in_large_and_the_chart_begins_with_the_second(arena, make_ann):
+def test_the_first_score_is_a_figure_and_the_chart_starts_with_the_second(arena, make_ann):
     ann = make_ann()
     arena.submit(ann, arena.truth.predictions(noise=4))
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
@@ -472,7 +475,7 @@ def test_one_score_is_said_in_large_and_the_chart_begins_with_the_second(arena, 
 
 
 @pytest.mark.parametrize("feedback", [each for each in Feedback if each is not Feedback.OPEN])
-def test_the_other_modes_draw_no_cells_and_a_blind_one_no_chart(arena, make_ann, feedback: Feedback):
+def test_coarse_modes_show_no_cells_and_a_blind_one_no_chart(arena, make_ann, feedback: Feedback):
     ann = make_ann()
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = feedback
@@ -481,7 +484,8 @@ def test_the_other_modes_draw_no_cells_and_a_blind_one_no_chart(arena, make_ann,
     arena.score_all()
     page = ann.browser.get(f"{HERE}/submissions").text
     assert 'class="cells"' not in page
-    shows_scores = 'class="chart trend"' in page or 'id="first-score"' in page  # a ladder may show one alone
+    # A ladder may show only one score.
+    shows_scores = 'class="chart trend"' in page or 'id="first-score"' in page
     assert shows_scores is (feedback is not Feedback.BLIND)
     if feedback is Feedback.BLIND:
         assert not re.search(r"\b0\.\d{5}\b", page)

@@ -1,4 +1,4 @@
-"""The API of teams: make one, invite, merge, leave, as the pages do."""
+"""API of teams: create, invite, merge and leave."""
 
 API = "/api/v1/competitions/toxicity"
 
@@ -7,7 +7,7 @@ def call(person, method: str, path: str, **sent):
     return person.arena.app.test_client().open(API + path, method=method, headers=person.bearer, json=sent)
 
 
-def test_a_team_grows_by_an_invitation_and_by_a_link(arena):
+def test_users_join_a_team_by_an_invitation_and_by_a_link(arena):
     arena.competition(max_team_size=3)
     ann, bob, cem = (arena.person(name) for name in ("Ann", "Bob", "Cem"))
     made = call(ann, "POST", "/team", name="Aces")

@@ -1,4 +1,4 @@
-"""Invitation links: what a stranger is told, and that every link that leads nowhere is answered alike."""
+"""Invitation links: what a visitor sees, and the identical response of all invalid links."""
 
 from datetime import timedelta
 
@@ -14,14 +14,14 @@ HERE = "/competitions/toxicity"
 
 @pytest.fixture
 def ann(arena):
-    """Ann leads the team “Duo”."""
+    """Ann, who leads the team “Duo”."""
     arena.competition()
     person = arena.person("Ann")
     assert person.post(TEAM, {"name": "Duo"}).status_code == 303
     return person
 
 
-def test_a_stranger_is_told_which_team_competition_and_person(arena, ann):
+def test_a_visitor_sees_team_competition_and_inviting_user(arena, ann):
     path = link_of(ann)
     page = arena.app.test_client().get(path).text
     assert "<bdi>Duo</bdi>" in page and "<bdi>Ann</bdi> invites you" in page and "Toxicity" in page
@@ -31,7 +31,7 @@ def test_a_stranger_is_told_which_team_competition_and_person(arena, ann):
     assert "Join the team" not in page
 
 
-def test_links_that_lead_nowhere_are_answered_alike_to_everybody(arena, ann):
+def test_all_invalid_links_have_the_same_response(arena, ann):
     replaced, revoked = link_of(ann), link_of(ann)
     ann.post(f"{TEAM}/link/revoke")
     eve = arena.person("Eve")
@@ -48,7 +48,7 @@ def test_links_that_lead_nowhere_are_answered_alike_to_everybody(arena, ann):
 
 
 @pytest.mark.parametrize("change", ["draft", "late"])
-def test_a_link_of_a_draft_or_after_the_merger_deadline_tells_nothing(arena, ann, change: str):
+def test_a_link_of_a_draft_or_after_the_merger_deadline_reveals_nothing(arena, ann, change: str):
     path = link_of(ann)
     stranger = arena.app.test_client()
     assert stranger.get(path).status_code == 200
@@ -64,7 +64,7 @@ def test_a_link_of_a_draft_or_after_the_merger_deadline_tells_nothing(arena, ann
     assert answer.text.replace(path.rpartition("/")[2], "guessed") == unknown.text
 
 
-def test_a_full_team_says_so_before_anybody_signs_up(arena):
+def test_a_full_team_is_reported_before_sign_up(arena):
     arena.competition(max_team_size=2)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(TEAM, {"name": "Duo"})
@@ -74,7 +74,7 @@ def test_a_full_team_says_so_before_anybody_signs_up(arena):
     assert "The team is full" in page and 'class="button"' not in page
 
 
-def test_the_table_of_invitations_knows_who_made_each(arena, ann):
+def test_an_invitation_records_its_creator(arena, ann):
     link_of(ann)
     with arena.database.read() as session:
         assert session.query(TeamInvite).one().created_by.name == "Ann"

@@ -1,4 +1,4 @@
-"""Joining and the team page, as every role in every state sees them."""
+"""The join page and the Team page for every role in every state."""
 
 import re
 from datetime import timedelta
@@ -34,7 +34,7 @@ def admin(arena):
 
 @pytest.fixture
 def join(arena):
-    """Let a person join through the page."""
+    """Join a competition through the page."""
 
     def post(person, **form):
         return person.post(f"{HERE}/join", {"accepted_rules_version": "1", **form})
@@ -44,7 +44,7 @@ def join(arena):
 
 @pytest.fixture
 def duo(arena):
-    """Ann leads the team “Duo”, Bob is its member; Cleo has the team “Solo”."""
+    """Ann leads the team “Duo” with its member Bob; Cleo has the team “Solo”."""
     arena.competition()
     ann, bob, cleo = (arena.person(name) for name in ("Ann", "Bob", "Cleo"))
     assert ann.post(TEAM, {"name": "Duo"}).status_code == 303
@@ -54,7 +54,7 @@ def duo(arena):
 
 
 def link_of(leader) -> str:
-    """Create invitation link and return its path."""
+    """Create an invitation link and return its path."""
     made = leader.post(f"{TEAM}/link")
     assert made.status_code == 201
     found = re.search(r"<code>http://localhost(/competitions/toxicity/team/link/[\w-]+)</code>", made.text)
@@ -73,7 +73,7 @@ def buttons(page) -> set[str]:
     return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
 
 
-def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena):
+def test_the_rules_are_public_and_visitors_are_asked_to_log_in(arena):
     arena.competition(rules="## Fair play\n\nOne account each. <script>x</script>")
     arena.format_texts()
     page = arena.app.test_client().get(f"{HERE}/join")
@@ -83,7 +83,7 @@ def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena):
     assert buttons(page) == set()
 
 
-def test_rules_are_accepted_by_a_ticked_box(arena, join):
+def test_rules_are_accepted_by_a_checkbox(arena, join):
     arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
     assert f'<a class="button" href="{HERE}/join">Join</a>' in ann.browser.get(HERE).text
@@ -97,7 +97,7 @@ def test_rules_are_accepted_by_a_ticked_box(arena, join):
     arena.submit(ann, arena.truth.predictions())
 
 
-def test_a_program_reads_the_rules_joins_and_sees_its_team(arena):
+def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
     arena.competition(rules="Be kind.")
     ann, bob, client = arena.person("Ann"), arena.person("Bob"), arena.app.test_client()
     told = client.get(API, headers=ann.bearer).json
@@ -114,9 +114,9 @@ def test_a_program_reads_the_rules_joins_and_sees_its_team(arena):
     for sent, told in (
         ({"accepted_rules_version": "two"}, "`accepted_rules_version` must be a whole number"),
         ({"accepted_rules_version": 1.5}, "not 1.5"),
-        ({"accepted_rules_version": 1, "code": ["a"]}, "`code` must be a text"),
+        ({"accepted_rules_version": 1, "code": ["a"]}, "`code` must be text"),
         ({"accepted_rules_version": 1, "code": "a\0b"}, "'a\\x00b'"),
-        ([1], "must be one JSON object"),
+        ([1], "must be a JSON object"),
     ):
         refused = client.post(f"{API}/join", json=sent, headers=ann.bearer)
         assert (refused.status_code, told in refused.json["message"]) == (400, True), refused.json
@@ -143,7 +143,7 @@ def test_a_program_reads_the_rules_joins_and_sees_its_team(arena):
     assert team()["selection"]["counts"] == [{"submission": sent_id, "reason": "automatic"}]
 
 
-def test_a_program_joins_by_code_or_waits_for_an_organizer(arena):
+def test_an_api_client_joins_by_code_or_waits_for_an_organizer(arena):
     arena.competition(entry_mode=EntryMode.CODE, entry_code="open sesame")
     ann, client = arena.person("Ann"), arena.app.test_client()
     for code, status in (("guessed", 403), (None, 403), ("open sesame", 200)):
@@ -154,7 +154,7 @@ def test_a_program_joins_by_code_or_waits_for_an_organizer(arena):
     assert (waits.status_code, waits.json["entry"]) == (200, "waiting")
 
 
-def test_somebody_new_signs_up_and_comes_back_to_the_invitation(arena, duo):
+def test_a_new_user_returns_to_the_invitation_after_signing_up(arena, duo):
     link, browser = link_of(duo[0]), arena.app.test_client()
     page = browser.get(link, follow_redirects=True)
     asked = next(each for each in re.findall(r'href="([^"]+)"', page.text) if each.startswith("/sign-up"))
@@ -167,7 +167,7 @@ def test_somebody_new_signs_up_and_comes_back_to_the_invitation(arena, duo):
     assert "Join Duo ?" in text(browser.get(link))
 
 
-def test_a_page_leads_to_the_login_and_back(arena):
+def test_a_page_redirects_to_the_login_and_back(arena):
     arena.competition()
     stranger = arena.app.test_client()
     assert f'href="/login?next={HERE}/leaderboard?sort%3Dteam"' in stranger.get(
@@ -195,26 +195,26 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena, join):
     assert "The rules have changed since you accepted them." in text(page)
     assert buttons(page) == {"Accept"}
     assert ">Accept the changed rules</a>" in ann.browser.get(HERE).text
-    assert join(ann).status_code == 403  # version 1 again, from an old form
+    assert join(ann).status_code == 403  # An old form still accepts version 1.
     assert join(ann, accepted_rules_version="2").status_code == 303
 
 
-def test_a_code_is_asked_for(arena, join):
+def test_a_code_is_required(arena, join):
     arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     ann = arena.person("Ann")
     assert "Entry code" in text(ann.browser.get(f"{HERE}/join"))
     assert "fair-2026" not in ann.browser.get(f"{HERE}/join").text
     wrong = join(ann, code="fair")
-    assert (wrong.status_code, "This is not the code" in text(wrong)) == (403, True)
+    assert (wrong.status_code, "This entry code is wrong" in text(wrong)) == (403, True)
     assert join(ann, code="fair-2026").status_code == 303
 
 
-def test_an_administrator_decides_who_asked(arena, admin, join):
+def test_an_administrator_decides_on_entry_requests(arena, admin, join):
     arena.competition(entry_mode=EntryMode.APPROVAL)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for person in (ann, bob):
         assert join(person).headers["Location"] == f"{HERE}/join"
-        assert "An organizer will decide" in text(person.browser.get(f"{HERE}/join"))
+        assert "An organizer will review your request" in text(person.browser.get(f"{HERE}/join"))
     assert ann.browser.get(f"{HERE}/entries").status_code == 403
     assert "Requests" not in ann.browser.get(HERE).text
     page = admin.get(f"{HERE}/entries")
@@ -241,10 +241,10 @@ def test_after_the_entry_deadline_the_page_has_no_form(arena):
     page = ann.browser.get(f"{HERE}/join")
     assert "You can no longer join: entry closed on" in text(page)
     assert buttons(page) == set()
-    assert "Entry into this competition is over." in text(ann.browser.get(TEAM))
+    assert "Entry to this competition is closed." in text(ann.browser.get(TEAM))
 
 
-def test_where_nothing_is_asked_there_is_no_tab_and_the_page_still_joins(arena, join):
+def test_unrestricted_entry_has_no_tab_but_a_working_page(arena, join):
     arena.competition()
     ann = arena.person("Ann")
     assert f"{HERE}/join" not in ann.browser.get(HERE).text
@@ -252,23 +252,23 @@ def test_where_nothing_is_asked_there_is_no_tab_and_the_page_still_joins(arena, 
     assert join(ann).status_code == 303
 
 
-def test_a_person_without_a_team_makes_one(arena):
+def test_a_user_without_a_team_creates_one(arena):
     arena.competition()
     ann = arena.person("Ann")
-    assert buttons(ann.browser.get(TEAM)) == {"Make a team"}
+    assert buttons(ann.browser.get(TEAM)) == {"Create team"}
     refused = ann.post(TEAM, {"name": "\u202eevil"})
     assert (refused.status_code, "invisible character" in text(refused)) == (400, True)
     assert ann.post(TEAM, {"name": "<b>Fair & square</b>"}).headers["Location"] == TEAM
     assert "&lt;b&gt;Fair &amp; square&lt;/b&gt;" in ann.browser.get(TEAM).text
 
 
-def test_leader_and_member_see_what_they_may_do(duo):
+def test_leader_and_member_see_the_actions_they_may_use(duo):
     ann, bob, _ = duo
     leading = {
         "Rename",
         "Make leader",
         "Invite",
-        "Make a new link",
+        "Create a new link",
         "Revoke the link",
         "Send request",
         "Leave",
@@ -277,13 +277,13 @@ def test_leader_and_member_see_what_they_may_do(duo):
     assert buttons(bob.browser.get(TEAM)) == {"Invite", "Leave"}
 
 
-def test_a_program_gets_the_refusal_as_json(duo):
+def test_a_json_request_gets_the_error_as_json(duo):
     _, bob, _ = duo
     answer = bob.post(f"{TEAM}/name", {"name": "Bobs"}, headers={"Accept": "application/json"})
     assert (answer.status_code, answer.json["error"]) == (403, "not_leader")
 
 
-def test_a_link_is_shown_once_and_leads_into_the_team(arena, duo):
+def test_a_link_is_shown_once_and_joins_the_team(arena, duo):
     ann, _, _ = duo
     path = link_of(ann)
     assert path not in ann.browser.get(TEAM).text
@@ -295,7 +295,7 @@ def test_a_link_is_shown_once_and_leads_into_the_team(arena, duo):
     assert dan.browser.get(path).status_code == 404
 
 
-def test_a_link_sends_who_has_not_joined_through_the_rules_and_back(arena, join):
+def test_a_link_redirects_new_participants_through_the_rules_and_back(arena, join):
     arena.competition(rules="Be kind.")
     ann, bob = arena.person("Ann"), arena.person("Bob")
     join(ann)
@@ -308,7 +308,7 @@ def test_a_link_sends_who_has_not_joined_through_the_rules_and_back(arena, join)
     assert bob.post(path).status_code == 303
 
 
-def test_joining_leads_to_no_other_site(arena, join):
+def test_joining_never_redirects_to_another_site(arena, join):
     arena.competition(rules="Be kind.")
     for place, target in enumerate(("https://evil.example/", "//evil.example", "/\\evil.example")):
         assert join(arena.person(f"P{place}"), next=target).headers["Location"] == "/"
@@ -336,17 +336,17 @@ def test_teams_merge_through_their_pages(arena, duo):
     ann, bob, cleo = duo
     arena.submit(cleo, arena.truth.predictions(seed=5))
     assert ann.post(f"{TEAM}/mergers", {"name": "solo"}).status_code == 303
-    assert "Your team asks Solo to become part of it" in text(ann.browser.get(TEAM))
-    assert "Duo asks your team to become part of it" in text(cleo.browser.get(TEAM))
+    assert "Your team has asked Solo to merge into it" in text(ann.browser.get(TEAM))
+    assert "Duo has asked your team to merge into it" in text(cleo.browser.get(TEAM))
     assert "Together: 3 members, 1 used submission" in text(cleo.browser.get(TEAM))
-    assert buttons(cleo.browser.get(TEAM)) >= {"Accept", "Refuse"}
+    assert buttons(cleo.browser.get(TEAM)) >= {"Accept", "Decline"}
     assert cleo.confirm(f"{TEAM}/mergers/1/accept").status_code == 303
     page = text(bob.browser.get(TEAM))
-    assert "3 members of at most 5; 1 submission used." in page
+    assert "3 members of at most 5, 1 submission used." in page
     assert "Cleo" in page
 
 
-def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena):
+def test_an_impossible_merger_shows_the_reason_and_no_button(arena):
     arena.competition(max_daily_submissions=1)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(TEAM, {"name": "One"})
@@ -355,20 +355,20 @@ def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena):
     ann.post(f"{TEAM}/mergers", {"name": "Two"})
     arena.submit(bob, arena.truth.predictions(seed=2))
     page = bob.browser.get(TEAM)
-    assert "have used 2 submissions, and one team could have used at most 1 by now" in text(page)
+    assert "have used 2 submissions. One team could have used at most 1 so far" in text(page)
     assert "Accept" not in buttons(page)
     assert bob.confirm(f"{TEAM}/mergers/1/accept").status_code == 409
 
 
-def test_the_overview_names_deadlines_and_limits(arena):
+def test_the_home_page_shows_deadlines_and_limits(arena):
     closes_at = arena.now() + timedelta(days=30)
     arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
     page = text(arena.app.test_client().get(HERE))
-    for words in ("Joining ends", "Mergers end", "up to 5 people", "5 a day 100 in all", "Results"):
+    for words in ("Entry ends", "Mergers end", "up to 5 people", "5 a day 100 in total", "Results"):
         assert words in page
 
 
-def test_a_code_cannot_be_guessed_for_ever(make_arena):
+def test_guesses_of_an_entry_code_are_limited(make_arena):
     arena = make_arena(rate_limits=True)
     arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     ann, bob = arena.person("Ann"), arena.person("Bob")

@@ -1,4 +1,4 @@
-"""A team's page: it shows what the leaderboard shows of a team, and of other teams nothing."""
+"""A team's profile: it shows only what the leaderboard shows."""
 
 import pytest
 
@@ -14,7 +14,7 @@ API = f"/api/v1{HERE}"
 
 @pytest.fixture
 def team_id(arena) -> int:
-    """Ann's team, scored twice, on a leaderboard of two."""
+    """Ann's team, which has two scores on a leaderboard of two teams."""
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Duo"})
@@ -27,7 +27,7 @@ def team_id(arena) -> int:
         return rosters.find_team(session, competition=competition, user=ann.user).id
 
 
-def test_everybody_sees_members_rank_score_and_history_as_the_board_shows_them(arena, team_id: int):
+def test_the_profile_shows_members_rank_score_and_history_of_the_leaderboard(arena, team_id: int):
     stranger = arena.app.test_client()
     page, told = stranger.get(f"{HERE}/teams/{team_id}"), stranger.get(f"{API}/teams/{team_id}").json
     (row,) = (r for r in stranger.get(f"{API}/leaderboard").json["rows"] if r["team"] == "Duo")
@@ -37,22 +37,22 @@ def test_everybody_sees_members_rank_score_and_history_as_the_board_shows_them(a
     assert (told["private"], told["team_count"]) == (None, 2)
     assert told["history"][-1]["score"] == row["score"]
     assert [each["name"] for each in told["members"]] == ["Ann"]
-    assert "manage it" not in page.text
+    assert "Manage your team" not in page.text
 
 
-def test_a_member_is_led_to_the_teams_own_page(arena, team_id: int):
+def test_a_member_gets_a_link_to_the_team_page(arena, team_id: int):
     arena.log_in(browser := arena.app.test_client(), "Ann")
-    assert f'<a href="{HERE}/team">This is your team' in browser.get(f"{HERE}/teams/{team_id}").text
+    assert f'<a href="{HERE}/team">Manage your team' in browser.get(f"{HERE}/teams/{team_id}").text
 
 
-def test_the_private_place_comes_with_the_reveal(arena, team_id: int):
+def test_the_private_rank_is_shown_after_the_reveal(arena, team_id: int):
     arena.reveal("toxicity")
     page = arena.app.test_client().get(f"{HERE}/teams/{team_id}").text
     assert "Private rank" in page and "Public rank" in page
     assert arena.app.test_client().get(f"{API}/teams/{team_id}").json["private"]["rank"] in (1, 2)
 
 
-def test_teams_that_no_board_shows_are_answered_like_unknown_ones(arena, team_id: int):
+def test_teams_missing_from_the_leaderboards_respond_like_unknown_ones(arena, team_id: int):
     arena.competition("other", title="Other")
     cem = arena.person("Cem")
     cem.post(f"{HERE}/team", {"name": "Unscored"})

@@ -1,4 +1,4 @@
-"""The bell on every page, and the list of what waits for a person."""
+"""The bell on every page and the list of requests that wait for the user."""
 
 import re
 
@@ -16,7 +16,7 @@ def bell(page) -> str:
     return found[1]
 
 
-def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena):
+def test_every_page_shows_the_count_and_the_list_names_the_requests(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Duo"})
@@ -26,7 +26,7 @@ def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena):
     for path in ("/", HERE, "/account", "/competitions/nowhere"):
         assert bell(bob.browser.get(path)) == "1 new notification"
     page = bob.browser.get("/notifications").text
-    assert "<bdi>Ann</bdi> invites you into the team" in page and f'href="{HERE}/team"' in page
+    assert "<bdi>Ann</bdi> invites you to join the team" in page and f'href="{HERE}/team"' in page
     answer = arena.app.test_client().get("/api/v1/waiting", headers=bob.bearer).json
     (item,) = answer["waiting"]
     assert (item["kind"], item["competition"], item["team"], item["person"]) == (
@@ -37,7 +37,7 @@ def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena):
     )
 
 
-def test_a_stranger_has_no_bell(arena):
+def test_an_anonymous_visitor_has_no_bell(arena):
     page = arena.app.test_client().get("/").text
     assert 'class="bell"' not in page
 
@@ -51,7 +51,7 @@ def test_the_page_and_the_bell_share_one_statement(arena):
     assert sent.lines.count("read") == 1
 
 
-def test_a_database_that_does_not_answer_silences_the_bell_alone(arena, monkeypatch):
+def test_a_database_error_hides_only_the_bell(arena, monkeypatch):
     ann = arena.person("Ann")
 
     def refuse(*_, **__):
@@ -62,7 +62,7 @@ def test_a_database_that_does_not_answer_silences_the_bell_alone(arena, monkeypa
     assert page.status_code == 200 and bell(page) == "No new notifications"
 
 
-def test_a_token_that_does_not_organize_is_not_told_who_asks_to_join(arena):
+def test_a_token_without_the_organize_scope_cannot_list_entry_requests(arena):
     arena.competition(entry_mode="approval")
     root, bob = arena.person("Root", is_admin=True), arena.person("Bob")
     bob.post(f"{HERE}/join", {"accepted_rules_version": "1"})

@@ -1,4 +1,4 @@
-"""The API of webhooks, waiting for a result, and events as they happen."""
+"""API of webhooks, waiting for a result, and the event stream."""
 
 import json
 import threading
@@ -24,7 +24,7 @@ WANTED = {"url": "https://board.example/hook", "events": ["rank.changed"]}
 
 @pytest.fixture
 def ann(make_arena, database_url: str):
-    """Ann, whose team has a file that waits."""
+    """Ann, whose team has a pending submission."""
     arena = make_arena(database_url=database_url)
     arena.competition()
     ann = arena.person("Ann")
@@ -34,7 +34,7 @@ def ann(make_arena, database_url: str):
 
 @pytest.fixture
 def waits(ann):
-    """The waits of the site, which may take a while."""
+    """The wait limits of the site, with the production duration."""
     waits = ann.arena.app.extensions["fairboard"].waits
     waits.longest_seconds = waiting.LONGEST_SECONDS
     yield waits
@@ -47,7 +47,7 @@ def call(person, method: str, path: str, headers: dict[str, str] | None = None, 
 
 
 def organizing(arena, name: str, role: Role) -> tuple[Any, dict[str, str]]:
-    """Return a new organizer, and headers with a token that may organize."""
+    """Return a new organizer, and headers with a token that has the organize scope."""
     person = arena.person(name)
     arena.give_role(person, role)
     with arena.database.write() as session:
@@ -57,7 +57,7 @@ def organizing(arena, name: str, role: Role) -> tuple[Any, dict[str, str]]:
     return person, {"Authorization": f"Bearer {text}"}
 
 
-def test_a_webhook_is_made_changed_tested_and_deleted(ann):
+def test_a_webhook_is_created_changed_tested_and_deleted(ann):
     made = call(ann, "POST", TEAM, json=WANTED)
     assert made.status_code == 201
     assert made.json["secret"].startswith("whsec_")
@@ -79,7 +79,7 @@ def test_a_webhook_is_made_changed_tested_and_deleted(ann):
     assert call(ann, "GET", path).json["error"] == "unknown_webhook"
 
 
-def test_a_repeated_request_makes_one_webhook_and_shows_its_secret_once(ann):
+def test_a_repeated_request_creates_one_webhook_and_shows_its_secret_once(ann):
     key = {"Idempotency-Key": "k1"}
     first, second = (call(ann, "POST", TEAM, key, json=WANTED) for _ in range(2))
     assert first.status_code == 201
@@ -87,7 +87,7 @@ def test_a_repeated_request_makes_one_webhook_and_shows_its_secret_once(ann):
     assert len(call(ann, "GET", TEAM).json["webhooks"]) == 1
 
 
-def test_what_is_wrong_with_a_webhook_is_named(ann):
+def test_an_invalid_webhook_is_rejected_with_a_specific_error(ann):
     for wrong, name in (
         ({"url": "http://board.example/"}, "invalid_webhook_url"),
         ({"events": ["everything"]}, "invalid_webhook"),
@@ -98,7 +98,7 @@ def test_what_is_wrong_with_a_webhook_is_named(ann):
         assert (answer.status_code, answer.json["error"]) == (400, name)
 
 
-def test_organizers_manage_theirs_with_a_token_that_may_organize(ann):
+def test_organizers_manage_their_webhooks_with_the_organize_scope(ann):
     with ann.arena.database.write() as session:
         _, text = api_tokens.create(
             session, user=ann.user, name="s", scopes=[Scope.READ, Scope.SUBMIT], now=db.now(session)
@@ -114,13 +114,13 @@ def test_organizers_manage_theirs_with_a_token_that_may_organize(ann):
     assert call(ann, "GET", f"{TEAM}/1").status_code == 404
 
 
-def test_a_submission_that_has_its_result_is_answered_at_once(ann, waits):
+def test_a_finished_submission_returns_immediately(ann, waits):
     ann.arena.score_all()
     assert call(ann, "GET", "/api/v1/submissions/1?wait=60").json["status"] == "scored"
 
 
 @pytest.mark.both_databases
-def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann, waits):
+def test_a_waiting_request_returns_as_soon_as_the_result_is_available(ann, waits):
     answers: list[Any] = []
     thread = threading.Thread(
         target=lambda: answers.append(call(ann, "GET", "/api/v1/submissions/1?wait=9999"))
@@ -133,15 +133,15 @@ def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann, waits
     assert "Retry-After" not in answers[0].headers
 
 
-def test_who_has_waited_long_enough_is_answered_that_it_still_waits(ann, waits):
+def test_a_wait_that_times_out_returns_the_pending_submission(ann, waits):
     waits.longest_seconds = 0
     answer = call(ann, "GET", "/api/v1/submissions/1?wait=60")
     assert (answer.status_code, answer.json["status"]) == (200, "pending")
 
 
-def test_who_finds_no_place_is_answered_at_once_and_asked_to_come_later_the_more_came(ann, waits):
+def test_without_a_free_slot_responses_are_immediate_with_a_growing_retry_after(ann, waits):
     taken = [user_id for user_id in range(100, 200) if waits.take(user_id)]
-    assert len(taken) == 4  # of sixteen threads
+    assert len(taken) == 4  # A quarter of the sixteen threads.
     seconds = []
     for _ in range(30):
         answer = call(ann, "GET", "/api/v1/submissions/1?wait=60")
@@ -156,16 +156,16 @@ def test_who_finds_no_place_is_answered_at_once_and_asked_to_come_later_the_more
     assert waits.take(1)
 
 
-def test_one_person_does_not_take_all_places(waits):
+def test_one_user_cannot_occupy_all_slots(waits):
     assert [waits.take(1) for _ in range(3)] == [True, True, False]
     assert waits.take(2)
 
 
-def test_a_server_of_few_threads_lets_nobody_wait(waits):
+def test_a_server_with_few_threads_has_no_waiting_requests(waits):
     assert not waiting.Waits(waits._database, threads=3).take(1)
 
 
-def test_a_server_that_ends_lets_nobody_wait(ann, waits):
+def test_a_server_that_shuts_down_accepts_no_waiting_requests(ann, waits):
     answers: list[Any] = []
     thread = threading.Thread(
         target=lambda: answers.extend(
@@ -193,8 +193,8 @@ def last_id(text: str) -> str:
     return [line for line in text.splitlines() if line.startswith("id: ")][-1].removeprefix("id: ")
 
 
-def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(ann):
-    """The arena lets no stream last, so that each answer is one look."""
+def test_a_stream_starts_with_pending_submissions_and_the_leaderboard_and_resumes(ann):
+    """The test site ends every stream at once, so each response is one read of the database."""
     first = call(ann, "GET", f"{HERE}/events")
     assert first.mimetype == "text/event-stream"
     assert first.headers["X-Accel-Buffering"] == "no"
@@ -205,21 +205,22 @@ def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(
     )
     assert board == "board"
     ann.arena.score_all()
-    look_again(ann)
+    clear_cached_state(ann)
     again = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": last_id(first.text)})
     (name, scored), (board, other) = events_in(again.text)
     assert (name, scored["status"], board) == ("submission", "scored", "board")
     assert other != version
-    with ann.arena.database.write() as session:  # long ago, so that it is not told twice
+    # Times far in the past keep these events from being sent twice.
+    with ann.arena.database.write() as session:
         long_ago = db.now(session) - timedelta(hours=1)
         session.execute(update(Submission).values(finished_at=long_ago, submitted_at=long_ago))
-    look_again(ann)
+    clear_cached_state(ann)
     quiet = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": last_id(again.text)})
     assert events_in(quiet.text) == []
 
 
 @pytest.mark.parametrize("role", [None, Role.EDITOR])
-def test_a_stream_opened_before_the_first_file_of_a_team_sends_its_submissions(ann, waits, role: Role | None):
+def test_a_stream_opened_before_a_teams_first_upload_sends_its_submissions(ann, waits, role: Role | None):
     bob = ann.arena.person("Bob") if role is None else organizing(ann.arena, "Bob", role)[0]
     answer = call(bob, "GET", f"{HERE}/events", buffered=False)
     stream, text = answer.iter_encoded(), ""
@@ -233,12 +234,12 @@ def test_a_stream_opened_before_the_first_file_of_a_team_sends_its_submissions(a
     assert events_in(text)[-1][1]["id"] == submission_id
 
 
-def look_again(person):
-    """Let the next request look at the database itself."""
+def clear_cached_state(person):
+    """Clear the cached state so that the next request reads the database."""
     person.arena.app.extensions["fairboard"].waits._seen = waiting.Seen()
 
 
-def test_a_stream_tells_others_of_the_board_alone(ann):
+def test_a_stream_sends_other_users_only_the_leaderboard(ann):
     bob = ann.arena.person("Bob")
     assert [name for name, _ in events_in(call(bob, "GET", f"{HERE}/events").text)] == ["board"]
 
@@ -246,13 +247,13 @@ def test_a_stream_tells_others_of_the_board_alone(ann):
 @pytest.mark.parametrize(
     "text", ["", "x", "1-2", "99999999999999999999-0123456789abcdef", "1-0123456789abcdeg"]
 )
-def test_an_id_that_is_none_of_ours_begins_again(ann, text: str):
+def test_an_unknown_event_id_restarts_the_stream(ann, text: str):
     assert Place.read(text) is None
     answer = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": text})
     assert [name for name, _ in events_in(answer.text)] == ["submission", "board"]
 
 
-def test_a_place_is_free_again_after_the_stream_whatever_came_of_it(ann, waits):
+def test_a_slot_is_released_after_every_stream(ann, waits):
     waits.longest_seconds = 0
     for _ in range(10):
         assert call(ann, "GET", f"{HERE}/events").status_code == 200
@@ -260,7 +261,7 @@ def test_a_place_is_free_again_after_the_stream_whatever_came_of_it(ann, waits):
     assert waits._waiting == {}
 
 
-def test_many_who_wait_look_at_the_database_once(ann, waits):
+def test_many_waiting_requests_share_one_database_read(ann, waits):
     looks = []
     look = waits._look
 
@@ -275,7 +276,7 @@ def test_many_who_wait_look_at_the_database_once(ann, waits):
     assert len(looks) == 1
 
 
-def test_the_boards_version_changes_with_a_score_and_not_without(ann):
+def test_the_leaderboards_version_changes_only_with_a_score(ann):
     from grader.services.leaderboards import changes
 
     def version() -> str:

@@ -1,4 +1,4 @@
-"""API models of the close: stage, missing items, jobs."""
+"""API models of the close: stage, open items, jobs."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from webapp.organizers.closing.views import CloseView
 
 
 class VerifiedAnswer(Answer):
-    """What a verification found; `agrees` is true where all of it is as it is stored."""
+    """The result of a verification; it agrees if `differences` is empty."""
 
     scoring_version: int
     submission_ids: list[int]
@@ -24,7 +24,7 @@ class VerifiedAnswer(Answer):
 
 
 class Bundle(Answer):
-    """A results bundle, and where to download it; null while there is none."""
+    """A results bundle; `url` and `file_name` are null until it is complete."""
 
     job: Job
     url: str | None
@@ -32,13 +32,13 @@ class Bundle(Answer):
 
 
 class CloseAnswer(Answer):
-    """Where the close of a competition is, what is missing, and its jobs."""
+    """The stage of a competition's close, the open items and the jobs."""
 
     stage: Stage
     explanation: str
     missing: list[str]
     agrees: bool
-    is_final: Annotated[bool, Field(description="Whether no job is under way.")]
+    is_final: Annotated[bool, Field(description="Whether all jobs have finished.")]
     waiting_count: int
     failed_count: int
     selection_open_until: Moment | None
@@ -53,7 +53,7 @@ class CloseAnswer(Answer):
 
 
 class CloseRequest(Confirmation):
-    """A close before its date, and why."""
+    """A close before the closing date, and the reason."""
 
     reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
 
@@ -61,31 +61,31 @@ class CloseRequest(Confirmation):
 class RevealRequest(Confirmation):
     """A reveal, which cannot be undone."""
 
-    unverified: Annotated[bool, Field(description="True to go on without a verification that agrees.")] = (
-        False
-    )
+    unverified: Annotated[
+        bool, Field(description="Whether to continue without a successful verification.")
+    ] = False
 
 
 class FinalizeRequest(RevealRequest):
-    """The final standings, which cannot be undone, and why they are final."""
+    """The finalization of the standings, which cannot be undone, and the reason."""
 
     reason: Text = ""
 
 
 class SolutionPublicationRequest(Confirmation):
-    """The publication of a solution, which cannot be undone, and why."""
+    """The publication of a solution, which cannot be undone, and the reason."""
 
     reason: Text = ""
 
 
 class BundleRequest(Sent):
-    """A results bundle to make."""
+    """A results bundle to create."""
 
     with_solution: bool = False
 
 
 def verified(state: CloseState) -> VerifiedAnswer | None:
-    """Return what the newest verification found."""
+    """Return the result of the newest verification, or None."""
     found = state.verified
     if found is None:
         return None
@@ -94,13 +94,13 @@ def verified(state: CloseState) -> VerifiedAnswer | None:
 
 
 def bundle(found: OrganizerJob, url: str) -> Bundle:
-    """Return a results bundle."""
+    """Return a results bundle as the API model."""
     file_name = (found.result or {}).get("file_name")
     return Bundle(job=organizing.job(found), url=url if file_name else None, file_name=file_name)
 
 
 def close(state: CloseState, **others: Any) -> CloseAnswer:
-    """Return where a close is."""
+    """Return the state of a close as the API model."""
     view = CloseView(state)
     return CloseAnswer.of(
         state,

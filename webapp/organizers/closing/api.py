@@ -1,4 +1,4 @@
-"""Close of a competition in the API, and its actions: verify, reveal, finalize, publish, bundle."""
+"""Close of a competition in the API: verify, reveal, finalize, publish the solution, bundle."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -45,22 +45,22 @@ HERE = f"{DESK}/close"
 
 
 class NotVerified(OrganizerError):
-    """What competes was not verified, and the request did not say to go on all the same."""
+    """The competing submissions were not verified, and the request did not allow this."""
 
     public_name = "not_verified"
     why: str
-    message = "{why} Verify first, or send `unverified` as true."
+    message = "{why} Verify first, or send `unverified: true`."
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Why it does not count as verified."""
+        """The reason why the standings do not count as verified."""
         return {"why": self.why}
 
 
 @blueprint.get(HERE)
 @organizers_operation(Role.VIEWER, answers=CloseAnswer, tag=TAG)
 def closing_state(slug: str) -> CloseAnswer:
-    """Return where the close is, what is missing, and its jobs."""
+    """Return the stage of the close, the open items and its jobs."""
     with reading() as session:
         return _close(session, competition_of(session, slug))
 
@@ -68,7 +68,7 @@ def closing_state(slug: str) -> CloseAnswer:
 @blueprint.get(f"{HERE}/bundle/<int:number>")
 @organizers_operation(Role.VIEWER, answers=Bundle, tag=TAG)
 def results_bundle(slug: str, number: int) -> Bundle:
-    """Return how far a results bundle is, and where to download it."""
+    """Return the progress of a results bundle, and the address of its file."""
     with reading() as session:
         job = organizer_jobs.get(
             session,
@@ -82,7 +82,7 @@ def results_bundle(slug: str, number: int) -> Bundle:
 @blueprint.get(f"{HERE}/bundle/<int:number>/file")
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="application/zip")
 def results_file(slug: str, number: int) -> Response:
-    """Return a results bundle."""
+    """Return a results bundle as a ZIP file."""
     return pages.send_bundle(slug, number)
 
 
@@ -119,7 +119,7 @@ CLOSE = Family(
 
 @CLOSE.action("/now", page="now", done="The competition is closed.")
 def close_competition(act: Act, sent: CloseRequest) -> None:
-    """Close an open competition now; entry and mergers end with it, and dates that nobody chose follow."""
+    """Close an open competition now; entry and mergers end too, and unset dates follow the new close."""
     question = _question(act)
     closing.close_now(**act.parts, reason=sent.reason.strip())
     if is_form():
@@ -135,7 +135,7 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
     status=202,
 )
 def verify_standings(act: Act) -> OrganizerJob:
-    """Rescore the submissions that compete from their raw files, and compare."""
+    """Recompute the scores of the competing submissions from their raw files, and compare them."""
     return verification.request(**act.parts)
 
 
@@ -143,7 +143,7 @@ def verify_standings(act: Act) -> OrganizerJob:
     "/reveal", page="reveal", form=ticked(RevealRequest), done="The private leaderboard is revealed."
 )
 def reveal_standings(act: Act, sent: RevealRequest) -> None:
-    """Open the private leaderboard to everybody; a competition that is still open closes."""
+    """Make the private leaderboard public, and close the competition if it is still open."""
     state = checklist.state(act.session, competition=act.competition, now=act.now)
     closing.reveal(**act.parts)
     _require_verified(act, sent, state, "Reveal without a verification?", "Reveal anyway")
@@ -165,7 +165,7 @@ def finalize_standings(act: Act, sent: FinalizeRequest) -> None:
     done="The solution is public.",
 )
 def publish_solution(act: Act, sent: SolutionPublicationRequest) -> None:
-    """Let everybody see the solution."""
+    """Publish the solution."""
     publication.publish(**act.parts, reason=sent.reason.strip())
 
 
@@ -181,12 +181,12 @@ def publish_solution(act: Act, sent: SolutionPublicationRequest) -> None:
     creates=True,
 )
 def make_bundle(act: Act, sent: BundleRequest) -> OrganizerJob:
-    """Pack the final results, with the solution if that is chosen."""
+    """Create a bundle of the final results, optionally with the solution."""
     return bundles.request(**act.parts, with_solution=sent.with_solution)
 
 
 def _question(act: Act) -> Question:
-    """Ask before a competition closes early; called before it is closed."""
+    """Return the confirmation for closing a competition early; must be called before the close."""
     view = CompetitionView(act.competition, act.now)
     state = checklist.state(act.session, competition=act.competition, now=act.now)
     until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."
@@ -194,8 +194,8 @@ def _question(act: Act) -> Question:
     return Question(
         heading=f"Close {view.title} now?",
         sentences=(
-            f"{until} If you close it now, nobody can submit a file that counts, join or merge teams.",
-            "Teams can no longer change their final selection, and free places are filled automatically.",
+            f"{until} After you close it, no one can submit files that count, join, or merge teams.",
+            "Teams can no longer change their final selection. Unused selections are filled automatically.",
             *([f"{waiting} accepted in time will still be scored and count."] if state.waiting_count else []),
         ),
         button="Close now",
@@ -205,7 +205,7 @@ def _question(act: Act) -> Question:
 
 
 def _require_verified(act: Act, sent: RevealRequest, state: CloseState, heading: str, button: str) -> None:
-    """Ask before standings without a verification are shown; the API has to name it in its request."""
+    """Ask for confirmation of unverified standings; API requests must set `unverified` instead."""
     if state.agrees:
         return
     if not is_form():

@@ -1,4 +1,4 @@
-"""Organizers' page of the close: verify, reveal, finalize, publish the solution, results bundle."""
+"""Organizers' Close page: verify, reveal, finalize, publish the solution, results bundle."""
 
 from typing import Any
 
@@ -27,14 +27,14 @@ blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slu
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show where the close is and what is missing."""
+    """Show the stage of the close and the open items."""
     return page(slug)
 
 
 @blueprint.get("/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
-    """Return the states of the close's jobs as JSON."""
+    """Return the states of the jobs of the close as JSON."""
     with reading() as session:
         competition = competition_of(session, slug)
         jobs = checklist.jobs(session, competition=competition)
@@ -50,7 +50,7 @@ def download(slug: str, number: int) -> Response:
 
 
 def send_bundle(slug: str, number: int) -> Response:
-    """Send a results bundle; raise UnknownOrganizerJob where it is not done."""
+    """Send a results bundle; raise UnknownOrganizerJob if it is not complete."""
     site = current_site()
     with reading() as session:
         job = organizer_jobs.get(
@@ -71,7 +71,7 @@ def send_bundle(slug: str, number: int) -> Response:
 
 
 def page(slug: str, *, problem: Any = None) -> str:
-    """Show the state of the close, or why an action was refused."""
+    """Render the state of the close, or the reason why an action was rejected."""
     with reading() as session:
         now = db.now(session)
         competition = competition_of(session, slug)

@@ -1,4 +1,4 @@
-"""View of the close for organizers: its stages, the checklist and the jobs."""
+"""View of the close for organizers: stages, checklist, jobs, shake-up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,17 +29,17 @@ EXPLANATIONS = {
         "Submissions are accepted until the close. A reveal now would close the competition immediately."
     ),
     Stage.CLOSED: (
-        "Submissions accepted in time are still being scored. Then the private standings are computed."
+        "Submissions accepted in time are still being scored. The private standings are computed afterwards."
     ),
     Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
-    Stage.PROVISIONAL: "Everybody sees the private leaderboard. It is provisional until you make it final.",
-    Stage.FINAL: "The standings are final. A later change is added under the next number.",
+    Stage.PROVISIONAL: "The private leaderboard is public. It is provisional until you make it final.",
+    Stage.FINAL: "The standings are final. Later changes create new final standings with the next number.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of the way."""
+    """One stage of the close, as shown in the progress bar."""
 
     words: str
     is_done: bool
@@ -48,38 +48,38 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job's line: what it does now, or what came of it."""
+    """A job: its progress, or its result."""
 
     job: OrganizerJob
 
     @property
     def is_open(self) -> bool:
-        """Whether it still waits or is under way."""
+        """Whether the job is waiting or running."""
         return organizer_jobs.is_open(self.job)
 
     @property
     def done(self) -> int:
-        """How much of `total` is done."""
+        """Number of finished items out of `total`."""
         return int(self.job.progress.get("done", 0))
 
     @property
     def total(self) -> int:
-        """How much there is to do; 0 where that is not known yet."""
+        """Number of items to process, or 0 if it is not known yet."""
         return int(self.job.progress.get("total", 0))
 
     @property
     def words(self) -> str:
-        """What it does."""
+        """Current activity and progress of the job, as text."""
         found = self.job.progress.get("words") or "Waiting for a worker"
         return f"{found}: {self.done:,} of {self.total:,}" if self.total else f"{found}…"
 
     @property
     def failure(self) -> str:
-        """Why there is no result; empty if there is one."""
+        """Reason why there is no result; empty if there is one."""
         if self.job.state is JobState.REJECTED:
             return " ".join(problem["message"] for problem in self.job.problems)
         if self.job.state is JobState.FAILED:
-            return f"It failed because of an error on our side. In the log: incident {self.job.incident}."
+            return f"It failed because of a server error. See incident {self.job.incident} in the log."
         return ""
 
     @property
@@ -89,12 +89,12 @@ class JobView:
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """What came of it."""
+        """Result of the job."""
         return self.job.result
 
 
 class CloseView:
-    """The state of the close in words."""
+    """The state of the close, as texts and available actions."""
 
     def __init__(self, state: CloseState) -> None:
         self.state = state
@@ -126,7 +126,7 @@ def job_status(job: OrganizerJob | None, **others: Any) -> Response:
 
 
 def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
-    """Return what the page follows: the jobs with their progress, and the stage."""
+    """Return the JSON that the Close page polls: the jobs with their progress, and the stage."""
     return {
         "is_final": not any(map(organizer_jobs.is_open, jobs)),
         "stage": stage,
@@ -137,8 +137,8 @@ def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
 def _explanation(state: CloseState) -> str:
     if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
         return (
-            "Every submission accepted in time has its result. The private standings will be computed in "
-            "a moment."
+            "Every submission accepted in time has its result. The private standings will be computed "
+            "shortly."
         )
     if state.stage is Stage.CLOSED and not state.waiting_count:
         return (
@@ -148,7 +148,7 @@ def _explanation(state: CloseState) -> str:
 
 
 def _primary(state: CloseState) -> str:
-    """Return the one act that comes next; the others are quiet."""
+    """Return the name of the next action, whose button is emphasized."""
     if state.stage is Stage.FINAL:
         return "bundle"
     if state.stage is Stage.PROVISIONAL:
@@ -165,16 +165,16 @@ def _missing(state: CloseState) -> Iterator[str]:
         )
     if state.waiting_count:
         yield (
-            f"{_files(state.waiting_count)} still being scored, so the reveal waits: "
+            f"{_files(state.waiting_count)} still being scored, which delays the reveal: "
             f"{_named(state.waiting, state.waiting_count)}."
         )
     if state.failed_count:
         yield (
-            f"{_files(state.failed_count)} failed because of an error on our side and would not be ranked: "
+            f"{_files(state.failed_count)} unscored because of a server error and would not be ranked: "
             f"{_named(state.failed, state.failed_count)}."
         )
     if state.preparing is not None:
-        yield f"Scoring version {state.preparing} is being prepared: publish or cancel it."
+        yield f"Scoring version {state.preparing} is being prepared. Publish or cancel it."
     if state.open_dispute_count:
         count = formats.counted(state.open_dispute_count, "question")
         yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} unanswered."
@@ -196,7 +196,7 @@ SHOWN = 20
 
 
 class ShakeUpView:
-    """Figures, the slopes of all teams, the strip of their score changes, and the first lines as a table."""
+    """The shake-up: figures, slope chart, strip of score changes, and table of the first rows."""
 
     def __init__(self, moves: Sequence[Move]) -> None:
         self.team_count = len(moves)

@@ -1,4 +1,4 @@
-"""Announcements of organizers, on their page and in the API: list, post, edit and withdraw."""
+"""Announcements, as a page and in the API: list, post, edit and withdraw."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ blueprint = Blueprint(
 
 
 class AnnouncementRequest(Sent):
-    """An announcement, in Markdown; an e-mail cannot be called back."""
+    """An announcement in Markdown; an e-mail cannot be recalled."""
 
     title: Text
     body: Text
@@ -35,7 +35,7 @@ class AnnouncementRequest(Sent):
 
 
 class AnnouncementEdit(Sent):
-    """The new title and text of an announcement; a field that is not sent stays as it is."""
+    """The new title and text of an announcement; omitted fields stay unchanged."""
 
     title: Annotated[Text | None, Field(description="The new title.")] = None
     body: Annotated[Text | None, Field(description="The new text, in Markdown.")] = None
@@ -61,14 +61,14 @@ class AnnouncementList(Answer):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show the form and the announcements."""
+    """List the announcements, with the form for a new one."""
     return _page(slug)
 
 
 @blueprint.get("/<int:announcement_id>")
 @organizers_only(Role.EDITOR)
 def show(slug: str, announcement_id: int) -> ResponseReturnValue:
-    """Show the form that edits an announcement."""
+    """Show the form to edit an announcement."""
     return _page(slug, announcement_id=announcement_id)
 
 
@@ -125,20 +125,20 @@ ANNOUNCEMENTS = Family(
 @ANNOUNCEMENTS.action(
     "",
     page="post",
-    done="The announcement is on the competition's overview.",
+    done="Announcement posted on the competition's Home page.",
     status=201,
     creates=True,
     after=_format,
 )
 def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
-    """Post an announcement, and e-mail it to everybody with `by_mail`."""
+    """Post an announcement; `by_mail` also e-mails it to all participants."""
     by_mail = sent.by_mail and (not is_form() or current_site().settings.sends_mail())
     posted = announcements.post(act, title=sent.title, body=sent.body, by_mail=by_mail)
     if is_form() and by_mail:
         confirm(
             Question(
-                heading=f"E-mail {posted.title} to everybody?",
-                sentences=("All participants who want such e-mails will get it. You cannot undo this.",),
+                heading=f"E-mail “{posted.title}” to all participants?",
+                sentences=("It is sent to all participants who receive such e-mails. You cannot undo this.",),
                 button="Post and send",
                 back=url_for("organize_announcements.index", slug=act.competition.slug),
                 state=f"{posted.title}\n{posted.body}",
@@ -154,11 +154,11 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
     method="PATCH",
     page="edit",
     form=lambda: entered(AnnouncementRequest),
-    done="The announcement is changed.",
+    done="Announcement updated.",
     after=_format,
 )
 def edit_announcement(act: Act, sent: AnnouncementEdit, announcement_id: int) -> Announcement:
-    """Change the title or the text of an announcement, which then shows that it was edited."""
+    """Change the title or the text of an announcement, and mark it as edited."""
     return announcements.edit(act, announcement_id=announcement_id, title=sent.title, body=sent.body)
 
 
@@ -171,10 +171,10 @@ def edit_announcement(act: Act, sent: AnnouncementEdit, announcement_id: int) ->
     status=204,
 )
 def withdraw_announcement(act: Act, announcement_id: int) -> None:
-    """Withdraw an announcement; e-mails that were already sent cannot be withdrawn."""
+    """Withdraw an announcement; e-mails already sent cannot be withdrawn."""
     announcements.withdraw(act, announcement_id=announcement_id)
     if is_form():
-        sent_mail = ("E-mails that were already sent cannot be withdrawn.",)
+        sent_mail = ("E-mails already sent cannot be withdrawn.",)
         confirm(
             Question(
                 heading="Withdraw the announcement?",

@@ -1,4 +1,4 @@
-"""Audit log, as a page and in the API: all actions with their values before and after."""
+"""Audit log, as a page and in the API: all actions with the values before and after."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ blueprint = Blueprint("organize_audit", __name__, url_prefix="/competitions/<slu
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show a page of the audit, of one action or one person if asked."""
+    """Show a page of the audit log, optionally filtered by action or user."""
     action, person = asked_text("action"), asked_text("by")
     with reading() as session:
         competition = competition_of(session, slug)
@@ -57,13 +57,13 @@ def index(slug: str) -> ResponseReturnValue:
 
 
 SHOWN_LENGTH = 300
-# Entries of older versions hold a hash that whoever has the labels from elsewhere could confirm them by.
+# Entries written by older versions contain a hash with which someone could confirm leaked labels.
 HIDDEN = {"solution.check": frozenset({"sha256"})}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field of an audit entry; `before` is empty if there was none."""
+    """One field of an audit entry; `before` is empty if there was no earlier value."""
 
     field: str
     before: str
@@ -72,7 +72,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """One act; the `sentence` follows the name of who did it."""
+    """One audit entry; `sentence` continues after the actor's name."""
 
     at: datetime
     by: str
@@ -109,7 +109,7 @@ class EntryView:
 
 
 def _words(value: Any, *, is_time: bool) -> str:
-    """Return a stored value as a person reads it."""
+    """Return a stored value in human-readable form."""
     match value:
         case None | "" | []:
             return "none"
@@ -127,14 +127,14 @@ def _words(value: Any, *, is_time: bool) -> str:
 
 
 class AuditQuery(Asked):
-    """Which acts are asked for: a whole action or its noun, and the name of who acted."""
+    """The filters of the audit log: an action or the noun of an action, and the actor's name."""
 
     action: Text = ""
     by: Text = ""
 
 
 class AuditLine(Answer):
-    """An act: who did it, and what was before and after."""
+    """An audit entry: the actor, and the values before and after the action."""
 
     entry: int
     at: Moment
@@ -150,7 +150,7 @@ class AuditLine(Answer):
 
 
 class AuditList(Answer):
-    """A part of the audit log, the newest first."""
+    """One page of the audit log, the newest entries first."""
 
     entries: list[AuditLine]
     page_size: PageSize
@@ -160,7 +160,7 @@ class AuditList(Answer):
 @api.blueprint.get(f"{DESK}/audit")
 @organizers_operation(Role.VIEWER, answers=AuditList, tag="running")
 def audit_list(slug: str, query: AuditQuery) -> AuditList:
-    """List the acts of organizers, the newest first."""
+    """List the audit entries of a competition, the newest first."""
     with reading() as session:
         return _audit(session, competition_of(session, slug), query)
 
@@ -169,7 +169,7 @@ def audit_list(slug: str, query: AuditQuery) -> AuditList:
 @admin_required
 @operation(Scope.ADMIN, answers=AuditList, tag="running")
 def site_audit_list(query: AuditQuery) -> AuditList:
-    """List the acts on the site as a whole, and on drafts that were deleted, the newest first."""
+    """List the audit entries of the site itself and of deleted drafts, the newest first."""
     with reading() as session:
         return _audit(session, None, query)
 
@@ -182,7 +182,7 @@ def _audit(session: Any, competition: Competition | None, query: AuditQuery) -> 
 
 
 def _answer(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
-    """Return an act, with the names of now, in the fields of the export."""
+    """Return an audit entry with current names, in the fields of the export."""
     hidden = HIDDEN.get(entry.action, frozenset())
     return AuditLine.of(
         entry,

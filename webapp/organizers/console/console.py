@@ -1,4 +1,4 @@
-"""Routes of the organizers' console, as a page and in the API; pause and resume submissions."""
+"""Organizers' console, as a page and in the API; actions to pause and resume submissions."""
 
 from typing import Annotated, Any, Literal
 
@@ -39,7 +39,7 @@ RECENT_COUNT = 5
 
 
 class ScoringQueue(Answer):
-    """The scoring jobs of a version in use, by state."""
+    """The scoring jobs of an active scoring version, by state."""
 
     number: int
     state: ScoringVersionState
@@ -48,7 +48,7 @@ class ScoringQueue(Answer):
 
 
 class Console(Answer):
-    """How a competition goes: its queue, and what waits for an organizer."""
+    """The status of a competition: its scoring queue, its activity and the tasks for organizers."""
 
     state: CompetitionState
     phase: Phase
@@ -59,22 +59,24 @@ class Console(Answer):
     last_finished_at: Moment | None
     failed_count: int
     open_dispute_count: int
-    waiting_count: Annotated[int, Field(description="People who ask to join.")]
-    people_count: Annotated[int, Field(description="People in teams.")]
+    waiting_count: Annotated[int, Field(description="Open requests to join.")]
+    people_count: Annotated[int, Field(description="Number of participants in teams.")]
     team_count: int
-    submission_counts: Annotated[dict[SubmissionStatus, int], Field(description="Submissions by status.")]
+    submission_counts: Annotated[
+        dict[SubmissionStatus, int], Field(description="Number of submissions by status.")
+    ]
     leak_budget: LeakBudgetAnswer
 
 
 class PauseRequest(Sent):
-    """A pause: the sentence that uploaders read, and a new close if it moves too."""
+    """A pause: the message shown to uploaders, and optionally a new closing date."""
 
     message: Text = ""
     closes_at: Moment | None = None
 
 
 class ResumeRequest(Sent):
-    """The end of a pause, and a new close if it moves too."""
+    """The end of a pause, and optionally a new closing date."""
 
     closes_at: Moment | None = None
 
@@ -82,14 +84,14 @@ class ResumeRequest(Sent):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show how the competition goes."""
+    """Show the console."""
     return _page(slug)
 
 
 @api.blueprint.get(DESK)
 @organizers_operation(Role.VIEWER, answers=Console, tag="running")
 def console(slug: str) -> Console:
-    """Return how a competition goes: its queue, and what waits for an organizer."""
+    """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
     with reading() as session:
         return _console(session, competition_of(session, slug))
 
@@ -147,7 +149,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
 
 
 def _free_bytes() -> int | None:
-    """Return the room left where this machine keeps the files; None where they are in a bucket."""
+    """Return the free space of the local file storage, or None if files are stored in a bucket."""
     settings = current_site().settings
     if not settings.storage().startswith("file:"):
         return None
@@ -172,10 +174,10 @@ CONSOLE = Family(
     form=lambda: PauseRequest.model_construct(
         message=request.form.get("message", ""), closes_at=moment("closes")
     ),
-    done="Submissions are paused. Leaderboards stay readable, and accepted submissions are still scored.",
+    done="Submissions are paused. Leaderboards stay visible, and accepted submissions are still scored.",
 )
 def pause_submissions(act: Act, sent: PauseRequest) -> None:
-    """Pause submissions, or change the sentence that uploaders read; the close can move too."""
+    """Pause submissions or change the message shown to uploaders, optionally with a new closing date."""
     pauses.pause(act, message=sent.message, closes_at=sent.closes_at)
 
 
@@ -186,5 +188,5 @@ def pause_submissions(act: Act, sent: PauseRequest) -> None:
     done="Submissions are open again.",
 )
 def resume_submissions(act: Act, sent: ResumeRequest) -> None:
-    """Resume submissions; the close can move too."""
+    """Resume submissions, optionally with a new closing date."""
     pauses.resume(act, closes_at=sent.closes_at)

@@ -1,4 +1,4 @@
-"""View of the console: open tasks, next action, dates, activity figures and charts, scoring queue."""
+"""View of the console: open tasks, next action, dates, activity charts, scoring queue."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ from grader.visibility import Phase
 from webapp.organizers.closing.views import CloseView
 from webapp.presentation import formats
 
-# What organizers' jobs that failed are called, and the page where they are started again.
+# For each kind of failed organizer job: its name, and the endpoint of the page that restarts it.
 BROKEN = {
     OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
     OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
     OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
-    OrganizerJobKind.FAIR_PLAY: ("The search for copies", "fair_play.index"),
+    OrganizerJobKind.FAIR_PLAY: ("The fair-play analysis", "fair_play.index"),
     OrganizerJobKind.TIES: ("The comparison of teams", "organize_console.ties"),
     OrganizerJobKind.VERIFY: ("The verification", "organize_close.index"),
     OrganizerJobKind.BUNDLE: ("The results bundle", "organize_close.index"),
@@ -42,7 +42,7 @@ BROKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that needs an answer: words, where, the act as words, and whether it is a fault."""
+    """A task for organizers: its text, its address, the link label, and whether it is a fault."""
 
     words: str
     url: str
@@ -51,7 +51,7 @@ class Task:
 
 
 class ActivityView:
-    """How a competition goes, in figures and pictures."""
+    """The activity in a competition, as figures and charts."""
 
     def __init__(
         self, counts: Counts, activity: Activity, health: Health, *, free_bytes: int | None, now: datetime
@@ -81,7 +81,7 @@ def tasks(
     failed: int,
     broken: Iterable[OrganizerJobKind],
 ) -> Iterator[Task]:
-    """Yield what needs an answer, the most urgent first; `broken` are the organizers' jobs that failed."""
+    """Yield the open tasks, the most urgent first; `broken` lists the failed organizer jobs."""
 
     def at(endpoint: str, **values: object) -> str:
         return url_for(endpoint, slug=competition.slug, **values)  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def tasks(
     if questions := counts.questions - counts.appeals:
         yield Task(f"{formats.counted(questions, 'question')} about scores", at("organize_disputes.index"))
     if counts.asking:
-        words = f"{formats.counted(counts.asking, 'person asks', 'people ask')} to join"
+        words = f"{formats.counted(counts.asking, 'request')} to join"
         yield Task(words, at("entry.requests"))
     for queue in health.queues:
         if queue.state is ScoringVersionState.PREPARING:
@@ -116,7 +116,7 @@ def tasks(
 
 
 def next_dates(competition: Competition, now: datetime) -> list[tuple[str, datetime, str]]:
-    """Return the dates to come, the nearest first: words, moment, and what is left."""
+    """Return the upcoming dates, the nearest first: label, time and remaining time span."""
     dates = (
         ("Opens", competition.opens_at),
         ("Entry ends", competition.entry_deadline),
@@ -130,7 +130,7 @@ def next_dates(competition: Competition, now: datetime) -> list[tuple[str, datet
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """The jobs of a scoring version by state, and for how long its oldest open one has been there."""
+    """The number of jobs of a scoring version by state, and the age of its oldest open job."""
 
     number: int
     state: str
@@ -144,7 +144,7 @@ class QueueLine:
 
 
 class HealthView:
-    """The lines of the scoring versions in use, and one sentence about who works."""
+    """The queue of each active scoring version, and one sentence about the state of scoring."""
 
     def __init__(self, health: Health, now: datetime) -> None:
         self.lines = [_line(queue, now) for queue in health.queues]
@@ -169,13 +169,13 @@ def _line(queue: VersionQueue, now: datetime) -> QueueLine:
 
 def _sentence(health: Health, now: datetime) -> str:
     last = health.last_finished_at
-    done = f"The last result on this site came {formats.span(now - last)} ago." if last else ""
+    done = f"The last result on this site arrived {formats.span(now - last)} ago." if last else ""
     match health.sign:
         case Sign.STALLED:
             waits = formats.span(now - health.overdue_since) if health.overdue_since else "a minute"
             return (
-                f"Scoring seems to have stopped: a submission has waited for {waits} and no worker takes "
-                f"it. {done} "
+                f"Scoring seems to have stopped: a submission has been waiting for {waits} and no worker "
+                f"has claimed it. {done} "
                 "Check that the workers and the sweeper are running."
             )
         case Sign.WORKING:
@@ -186,9 +186,9 @@ def _sentence(health: Health, now: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NextAct:
-    """Where the competition is, in a sentence, and the act that comes next; without `url` there is none.
+    """A sentence about the competition's state, and the next action; none if `url` is empty.
 
-    `missing` is what keeps a draft from being published.
+    `missing` lists the reasons why a draft cannot be published.
     """
 
     sentence: str
@@ -198,11 +198,11 @@ class NextAct:
 
 
 def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, now: datetime) -> NextAct:
-    """Return the next act: the setup of a draft, what needs an answer while it runs, then the close."""
+    """Return the next action: setup of a draft, open tasks while it is running, then the close."""
     if competition.state is CompetitionState.DRAFT:
         return _of_draft(session, competition, now)
     if competition.state is CompetitionState.ARCHIVED:
-        return NextAct("The competition is archived: readable, and closed to files.")
+        return NextAct("The competition is archived. It stays readable but accepts no files.")
     stage = phases.stage(competition, now)
     if stage is Stage.RUNNING:
         return _of_running(competition, tasks, now)
@@ -213,11 +213,11 @@ def _of_draft(session: Any, competition: Competition, now: datetime) -> NextAct:
     faults = [*lifecycle.missing(competition, now=now), *files.faults(session, competition=competition)]
     review = url_for("organize_publishing.show", slug=competition.slug)
     if not faults:
-        return NextAct("A draft. Nothing is missing.", "Review and publish", review)
-    count = formats.counted(len(faults), "thing is missing", "things are missing")
+        return NextAct("This draft is complete.", "Review and publish", review)
+    count = formats.counted(len(faults), "item is missing", "items are missing")
     return NextAct(
-        f"A draft that only organizers see. {count}.",
-        "Go on with the setup",
+        f"Only organizers can see this draft. {count}.",
+        "Continue setup",
         review,
         tuple(each.sentence for each in faults),
     )
@@ -227,15 +227,16 @@ def _of_running(competition: Competition, tasks: Sequence[Task], now: datetime) 
     if tasks:
         return NextAct(f"{tasks[0].words}.", tasks[0].act, tasks[0].url)
     if phases.phase(competition, now) is Phase.SCHEDULED:
-        return NextAct("Published, and not open yet. Nothing needs an answer.")
-    return NextAct("Open. Nothing needs an answer.")
+        return NextAct("The competition is published but not open yet. There are no open tasks.")
+    return NextAct("The competition is open. There are no open tasks.")
 
 
 def _of_close(
     session: Any, competition: Competition, stage: Stage, tasks: Sequence[Task], now: datetime
 ) -> NextAct:
     here = url_for("organize_close.index", slug=competition.slug)
-    if stage is Stage.FINAL and tasks:  # another scoring version would make the bundle an old one
+    # Open tasks come before the bundle: a new scoring version would make the bundle outdated.
+    if stage is Stage.FINAL and tasks:
         return NextAct(f"The standings are final. {tasks[0].words}.", tasks[0].act, tasks[0].url)
     if stage is Stage.FINAL:
         packed = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
@@ -245,10 +246,10 @@ def _of_close(
     sentence = CloseView(state).explanation
     match stage:
         case Stage.CLOSED:
-            return NextAct(sentence, "See what is missing", here)
+            return NextAct(sentence, "See open items", here)
         case Stage.SETTLED if not state.agrees:
             return NextAct(sentence, "Verify", f"{here}#verify")
         case Stage.SETTLED:
-            return NextAct("Verified: every value agrees. Everything is ready.", "Reveal", f"{here}#reveal")
+            return NextAct("Verified. The standings are ready to be revealed.", "Reveal", f"{here}#reveal")
         case _:
             return NextAct(sentence, "Make final", f"{here}#finalize")

@@ -1,4 +1,4 @@
-"""Diagnosis of a submission, as a page and in the API: request, read, publish."""
+"""Diagnosis of a submission, as a page and in the API: request, show, publish."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class Diagnosis(Answer):
 
 
 class ReportQuery(Sent):
-    """Which split a page shows."""
+    """The split of a diagnosis page."""
 
     split: Split = Split.PUBLIC
 
@@ -74,7 +74,7 @@ def diagnosis_status(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get(f"{HERE}.<any(json, html):form>")
 @organizers_only(Role.VIEWER)
 def diagnosis_file(slug: str, submission_id: int, form: str) -> Response:
-    """Download a diagnosis: all of it as JSON, or one split as a page that needs nothing else."""
+    """Download a diagnosis: both splits as JSON, or one split as a self-contained HTML page."""
     reports = _reports(slug, submission_id)
     if form == "html":
         return _report(reports, submission_id, _split())
@@ -88,7 +88,7 @@ def diagnosis_file(slug: str, submission_id: int, form: str) -> Response:
 @api.blueprint.get(OPERATION)
 @organizers_operation(Role.VIEWER, answers=Diagnosis, tag="running")
 def organized_diagnosis(slug: str, submission_id: int) -> Diagnosis:
-    """Return the newest diagnosis of a submission, or how far it is."""
+    """Return the newest diagnosis of a submission, or its progress."""
     with reading() as session:
         return _diagnosis(*_newest(session, slug, submission_id))
 
@@ -96,7 +96,7 @@ def organized_diagnosis(slug: str, submission_id: int) -> Diagnosis:
 @api.blueprint.get(f"{OPERATION}.html")
 @organizers_operation(Role.VIEWER, tag="running", answers_file="text/html")
 def diagnosis_page(slug: str, submission_id: int, query: ReportQuery) -> Response:
-    """Return one split of a diagnosis as a page that needs nothing else."""
+    """Return one split of a diagnosis as a self-contained HTML page."""
     return _report(_reports(slug, submission_id), submission_id, query.split.value)
 
 
@@ -197,7 +197,7 @@ DIAGNOSES = Family(
     status=202,
 )
 def diagnose_submission(act: Act, sent: DiagnosisRequest, submission_id: int) -> OrganizerJob:
-    """Diagnose a submission, and compare it with another one if that is named."""
+    """Diagnose a submission, optionally in comparison with another one."""
     return diagnoses.request(act, submission_id=submission_id, against_id=sent.against)
 
 
@@ -211,5 +211,5 @@ def diagnose_submission(act: Act, sent: DiagnosisRequest, submission_id: int) ->
     ),
 )
 def publish_diagnosis(act: Act, sent: Confirmation, submission_id: int) -> None:
-    """Let everybody see the diagnosis of a submission that counted."""
+    """Publish the diagnosis of a submission that competed."""
     diagnoses.publish(act, submission_id=submission_id)

@@ -1,4 +1,4 @@
-"""Questions about scores, as a page and in the API: list and answer them."""
+"""Teams' questions about scores, as a page and in the API: list and answer."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ class DisputeLine(Answer):
 
 
 class DisputeList(Answer):
-    """A part of the questions, the newest first."""
+    """One page of the questions, the newest first."""
 
     disputes: list[DisputeLine]
     open_count: int
@@ -54,7 +54,7 @@ class DisputeAnswer(Sent):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """List the questions, those that wait for an answer first."""
+    """List the questions, unanswered ones first."""
     return _page(slug)
 
 
@@ -107,5 +107,5 @@ DISPUTES = Family(
 
 @DISPUTES.action("/<int:dispute_id>", page="answer", done="Answer sent to the team.", status=204)
 def answer_dispute(act: Act, sent: DisputeAnswer, dispute_id: int) -> None:
-    """Answer a question, or replace the answer."""
+    """Answer a question, or replace its answer."""
     disputes.answer(act, dispute_id=dispute_id, answer=sent.answer)

@@ -1,4 +1,4 @@
-"""Downloads of organizers' exports (submissions, standings, scores, audit) as CSV or JSON."""
+"""Exports of submissions, standings, scores and the audit log as CSV or JSON."""
 
 from collections.abc import Iterator
 
@@ -23,12 +23,12 @@ TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 @blueprint.get("/<any(submissions, standings, scores, audit):kind>.<any(csv, json):form>")
 @organizers_only(Role.VIEWER)
 def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
-    """Send an export; `?version=` names another scoring version than the live one."""
+    """Send an export; `?version=` selects a scoring version other than the live one."""
     return send_export(slug, Kind(kind), Format(form), asked_number("version"))
 
 
 def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) -> Response:
-    """Send an export piece by piece; raise NothingToExport."""
+    """Stream an export; raise NothingToExport if the scoring version does not exist."""
     with reading() as session:
         competition = competition_of(session, slug)
         tables.require_there(session, competition=competition, kind=wanted, version_number=number)
@@ -49,7 +49,7 @@ def _pieces(competition: Competition, kind: Kind, format_: Format, number: int |
 
 
 class ExportQuery(Sent):
-    """Another scoring version than the live one."""
+    """The scoring version to export, by default the live one."""
 
     version: Number | None = None
 
@@ -57,12 +57,12 @@ class ExportQuery(Sent):
 @api.blueprint.get(f"{EXPORTS}.csv")
 @organizers_operation(Role.VIEWER, tag="running", answers_file="text/csv")
 def export_csv(slug: str, kind: str, query: ExportQuery) -> Response:
-    """Return all submissions, standings, scores or acts as CSV."""
+    """Return all submissions, standings, scores or audit entries as CSV."""
     return send_export(slug, Kind(kind), Format.CSV, query.version)
 
 
 @api.blueprint.get(f"{EXPORTS}.json")
 @organizers_operation(Role.VIEWER, tag="running", answers_file="application/json")
 def export_json(slug: str, kind: str, query: ExportQuery) -> Response:
-    """Return all submissions, standings, scores or acts as JSON."""
+    """Return all submissions, standings, scores or audit entries as JSON."""
     return send_export(slug, Kind(kind), Format.JSON, query.version)

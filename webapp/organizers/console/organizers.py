@@ -1,4 +1,4 @@
-"""Organizers of a competition, as a page and in the API: roles, accounts for a class."""
+"""Organizers and their roles, as a page and in the API, and accounts for a class."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -33,29 +33,31 @@ REFUSALS = (
 )
 WHAT_ROLES_MAY = {
     Role.OWNER: "can do everything",
-    Role.EDITOR: "can do everything except publish, archive, delete and change the organizers",
+    Role.EDITOR: (
+        "can do everything except publish, archive or delete the competition or change its organizers"
+    ),
     Role.VIEWER: "can see everything but change nothing",
 }
 
 
 class UnknownRole(OrganizerError):
-    """A role that a form does not offer."""
+    """A role that does not exist."""
 
     public_name = "unknown_role"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is no role {name!r}; choose {', '.join(Role)}.")
+        super().__init__(f"There is no role {name!r}. Choose one of: {', '.join(Role)}.")
 
 
 class OrganizerRequest(Sent):
-    """A person to become an organizer, by name, and their role."""
+    """The name of a user to add as an organizer, and their role."""
 
     name: Text
     role: Role
 
 
 class RoleRequest(Sent):
-    """Another role for an organizer."""
+    """The new role of an organizer."""
 
     role: Role
 
@@ -65,16 +67,16 @@ class ClassRequest(Sent):
 
     names: Annotated[list[Text], Field(description="The names of the accounts, at most 200.")]
     with_tokens: Annotated[
-        bool, Field(description="True for an API token of this competition instead of a link, for each.")
+        bool, Field(description="Whether each account gets an API token for this competition, not a link.")
     ] = False
 
 
 class ClassAccount(Answer):
-    """A new account, with a secret that no other answer holds."""
+    """A new account, with a secret that is shown only in this response."""
 
     name: str
-    url: Annotated[str | None, Field(description="The link that sets the password, once, within 14 days.")]
-    token: Annotated[str | None, Field(description="The API token; it can read and submit for a year.")]
+    url: Annotated[str | None, Field(description="One-time link to set the password, valid for 14 days.")]
+    token: Annotated[str | None, Field(description="API token that can read and submit, valid for a year.")]
 
 
 class ClassAccounts(Answer):
@@ -93,7 +95,7 @@ class OrganizerLine(Answer):
 
 
 class OrganizerList(Answer):
-    """The organizers, the first to come first."""
+    """The organizers, in the order in which they were added."""
 
     organizers: list[OrganizerLine]
 
@@ -101,14 +103,14 @@ class OrganizerList(Answer):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show who organizes, with which role."""
+    """List the organizers and their roles."""
     return _page(slug)
 
 
 @blueprint.post("")
 @organizers_only(Role.OWNER)
 def add(slug: str) -> ResponseReturnValue:
-    """Give a person a role."""
+    """Add a user as an organizer."""
     name = request.form.get("name", "")
     return _save(slug, organizers.add, name, "is now an organizer.", with_role=True)
 
@@ -116,14 +118,14 @@ def add(slug: str) -> ResponseReturnValue:
 @blueprint.post("/change")
 @organizers_only(Role.OWNER)
 def change(slug: str) -> ResponseReturnValue:
-    """Give an organizer another role."""
+    """Change the role of an organizer."""
     return _save(slug, organizers.change, request.form.get("name", ""), "has a new role.", with_role=True)
 
 
 @blueprint.post("/remove")
 @organizers_only(Role.OWNER)
 def remove(slug: str) -> ResponseReturnValue:
-    """Take an organizer's role away."""
+    """Remove an organizer."""
     return _save(slug, organizers.remove, request.form.get("name", ""), "is no longer an organizer.")
 
 
@@ -140,9 +142,10 @@ def create_accounts_of_class(slug: str) -> ResponseReturnValue:
 
 
 def class_of(slug: str, names: list[str], *, with_tokens: bool) -> list[dict[str, Any]]:
-    """Create accounts for a class; return each with its name, its link or its token."""
+    """Create accounts for a class; return the name and the link or token of each."""
     site = current_site()
-    with site.passwords.turn():  # before the transaction, because hashing is slow
+    # Hashing is slow, so it must not happen inside the transaction.
+    with site.passwords.turn():
         password_hash = accounts.unknown_password(site.passwords)
     with writing() as session:
         made = class_accounts.create_all(
@@ -187,11 +190,12 @@ def _save(
 
 
 def _question(slug: str, user: User, role: Role | None) -> Question:
-    """Ask before an organizer loses a role or changes their own."""
+    """Return the confirmation for removing an organizer or changing one's own role."""
     back, is_own = url_for("organize_organizers.index", slug=slug), user.id == g.user.id
     if role is not None:
-        sentence = f"As {role.value} you {WHAT_ROLES_MAY[role]}. Only an owner can change this back."
-        return Question(f"Make yourself {role.value}?", (sentence,), f"Make me {role.value}", back)
+        article = "A" if role is Role.VIEWER else "An"
+        sentence = f"{article} {role.value} {WHAT_ROLES_MAY[role]}. Only an owner can undo this change."
+        return Question(f"Change your role to {role.value}?", (sentence,), "Change my role", back)
     who = "You lose" if is_own else f"{user.name} loses"
     sentence = f"{who} all organizer rights here immediately. Only an owner can restore them."
     heading = "Remove yourself?" if is_own else f"Remove {user.name}?"
@@ -241,7 +245,7 @@ def organizer_list(slug: str) -> OrganizerList:
 @api.blueprint.post(f"{DESK}/organizers")
 @organizers_operation(Role.OWNER, answers=OrganizerList, status=201, tag="running", creates=True)
 def add_organizer(slug: str, json: OrganizerRequest) -> Any:
-    """Make a person an organizer."""
+    """Add a user as an organizer."""
     with reading() as session:
         user = names.get_user(session, name=json.name)
     act(slug, organizers.add, user=user, role=json.role)
@@ -275,7 +279,7 @@ def remove_organizer(slug: str, user_id: int) -> Any:
 
 
 def _organizer(slug: str, user_id: int) -> Any:
-    """Return the organizer of an id; of others nothing is said, not even a name."""
+    """Return the organizer with an id; raise UnknownUser without revealing other users' names."""
     with reading() as session:
         found = organizers.list_all(session, competition=competition_of(session, slug))
     user = next((each.user for each in found if each.user_id == user_id), None)

@@ -1,4 +1,4 @@
-"""Submissions of all teams, as pages and in the API: search, retry, mark, identical files."""
+"""All teams' submissions, as pages and in the API: search, retry, kinds, identical files."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ COLUMNS = (
 
 
 class SubmissionQuery(Searched):
-    """Which submissions are asked for."""
+    """The filters of a list of submissions."""
 
     state: SubmissionStatus | None = None
     kind: SubmissionKind | None = None
@@ -80,7 +80,7 @@ class OrganizersSubmission(Answer):
 
 
 class OrganizersSubmissionList(Answer):
-    """A part of all submissions, the newest first."""
+    """One page of all submissions, the newest first."""
 
     submissions: list[OrganizersSubmission]
     page_size: PageSize
@@ -88,7 +88,7 @@ class OrganizersSubmissionList(Answer):
 
 
 class EqualFileSender(Answer):
-    """A team that sent a file, and its first submission of it."""
+    """A team that submitted a file, and its first submission of this file."""
 
     team: str
     submission_id: int
@@ -97,7 +97,7 @@ class EqualFileSender(Answer):
 
 
 class EqualFile(Answer):
-    """A file that more than one team sent."""
+    """A file that more than one team submitted."""
 
     sha256: str
     size_bytes: int
@@ -107,25 +107,25 @@ class EqualFile(Answer):
 
 
 class EqualFileList(Answer):
-    """The files that more than one team sent, those of the most teams first."""
+    """The files that more than one team submitted, starting with those of the most teams."""
 
     files: list[EqualFile]
 
 
 class Retried(Answer):
-    """How many scoring jobs were started again."""
+    """The number of scoring jobs that were restarted."""
 
     job_count: int
 
 
 class KindRequest(Sent):
-    """What a submission is to be: ranked, a benchmark, or hidden."""
+    """The new kind of a submission: ranked, a benchmark, or hidden."""
 
     kind: SubmissionKind
 
 
 class Marked(Answer):
-    """A submission and what it is now."""
+    """A submission and its new kind."""
 
     id: int
     kind: SubmissionKind
@@ -134,12 +134,12 @@ class Marked(Answer):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """List the submissions that are asked for."""
+    """List the submissions that match the filters."""
     return page(slug)
 
 
 def page(slug: str, **_: Any) -> str:
-    """Show the list of submissions."""
+    """Render the list of submissions."""
     wanted = _wanted()
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -167,7 +167,7 @@ def page(slug: str, **_: Any) -> str:
 @blueprint.get("/equal-files")
 @organizers_only(Role.VIEWER)
 def same_bytes(slug: str) -> ResponseReturnValue:
-    """List the files that more than one team sent."""
+    """List the files that more than one team submitted."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         groups = submission_search.equal_files(session, competition=competition)
@@ -177,14 +177,14 @@ def same_bytes(slug: str) -> ResponseReturnValue:
 
 
 def back(slug: str, **_: Any) -> str:
-    """Return the address of the list, as it was filtered where the form names that."""
+    """Return the address of the list, with the filters that the form sent."""
     here = url_for("organize_submissions.index", slug=slug)
     asked = request.form.get("back", "")
     return auth.safe_target(asked) if asked.startswith(here) else here
 
 
 def _wanted() -> Wanted:
-    """Return what the address asks for; raise Unreadable."""
+    """Return the filters of the query string; raise Unreadable."""
     return Wanted(
         status=asked_choice("state", SubmissionStatus),
         kind=asked_choice("kind", SubmissionKind),
@@ -197,7 +197,7 @@ def _wanted() -> Wanted:
 
 
 def _query(wanted: Wanted) -> dict[str, str | int | None]:
-    """Return what the addresses of other pages carry on."""
+    """Return the query parameters of links to other pages of the list."""
     return {
         "state": wanted.status and wanted.status.value,
         "kind": wanted.kind and wanted.kind.value,
@@ -211,7 +211,7 @@ def _query(wanted: Wanted) -> dict[str, str | int | None]:
 @api.blueprint.get(f"{DESK}/submissions")
 @organizers_operation(Role.VIEWER, answers=OrganizersSubmissionList, tag="running")
 def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmissionList:
-    """List the submissions of all teams that are asked for, the newest first."""
+    """List the submissions of all teams that match the filters, the newest first."""
     wanted = Wanted(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
     with reading() as session:
         competition = competition_of(session, slug)
@@ -222,14 +222,14 @@ def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmis
 @api.blueprint.get(f"{DESK}/submissions/equal-files")
 @organizers_operation(Role.VIEWER, answers=EqualFileList, tag="running")
 def equal_file_list(slug: str) -> EqualFileList:
-    """List the files that more than one team sent."""
+    """List the files that more than one team submitted."""
     with reading() as session:
         groups = submission_search.equal_files(session, competition=competition_of(session, slug))
     return EqualFileList(files=[_equal_file(group) for group in groups])
 
 
 def _line(line: submission_search.Line) -> OrganizersSubmission:
-    """Return a submission of any team."""
+    """Return a submission as the API model."""
     found = line.submission
     scores = {split: float(score) for split, score in line.scores.items()}
     return OrganizersSubmission.of(
@@ -243,7 +243,7 @@ def _line(line: submission_search.Line) -> OrganizersSubmission:
 
 
 def _equal_file(group: Group) -> EqualFile:
-    """Return a file that more than one team sent."""
+    """Return the API model of a file that more than one team submitted."""
     senders = [EqualFileSender.of(each, team=each.team.name) for each in group.senders]
     return EqualFile.of(group, senders=senders)
 
@@ -298,11 +298,11 @@ def _chosen_kind() -> KindRequest:
 @SUBMISSIONS.action(
     "/<int:submission_id>/kind",
     page="mark",
-    done=lambda marked, **_: f"#{marked.id} is {marked.kind} now.",
+    done=lambda marked, **_: f"#{marked.id} is now {marked.kind}.",
     form=_chosen_kind,
     answers=Marked,
     answer=lambda _act, marked, **_: Marked(id=marked.id, kind=marked.kind),
 )
 def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> Submission:
-    """Make a submission a benchmark, hide it, or let it rank again."""
+    """Make a submission a benchmark, hide it, or rank it again."""
     return decisions.mark(act, submission_id=submission_id, kind=sent.kind)

@@ -1,4 +1,4 @@
-"""Teams, as pages and in the API: search, rename, disqualify, grant submissions."""
+"""Teams, as pages and in the API: search, rename, disqualify, grant extra submissions."""
 
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
@@ -37,13 +37,13 @@ blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slu
 
 
 class TeamQuery(Searched):
-    """Which teams are asked for."""
+    """The filters of a list of teams."""
 
     disqualified: bool = False
 
 
 class OrganizersTeam(Answer):
-    """A team, its members, and how many submissions it has in each state."""
+    """A team, its members, and the number of its submissions by status."""
 
     id: int
     name: str
@@ -55,7 +55,7 @@ class OrganizersTeam(Answer):
 
 
 class OrganizersTeamList(Answer):
-    """A part of the teams, the newest first."""
+    """One page of the teams, the newest first."""
 
     teams: list[OrganizersTeam]
     page_size: PageSize
@@ -63,7 +63,7 @@ class OrganizersTeamList(Answer):
 
 
 class Grant(Answer):
-    """Extra submissions on a UTC day; without a team they are everybody's."""
+    """Extra submissions on a UTC day, for one team or, if `team` is null, for every team."""
 
     id: int
     team: str | None
@@ -81,7 +81,7 @@ class GrantList(Answer):
 
 
 class OrganizersTeamDetails(OrganizersTeam):
-    """A team with what it may still send and the extra submissions it got."""
+    """A team with its remaining submissions and its extra submissions."""
 
     name_is_given: bool
     limits: Limits
@@ -89,7 +89,7 @@ class OrganizersTeamDetails(OrganizersTeam):
 
 
 class GrantRequest(Sent):
-    """Extra submissions to give."""
+    """Extra submissions to grant."""
 
     day: date
     count: Number
@@ -97,13 +97,13 @@ class GrantRequest(Sent):
 
 
 class Disqualification(Confirmation):
-    """The confirmation and reason of a disqualification, which takes effect at once."""
+    """The confirmation and reason of a disqualification, which takes effect immediately."""
 
-    reason: Annotated[Text, Field(description="The reason, which only the team and organizers see.")] = ""
+    reason: Annotated[Text, Field(description="The reason, visible only to the team and organizers.")] = ""
 
 
 class TeamNameRequest(Sent):
-    """Another name for a team, and why."""
+    """The new name of a team, and the reason for the change."""
 
     name: Text
     reason: Text = ""
@@ -112,19 +112,19 @@ class TeamNameRequest(Sent):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """List the teams that are asked for."""
+    """List the teams that match the filters."""
     return page(slug)
 
 
 @blueprint.get("/<int:team_id>")
 @organizers_only(Role.VIEWER)
 def show(slug: str, team_id: int) -> ResponseReturnValue:
-    """Show a team and what can be decided about it."""
+    """Show a team and the possible decisions about it."""
     return page(slug, team_id=team_id)
 
 
 def page(slug: str, *, team_id: int | None = None, problem: FairboardError | None = None) -> str:
-    """Show a team, or the list of all."""
+    """Show a team, or the list of all teams."""
     return _list(slug, problem) if team_id is None else _team(slug, team_id, problem)
 
 
@@ -181,7 +181,7 @@ def _sentences(problem: FairboardError | None) -> list[str]:
 @api.blueprint.get(f"{DESK}/teams")
 @organizers_operation(Role.VIEWER, answers=OrganizersTeamList, tag="running")
 def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
-    """List the teams that are asked for, the newest first."""
+    """List the teams that match the filters, the newest first."""
     with reading() as session:
         found = team_search.find_after(
             session,
@@ -199,7 +199,7 @@ def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
 @api.blueprint.get(f"{DESK}/teams/<int:team_id>")
 @organizers_operation(Role.VIEWER, answers=OrganizersTeamDetails, tag="running")
 def organized_team(slug: str, team_id: int) -> OrganizersTeamDetails:
-    """Return a team with what it may still send and the extra submissions it got."""
+    """Return a team with its remaining submissions and its extra submissions."""
     with reading() as session:
         return _details(session, competition_of(session, slug), team_id)
 
@@ -207,14 +207,14 @@ def organized_team(slug: str, team_id: int) -> OrganizersTeamDetails:
 @api.blueprint.get(f"{DESK}/teams/grants")
 @organizers_operation(Role.VIEWER, answers=GrantList, tag="running")
 def grant_list(slug: str) -> GrantList:
-    """List the newest extra submissions, of one team or of all."""
+    """List the newest grants of extra submissions, to single teams and to all."""
     with reading() as session:
         given = grants.list_newest(session, competition=competition_of(session, slug))
     return GrantList(grants=[_grant_line(each) for each in given])
 
 
 def _details(session: Any, competition: Competition, team_id: int) -> OrganizersTeamDetails:
-    """Return a team with what it may still send."""
+    """Return a team with its remaining and extra submissions."""
     now = db.now(session)
     line = team_search.get(session, competition=competition, team_id=team_id)
     given = grants.list_newest(session, competition=competition, team=line.team)
@@ -228,7 +228,7 @@ def _details(session: Any, competition: Competition, team_id: int) -> Organizers
 
 
 def _fields(line: team_search.Line) -> dict[str, Any]:
-    """Return the fields of a team."""
+    """Return the fields of a team in the API."""
     return {
         "id": line.team.id,
         "name": line.team.name,
@@ -241,7 +241,7 @@ def _fields(line: team_search.Line) -> dict[str, Any]:
 
 
 def _grant_line(given: GivenGrant) -> Grant:
-    """Return extra submissions."""
+    """Return a grant as the API model."""
     return Grant.of(given.grant, team=given.team, ends_at=given.ends_at)
 
 
@@ -276,7 +276,7 @@ def _name(act: Act, team_id: int) -> str:
 
 @TEAM.action("/<int:team_id>/name", method="PUT", page="rename", done="Team renamed.")
 def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
-    """Give a team another name."""
+    """Rename a team."""
     moderation.rename(act, team=_name(act, team_id), name=sent.name, reason=sent.reason)
 
 
@@ -288,7 +288,7 @@ def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
     done="The team can choose its name again.",
 )
 def free_team_name(act: Act, team_id: int) -> None:
-    """Let a team that was renamed choose its name again."""
+    """Allow a renamed team to choose its own name again."""
     moderation.free_name(act, team=_name(act, team_id))
 
 
@@ -303,8 +303,8 @@ def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
                 heading=f"Disqualify {team.name}?",
                 sentences=(
                     "The team is removed from every leaderboard, and the teams below it move up.",
-                    "It cannot submit files any more.",
-                    f"Its members see this reason on this competition's pages: {why}",
+                    "It can no longer submit files.",
+                    f"Its members see this reason on the competition's pages: {why}",
                     "The public log shows the disqualification, but not the reason.",
                     "You can reinstate the team later.",
                 ),
@@ -322,7 +322,7 @@ def reinstate_team(act: Act, sent: Reasoned, team_id: int) -> None:
 
 
 def _entered() -> GrantRequest:
-    """Return the grant of a form; a day that is no date is None, and refused with the rest."""
+    """Return the grant entered in a form; an invalid day becomes None and is then rejected."""
     try:
         day = date.fromisoformat(request.form.get("day", ""))
     except ValueError:
@@ -332,7 +332,7 @@ def _entered() -> GrantRequest:
 
 
 def _given(given: GivenGrant, **_: Any) -> str:
-    """Return the message of success, with how long the extra submissions are valid."""
+    """Return the success message, with the period in which the extra submissions are valid."""
     granted_at = given.grant.granted_at
     beginning = max(datetime.combine(given.grant.day, time(tzinfo=UTC)), granted_at)
     valid = f"until {formats.moment(given.ends_at)}, for {formats.span(given.ends_at - beginning)}"
@@ -354,13 +354,13 @@ GRANT: dict[str, Any] = {
 
 @TEAM.action("/<int:team_id>/grants", page="grant", **GRANT)
 def grant_submissions(act: Act, sent: GrantRequest, team_id: int) -> GivenGrant:
-    """Give a team extra submissions on a UTC day."""
+    """Grant a team extra submissions on a UTC day."""
     return _grant(act, sent, team_id)
 
 
 @TEAM.action("/grants", page="grant_to_all", **GRANT)
 def grant_submissions_to_all(act: Act, sent: GrantRequest) -> GivenGrant:
-    """Give every team extra submissions on a UTC day."""
+    """Grant every team extra submissions on a UTC day."""
     return _grant(act, sent, None)
 
 

@@ -1,4 +1,4 @@
-"""Statistically tied teams, as a page and in the API: compute and publish them."""
+"""Statistically tied teams, as a page and in the API: compare teams, publish ties."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from webapp.organizers.console.console import blueprint
 
 
 class TiedTeam(Answer):
-    """A team, and the score of the team above minus its own."""
+    """A team, and the difference between the score of the team above and its own."""
 
     rank: int
     team: str
@@ -37,7 +37,7 @@ class TiedTeam(Answer):
 
 
 class TiedBoard(Answer):
-    """A leaderboard that was compared; `is_stale` where it has changed since."""
+    """A compared leaderboard; `is_stale` if it has changed since the comparison."""
 
     split: Split
     is_stale: bool
@@ -45,7 +45,7 @@ class TiedBoard(Answer):
 
 
 class Ties(Answer):
-    """Which teams were tied with the one above when they were compared last."""
+    """The teams that the last comparison found tied with the team above."""
 
     job: Job | None
     is_published: bool
@@ -55,7 +55,7 @@ class Ties(Answer):
 @blueprint.get("/ties")
 @organizers_only(Role.VIEWER)
 def ties(slug: str) -> ResponseReturnValue:
-    """Show which teams were tied with the one above when they were compared last."""
+    """Show the teams that the last comparison found tied with the team above."""
     return _page(slug)
 
 
@@ -71,7 +71,7 @@ def ties_status(slug: str) -> ResponseReturnValue:
 @api.blueprint.get(f"{DESK}/ties")
 @organizers_operation(Role.VIEWER, answers=Ties, tag="running")
 def organized_ties(slug: str) -> Ties:
-    """Return which teams were tied with the one above when they were compared last."""
+    """Return the teams that the last comparison found tied with the team above."""
     with reading() as session:
         return _ties(session, competition_of(session, slug))
 
@@ -128,7 +128,7 @@ TIES = Family(
     status=202,
 )
 def compare_teams(act: Act) -> OrganizerJob:
-    """Compare the teams of both leaderboards, each with the team directly above."""
+    """Compare each team on both leaderboards with the team directly above it."""
     return tied_teams.request(**act.parts)
 
 
@@ -140,5 +140,5 @@ def compare_teams(act: Act) -> OrganizerJob:
     home=lambda slug: url_for("leaderboards.private", slug=slug),
 )
 def publish_ties(act: Act, sent: Confirmation) -> None:
-    """Let everybody see which teams are tied on the private leaderboard."""
+    """Publish which teams are tied on the private leaderboard."""
     tied_teams.publish(act)

@@ -1,1 +1,1 @@
-"""Organizers' page Fair play: signs of probing, similar files."""
+"""Organizers' Fair play page: signs of probing, similar files, shared logins."""

@@ -1,4 +1,4 @@
-"""The API's requests and answers about fair play: lines with their evidence, and marks."""
+"""API models of fair play: entries with their evidence, marks, shared logins."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from webapp.organizers.fair_play.views import CanaryView, FileLine, PairLine, Te
 
 
 class MarkAnswer(Answer):
-    """An organizer looked at a line and found nothing wrong; null while nobody did."""
+    """An organizer's mark on an entry, stating that nothing is wrong; null if there is no mark."""
 
     reason: str
     by: str | None
@@ -20,7 +20,7 @@ class MarkAnswer(Answer):
 
 
 class SignedFile(Answer):
-    """A file with signs of probing, and a sentence of evidence for each."""
+    """A file with signs of probing, and one sentence of evidence for each sign."""
 
     submission_id: int
     submitted_at: Moment
@@ -29,7 +29,7 @@ class SignedFile(Answer):
 
 
 class ProbingTeam(Answer):
-    """A team several of whose files have signs of probing."""
+    """A team with several files that show signs of probing."""
 
     line: str
     team_id: int
@@ -41,7 +41,7 @@ class ProbingTeam(Answer):
 
 
 class AlikeFile(Answer):
-    """One of two files that are alike."""
+    """One of two similar files."""
 
     submission_id: int
     team_id: int
@@ -50,7 +50,7 @@ class AlikeFile(Answer):
 
 
 class AlikePair(Answer):
-    """Two files of different teams that are alike; `known_ids` are files of organizers that explain it."""
+    """Two similar files of different teams; `known_ids` are organizers' files that explain the similarity."""
 
     line: str
     one: AlikeFile
@@ -68,10 +68,11 @@ class AlikePair(Answer):
 
 
 class FollowingFile(Answer):
-    """A file that follows the coins of the canary rows too well for chance; it may be a benchmark.
+    """A file, possibly a benchmark, that matches the canary rows more closely than by chance.
 
-    It orders `as_drawn` of the `pairs` of a row with coin 1 and one with coin 0 as the coins do; `chance` is
-    the probability that an honest file orders as many so.
+    There are `pairs` pairs of a canary row with a positive stored label and one with a negative stored label.
+    The file orders `as_drawn` of them like these labels. `chance` is the probability that an honest file
+    orders at least as many pairs this way.
     """
 
     line: str
@@ -87,9 +88,9 @@ class FollowingFile(Answer):
 
 
 class CanaryRowsAnswer(Answer):
-    """How many canary rows there are, and the files that follow them.
+    """The number of canary rows, and the files that match their stored labels.
 
-    With `are_too_few` rows for the files that were looked at, none can be named.
+    If `are_too_few`, there are not enough rows for the number of analyzed files to report any file.
     """
 
     rows: int
@@ -102,7 +103,8 @@ class FairPlay(Answer):
 
     job: Job | None
     looked_at: Annotated[
-        Moment | None, Field(description="When the latest analysis finished; null if there is none.")
+        Moment | None,
+        Field(description="The time at which the latest analysis finished; null if there is none."),
     ]
     file_count: int
     unread_count: int
@@ -113,14 +115,14 @@ class FairPlay(Answer):
 
 
 class MarkRequest(Sent):
-    """A line that was looked at, and why nothing is wrong."""
+    """An entry to mark, and the reason why nothing is wrong."""
 
     line: Text
     reason: Text
 
 
 def mark(found: FairPlayMark | None) -> MarkAnswer | None:
-    """Return a mark."""
+    """Return a mark as the API model."""
     if found is None:
         return None
     by = found.marked_by.name if found.marked_by else None
@@ -128,7 +130,7 @@ def mark(found: FairPlayMark | None) -> MarkAnswer | None:
 
 
 def team(line: TeamLine) -> ProbingTeam:
-    """Return a team with signs."""
+    """Return a team with signs of probing as the API model."""
     return ProbingTeam.of(
         line,
         file_count=line.found.file_count,
@@ -139,7 +141,7 @@ def team(line: TeamLine) -> ProbingTeam:
 
 
 def pair(line: PairLine) -> AlikePair:
-    """Return two files that are alike."""
+    """Return two similar files as the API model."""
     one, other = (
         AlikeFile.of(each, submission_id=each.id, team=each.team.name) for each in (line.one, line.other)
     )
@@ -154,7 +156,7 @@ def pair(line: PairLine) -> AlikePair:
 
 
 def canaries(view: CanaryView) -> CanaryRowsAnswer:
-    """Return the files that follow the canary rows."""
+    """Return the files that follow the canary rows as the API model."""
     files = [
         FollowingFile(
             line=line.line,
@@ -179,7 +181,7 @@ def _file(line: FileLine) -> SignedFile:
 
 
 class PlaceLogins(Answer):
-    """How often and when a member of a team logged in from a shared place."""
+    """The number and period of a team member's logins from a shared address or browser."""
 
     person: str
     team_id: int
@@ -190,7 +192,7 @@ class PlaceLogins(Answer):
 
 
 class SharedPlaceAnswer(Answer):
-    """An address or a browser that a few teams share; which one it is stays unknown."""
+    """An address or a browser that a few teams share; the response does not reveal which one it is."""
 
     kind: PlaceKind
     has_same_file: bool
@@ -198,7 +200,7 @@ class SharedPlaceAnswer(Answer):
 
 
 class SharedByMany(Answer):
-    """An address or a browser that many teams share, which says nothing about any of them."""
+    """An address or a browser that many teams share, which is no evidence against any of them."""
 
     kind: PlaceKind
     team_count: int
@@ -206,7 +208,7 @@ class SharedByMany(Answer):
 
 
 class MovedAnswer(Answer):
-    """A person who sent files for a team and is in another one now."""
+    """A participant who submitted files for one team and is now a member of another."""
 
     person: str
     earlier_team_id: int
@@ -224,7 +226,7 @@ class MergedAnswer(Answer):
 
 
 class SamePeopleAnswer(Answer):
-    """What teams share; `is_noted` is false where the operator has switched off that logins are noted."""
+    """Logins, files and senders that teams share; `is_noted` is false if logins are not recorded."""
 
     is_noted: bool
     places: list[SharedPlaceAnswer]

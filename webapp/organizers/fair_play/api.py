@@ -1,4 +1,4 @@
-"""Fair play in the API: signs with their evidence, marks, and what teams share."""
+"""Fair play in the API: signs with their evidence, marks, logins that teams share."""
 
 from flask import url_for
 
@@ -31,16 +31,16 @@ HERE = f"{DESK}/fair-play"
 @blueprint.get(HERE)
 @organizers_operation(Role.VIEWER, answers=FairPlay, tag=TAG)
 def fair_play(slug: str) -> FairPlay:
-    """Return what may be worth a look."""
+    """Return the signs of unfair play that may deserve a review."""
     return _found(slug)
 
 
 @blueprint.get(f"{HERE}/same-people")
 @organizers_operation(Role.EDITOR, answers=SamePeopleAnswer, tag=TAG)
 def same_people(slug: str) -> SamePeopleAnswer:
-    """Return which teams share an address or a browser, who moved between teams, and which were merged.
+    """Return the teams that share an address or a browser, moves between teams, and merged teams.
 
-    No address and no browser is shown. A place that many teams share says nothing, and names nobody.
+    The addresses and browsers themselves are not shown. If many teams share one, no team is listed.
     """
     site = current_site()
     with reading() as session:
@@ -105,17 +105,17 @@ FAIR_PLAY = Family(
 @FAIR_PLAY.action(
     "",
     page="look",
-    done="The submissions are being looked at.",
+    done="The submissions are being analyzed.",
     answers=Started,
     answer=lambda act, job: organizing.started(job, url_for("api.fair_play", slug=act.competition.slug)),
     status=202,
 )
 def look_at_submissions(act: Act) -> OrganizerJob:
-    """Look through the submissions now."""
+    """Analyze the submissions now."""
     return report.request(**act.parts)
 
 
-@FAIR_PLAY.action("/marks", page="mark", done="Marked as looked at.")
+@FAIR_PLAY.action("/marks", page="mark", done="Marked as reviewed.")
 def mark_fair_play(act: Act, sent: MarkRequest) -> None:
-    """Mark a line as looked at: nothing is wrong, and why."""
+    """Mark an entry as reviewed, with the reason why nothing is wrong."""
     report.mark(act, line=sent.line, reason=sent.reason)

@@ -1,4 +1,4 @@
-"""Organizers' pages of fair play: signs with their evidence, and what teams share."""
+"""Organizers' pages of fair play: signs with their evidence, logins that teams share."""
 
 from typing import Any
 
@@ -25,21 +25,21 @@ blueprint = Blueprint("fair_play", __name__, url_prefix="/competitions/<slug>/or
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show what may be worth a look."""
+    """Show the results of the last analysis."""
     return page(slug)
 
 
 @blueprint.get("/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
-    """Return the state of the newest look as JSON."""
+    """Return the state of the newest analysis as JSON."""
     with reading() as session:
         job = report.newest(session, competition=competition_of(session, slug))
     return job_status(job).make_conditional(request)
 
 
 def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Report | None, Lines | None]:
-    """Return the newest job, the last that ended well, what it found, and its lines."""
+    """Return the newest job, the last successful job, its report, and the report's entries."""
     with reading() as session:
         competition = competition_of(session, slug)
         newest, last = report.newest(session, competition=competition), None
@@ -56,7 +56,7 @@ def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Re
 
 
 def page(slug: str, *, problem: Any = None) -> str:
-    """Show the lines of the last analysis, or why an action was refused."""
+    """Render the entries of the last analysis, or the reason why an action was rejected."""
     newest, done, found, lines = found_lines(slug)
     with reading() as session:
         view = CompetitionView(competition_of(session, slug), db.now(session))
@@ -76,7 +76,7 @@ def page(slug: str, *, problem: Any = None) -> str:
 @blueprint.get("/same-people")
 @organizers_only(Role.EDITOR)
 def same(slug: str) -> ResponseReturnValue:
-    """Show what teams share."""
+    """Show the logins and files that teams share."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = shared_by_teams(session, competition)
@@ -92,7 +92,7 @@ def same(slug: str) -> ResponseReturnValue:
 
 
 def shared_by_teams(session: Any, competition: Competition) -> SamePeople:
-    """Return what teams share, with the files that several of them sent."""
+    """Return the evidence of shared use, including the files that several teams submitted."""
     files = submission_search.equal_files(session, competition=competition)
     return same_people.find(
         session,

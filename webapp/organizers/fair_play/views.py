@@ -1,4 +1,4 @@
-"""View of fair play: teams, pairs of files and canary rows with evidence, chart and mark."""
+"""View of fair play: teams, pairs of files and canary rows, with evidence, charts and marks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SCALES = ((1e15, "quadrillion"), (1e12, "trillion"), (1e9, "billion"), (1e6, "mi
 
 @dataclass(frozen=True, slots=True)
 class FollowerLine:
-    """A file that follows the coins."""
+    """A file that follows the coins of the canary rows."""
 
     line: str
     submission: Submission
@@ -32,7 +32,7 @@ class FollowerLine:
 
 @dataclass(frozen=True, slots=True)
 class CanaryView:
-    """The canary rows of a competition: how many, what they can show, and which files follow them."""
+    """A competition's canary rows: number, smallest possible chance, and files that follow them."""
 
     rows: int
     all_once_in: str
@@ -43,7 +43,7 @@ class CanaryView:
 def canary_view(
     report: Report, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
 ) -> CanaryView | None:
-    """Return the view of a report; None where the competition has no canary rows."""
+    """Return the view of a report, or None if the competition has no canary rows."""
     found = report.canaries
     if found is None:
         return None
@@ -56,7 +56,7 @@ def canary_view(
 
 
 def once_in(chance: float) -> str:
-    """Return how rare a chance is, as in `5 million`: to two digits, never rarer than it is."""
+    """Return 1 over a probability, such as `5 million`, rounded down to two significant digits."""
     times = 1 / chance
     if times >= 1e18:
         return "more than a quintillion"
@@ -67,7 +67,7 @@ def once_in(chance: float) -> str:
 
 
 def _down(number: float) -> int:
-    """Return a number cut to two digits, or to a whole one."""
+    """Return a number rounded down to two significant digits, and to an integer."""
     whole = int(number)
     step = int(10 ** max(0, len(str(whole)) - 2))
     return int(whole // step * step)
@@ -90,19 +90,20 @@ def _lines(
 
 def _sentences(file: FoundFollower, files: int) -> list[str]:
     sentences = [
-        f"Of {file.pairs:,} pairs of a row with coin 1 and a row with coin 0 it orders {file.as_drawn:,g} as "
-        f"the coins do. An honest file orders so many of them so once in {once_in(file.chance)} files.",
-        f"{files:,} files were looked at: the chance that any honest one among them does is 1 in "
-        f"{once_in(min(1.0, file.chance * files))}.",
+        f"There are {file.pairs:,} pairs of a canary row with a positive stored label and one with a "
+        f"negative stored label. The file orders {file.as_drawn:,g} of them like the stored labels. An "
+        f"honest file would match this many by chance once in {once_in(file.chance)} files.",
+        f"{files:,} files were analyzed. The probability that any honest file among them matches this many "
+        f"is 1 in {once_in(min(1.0, file.chance * files))}.",
     ]
     if file.is_known:
-        sentences.append("It is a file of the organizers or a benchmark.")
+        sentences.append("The file is an organizer's file or a benchmark.")
     return sentences
 
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """One file with signs, and a sentence for each of them."""
+    """A file with signs of probing, and one sentence for each sign."""
 
     submission: Submission
     signs: tuple[str, ...]
@@ -123,7 +124,7 @@ class TeamLine:
 
 @dataclass(frozen=True, slots=True)
 class PairLine:
-    """Two files of different teams that are alike; `svg` is empty where there is no picture."""
+    """Two similar files of different teams; `svg` is empty if there is no chart."""
 
     line: str
     one: Submission
@@ -136,7 +137,7 @@ class PairLine:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of the page; `near_known` are pairs that a file of the organizers explains."""
+    """The page's entries; `near_known` are pairs whose similarity an organizer's file explains."""
 
     teams: tuple[TeamLine, ...]
     pairs: tuple[PairLine, ...]
@@ -147,7 +148,7 @@ class Lines:
 def lines_of(
     report: Report, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
 ) -> Lines:
-    """Return the lines of a report, without submissions and teams that are gone since."""
+    """Return the entries of a report, without submissions and teams that no longer exist."""
     teams = [_team(found, submissions, marked) for found in report.teams]
     pairs = [
         _pair(found, submissions, marked)
@@ -179,34 +180,34 @@ def _team(
 def _signs(file: FoundSigns) -> Iterator[str]:
     if Sign.FEW_MOVED in file.signs:
         yield (
-            f"Only {_rows(file.moved or 0)} of {file.rows:,} moved since #{file.nearest_id}; all others keep "
-            "their order."
+            f"Only {_rows(file.moved or 0)} of {file.rows:,} moved since #{file.nearest_id}. All other rows "
+            "keep their order."
         )
     if Sign.UNLIKE_BEST in file.signs and file.best_correlation is not None:
         yield (
-            f"Its order has nothing to do with that of #{file.best_id}, the team's best file until then: the "
-            f"rank correlation is {file.best_correlation:.2f}."
+            f"Its order is unrelated to that of #{file.best_id}, the team's best file at that time: the rank "
+            f"correlation is {file.best_correlation:.2f}."
         )
     if Sign.CHANCE in file.signs and file.auc is not None:
         yield (
-            f"Its overall AUC on the public rows is {file.auc:.2f}, as for random predictions. "
-            "Rows in the wrong order do this as well."
+            f"Its overall AUC on the public rows is {file.auc:.2f}, no better than chance. "
+            "Rows in the wrong order can also cause this."
         )
     if Sign.LONE_ROWS in file.signs:
         yield (
-            f"{file.lone_levels} values belong to one or two rows each, between values of ten rows or more: "
-            "the score then depends on single rows."
+            f"{file.lone_levels} values occur in only one or two rows each, between values that occur in ten "
+            "rows or more. This makes the score depend on single rows."
         )
     if Sign.COARSE in file.signs:
         yield (
             f"{file.largest_tie:.0%} of the rows have the same value, and there are only {file.distinct} "
-            "different values. Rounding does this as well."
+            "different values. Rounding can also cause this."
         )
     if Sign.BLOCK in file.signs and file.block is not None:
         yield (
-            f"The rows of {file.block.identity} moved together: such a row is above a row of the others in "
-            f"{file.block.height:.0%} of all pairs, in #{file.best_id} in {file.block.before:.0%}. "
-            "Correcting a bias does this as well."
+            f"The rows that mention {file.block.identity} moved together: such a row ranks above another row "
+            f"in {file.block.height:.0%} of all pairs (in #{file.best_id}: {file.block.before:.0%}). "
+            "Correcting a bias can also cause this."
         )
 
 
@@ -227,29 +228,32 @@ def _pair(
 
 def _alike(found: FoundPair) -> Iterator[str]:
     if found.has_same_bytes:
-        yield "Both teams sent the same file."
+        yield "Both teams submitted the same file."
     elif found.has_same_order:
-        yield "Both files put all rows in the same order, whatever their values are."
+        yield "Both files put all rows in the same order, although their values may differ."
     elif found.third_id is not None:
         yield (
-            f"One of them is like a blend of the other and of #{found.third_id}: of rows that the other "
-            f"finds equal, that file explains {found.agreement:.0%} of the order. Honest models stay "
+            f"One file resembles a blend of the other and #{found.third_id}, which explains "
+            f"{found.agreement:.0%} of the order of rows that the other ranks as equal. Honest models stay "
             "below 75 %."
         )
     else:
         yield (
-            f"On {found.agreement:.1%} of {_rows(found.rows)} both differ from the other teams' files in the "
-            "same way. A hundred models that were trained apart on the same data reached 96 % at most."
+            f"On {found.agreement:.1%} of {_rows(found.rows)}, both files differ from the other teams' files "
+            "in the same way. In a test, 100 models trained independently on the same data reached at most "
+            "96 %."
         )
         yield (
-            f"{_rows(found.moved).capitalize()} of these {found.rows:,} moved between the two files; the "
+            f"{_rows(found.moved).capitalize()} of these {found.rows:,} moved between the two files. The "
             f"rank correlation is {found.correlation:.4f}."
         )
     if found.distinct < 100:
-        yield f"The files have only {found.distinct} different values: a simple rule can do this as well."
+        yield f"The files have only {found.distinct} different values. A simple rule can also cause this."
     if found.known_ids:
         names = ", ".join(f"#{number}" for number in found.known_ids)
-        yield f"They are near {names}, a file of the organizers or a benchmark, which explains it."
+        yield (
+            f"They are close to {names}, an organizer's file or a benchmark, which explains the similarity."
+        )
 
 
 def _rows(count: int) -> str:

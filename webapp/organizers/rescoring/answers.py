@@ -21,15 +21,15 @@ MOST_MOVED = 50
 
 
 class RescoringRequest(Sent):
-    """The check that a rescoring begins with, of a corrected solution or of changed settings, and why."""
+    """The check of a corrected solution or of changed settings to rescore with, and the reason."""
 
-    solution: Annotated[Number | None, Field(description="The id of a solution's check.")] = None
-    settings: Annotated[Number | None, Field(description="The id of a check of changed settings.")] = None
+    solution: Annotated[Number | None, Field(description="The id of the check of a solution.")] = None
+    settings: Annotated[Number | None, Field(description="The id of the check of changed settings.")] = None
     reason: Text = ""
 
 
 class VersionStarted(Answer):
-    """A scoring version that is being prepared, and where to ask how far it is."""
+    """A scoring version that is being prepared, and the address of its progress."""
 
     number: int
     url: str
@@ -57,7 +57,7 @@ class ScoringVersionList(Answer):
 
 
 class RescoringProgress(Answer):
-    """How many submissions are scored under a version, and how many lack a result or would lose a score."""
+    """The number of submissions scored under a version, and of those that lack a result or lose a score."""
 
     total: int
     finished: int
@@ -69,7 +69,7 @@ class RescoringProgress(Answer):
 
 
 class ScoringVersionDetails(ScoringVersionLine):
-    """A scoring version and how far it is."""
+    """A scoring version, its progress and its changes."""
 
     progress: RescoringProgress
     metric: dict[str, Any]
@@ -77,7 +77,7 @@ class ScoringVersionDetails(ScoringVersionLine):
 
 
 class PublicationRequest(Sent):
-    """What participants get and read when scores change; by default nothing."""
+    """The message and compensation for participants when scores change; by default none."""
 
     notice: Text = ""
     extra_submissions: Annotated[Number, Field(le=MAX_EXTRA)] = 0
@@ -86,11 +86,11 @@ class PublicationRequest(Sent):
     selection_deadline: Moment | None = None
     lose_scores: bool = False
     agreed: Annotated[
-        str | None, Field(description="The `digest` of the difference that was read; null to read none.")
+        str | None, Field(description="The `digest` of the reviewed difference; null skips this check.")
     ] = None
 
     def amends(self) -> Amends:
-        """Return what participants get."""
+        """Return the message and compensation."""
         return Amends(
             notice=self.notice,
             extra_submissions=self.extra_submissions,
@@ -101,20 +101,20 @@ class PublicationRequest(Sent):
 
 
 class RollbackRequest(PublicationRequest):
-    """Why an earlier version comes back, and what participants get."""
+    """The reason for a rollback, with the message and compensation for participants."""
 
     reason: Text
 
 
 class MetricRequest(Sent):
-    """The identities and the formula that submissions are to be scored by."""
+    """The identities and the metric settings to check for a rescoring."""
 
     identities: list[Text]
     metric: MetricSettings
 
 
 class MetricInUse(Answer):
-    """The identities and the formula in use, and the newest check of others."""
+    """The identities and the metric settings in use, and the newest check of changed settings."""
 
     identities: list[str]
     metric: dict[str, Any]
@@ -122,7 +122,7 @@ class MetricInUse(Answer):
 
 
 class TeamMove(Answer):
-    """A team on a leaderboard under both versions; null where it is on one alone."""
+    """A team on a leaderboard under both versions; values are null for a version without the team."""
 
     team: str
     rank_before: int | None
@@ -134,7 +134,7 @@ class TeamMove(Answer):
 
 
 class TopDifference(Answer):
-    """Which teams enter and leave the first `top` of a leaderboard."""
+    """The teams that enter and leave the first `top` ranks of a leaderboard."""
 
     top: int
     entering: list[str]
@@ -142,7 +142,7 @@ class TopDifference(Answer):
 
 
 class BoardDifference(Answer):
-    """What changes on a leaderboard; `moved` has the teams that move most."""
+    """The changes on a leaderboard; `moved` lists the teams that move most."""
 
     team_count: int
     moved_count: int
@@ -152,12 +152,12 @@ class BoardDifference(Answer):
 
 
 class DifferenceAnswer(Answer):
-    """What a version changes on complete leaderboards, in words and figures."""
+    """The changes that a version makes to complete leaderboards, as sentences and figures."""
 
     before: int
     after: int
     sentences: list[str]
-    digest: Annotated[str, Field(description="Names this difference: another digest is another one.")]
+    digest: Annotated[str, Field(description="Identifies this difference.")]
     is_complete: bool
     unfinished: int
     lost: int
@@ -173,12 +173,12 @@ class DifferenceAnswer(Answer):
 
 
 def line(version: ScoringVersion) -> ScoringVersionLine:
-    """Return a scoring version as it is in a list."""
+    """Return a scoring version as the API model of a list."""
     return ScoringVersionLine.of(version, solution=version.solution.number)
 
 
 def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVersionDetails:
-    """Return a scoring version and how far it is."""
+    """Return a scoring version and its progress as the API model."""
     return ScoringVersionDetails.of(
         version,
         solution=version.solution.number,
@@ -191,7 +191,7 @@ def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVe
 
 
 def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
-    """Return what a version changes."""
+    """Return the difference of a version as the API model."""
     summary = Summary.of(found)
     return DifferenceAnswer(
         before=found.versions.before.number,

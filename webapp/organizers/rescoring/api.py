@@ -1,4 +1,4 @@
-"""Rescoring in the API: prepare a version, show its difference, publish it, roll back."""
+"""Rescoring in the API: prepare, compare, publish, roll back and drop scoring versions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -43,14 +43,14 @@ TABLES = {
 
 
 class DifferenceNotAgreed(OrganizerError):
-    """A switch of the leaderboards changes something else than what was agreed to."""
+    """The difference of a version has changed since the client agreed to it."""
 
     public_name = "difference_not_agreed"
     digest: str
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What to send as `agreed`."""
+        """The digest of the current difference, to send as `agreed`."""
         return {"digest": self.digest}
 
 
@@ -66,9 +66,9 @@ def scoring_versions(slug: str) -> ScoringVersionList:
 @blueprint.post(HERE)
 @organizers_operation(Role.EDITOR, answers=VersionStarted, status=202, tag=TAG, creates=True)
 def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
-    """Prepare a rescoring with a checked solution or checked settings; the leaderboards stay as they are.
+    """Prepare a rescoring with a checked solution or checked settings, without changing any leaderboard.
 
-    The same rescoring once more is the one that is being prepared, or that was published.
+    If the same rescoring is already being prepared or was published, its version is returned.
     """
     with writing() as session:
         competition = competition_of(session, slug)
@@ -92,7 +92,7 @@ def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
 @blueprint.get(f"{HERE}/settings")
 @organizers_operation(Role.EDITOR, answers=MetricInUse, tag=TAG)
 def rescoring_settings(slug: str) -> MetricInUse:
-    """Return the settings that a rescoring may change, and the newest check of changed ones."""
+    """Return the settings that a rescoring may change, and the newest settings check."""
     with reading() as session:
         competition = competition_of(session, slug)
         rules = Rules.from_dict(lookup.live(competition).metric_settings)
@@ -107,7 +107,7 @@ def rescoring_settings(slug: str) -> MetricInUse:
 @blueprint.post(f"{HERE}/settings")
 @organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG, creates=True)
 def check_rescoring_settings(slug: str, json: MetricRequest) -> Any:
-    """Check changed settings against the solution in use."""
+    """Check changed settings against the live solution."""
     rules = Rules(identities=tuple(json.identities), metric=json.metric)
     job = act(slug, checks.add_settings_check, rules=rules)
     return organizing.started(job, url_for("api.rescoring_settings", slug=slug))
@@ -116,14 +116,14 @@ def check_rescoring_settings(slug: str, json: MetricRequest) -> Any:
 @blueprint.get(VERSION)
 @organizers_operation(Role.VIEWER, answers=ScoringVersionDetails, tag=TAG)
 def scoring_version(slug: str, number: int) -> ScoringVersionDetails:
-    """Return a scoring version and how far it is."""
+    """Return a scoring version and its progress."""
     return _version(slug, number)
 
 
 @blueprint.get(f"{VERSION}/difference")
 @organizers_operation(Role.VIEWER, answers=DifferenceAnswer, tag=TAG)
 def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
-    """Return what a version changes on complete leaderboards, before and after it is published."""
+    """Return the changes that a version makes to the leaderboards, before and after its publication."""
     tables = {name: url_for("api.rescoring_table", slug=slug, number=number, table=name) for name in TABLES}
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
@@ -142,7 +142,7 @@ def rescoring_table(slug: str, number: int, table: str) -> Any:
 @blueprint.post(f"{VERSION}/publish")
 @organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
 def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> ScoringVersionDetails:
-    """Publish a prepared version: all leaderboards use it at once. A message is e-mailed to every team."""
+    """Publish a prepared version on all leaderboards at once, and e-mail the message to every team."""
 
     def publish(session: Any, _competition: Competition, version: ScoringVersion, **given: Any) -> None:
         publication.publish(session, scoring_version_id=version.id, **given)
@@ -154,7 +154,7 @@ def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> Scori
 @blueprint.post(f"{VERSION}/rollback")
 @organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
 def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> ScoringVersionDetails:
-    """Make an earlier version live again, or prepare it again where it lacks submissions."""
+    """Make an earlier version live again, or prepare it again if submissions lack scores."""
 
     def roll_back(session: Any, competition: Competition, _version: ScoringVersion, **given: Any) -> None:
         publication.roll_back(session, competition=competition, number=number, reason=json.reason, **given)
@@ -168,7 +168,7 @@ def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> Scorin
 @blueprint.delete(VERSION)
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def drop_rescoring(slug: str, number: int) -> Any:
-    """Drop a version that is being prepared; the leaderboards stay as they are."""
+    """Drop a version that is being prepared; the leaderboards stay unchanged."""
     with writing() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
         preparation.drop(session, scoring_version_id=version.id, actor=actor())
@@ -176,9 +176,9 @@ def drop_rescoring(slug: str, number: int) -> Any:
 
 
 def _switch(slug: str, number: int, json: PublicationRequest, service: Callable[..., None]) -> ScoringVersion:
-    """Do what switches the leaderboards to a version, unless its difference is another than agreed to.
+    """Switch the leaderboards to a version unless its difference is not the agreed one.
 
-    The act comes before the comparison, and is undone with it: what refuses it is told first.
+    The service runs before the comparison, so that its errors are reported first. A mismatch rolls it back.
     """
     with writing() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)

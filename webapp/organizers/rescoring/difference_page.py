@@ -1,4 +1,4 @@
-"""Page of the difference of two scoring versions: scores, ranks, top teams, CSV files."""
+"""Page with the difference of two scoring versions: scores, ranks, top teams, CSV files."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,7 +23,7 @@ from webapp.organizers.rescoring.views import DifferenceView
 @blueprint.get("/<int:number>/difference")
 @organizers_only(Role.VIEWER)
 def difference(slug: str, number: int) -> ResponseReturnValue:
-    """Show what a version changes on complete leaderboards, before and after it is published."""
+    """Show the changes that a version makes to the leaderboards, before and after its publication."""
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         versions = compared(session, competition, version)
@@ -41,7 +41,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/<int:number>/submissions.csv")
 @organizers_only(Role.VIEWER)
 def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send every submission's scores under both versions."""
+    """Send the scores of every submission under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return rescoring_difference.submissions_csv(session, competition=competition, versions=versions)
@@ -52,7 +52,7 @@ def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/<int:number>/teams.csv")
 @organizers_only(Role.VIEWER)
 def teams_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send every team's ranks on both leaderboards under both versions."""
+    """Send the ranks of every team on both leaderboards under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return rescoring_difference.teams_csv(_preview(session, competition, versions))
@@ -63,7 +63,7 @@ def teams_csv(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/<int:number>/selections.csv")
 @organizers_only(Role.VIEWER)
 def selections_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send which submissions come to compete on the private leaderboard, or cease to."""
+    """Send the submissions that start or stop competing on the private leaderboard."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return rescoring_difference.selections_csv(_preview(session, competition, versions))
@@ -76,7 +76,7 @@ def _preview(session: Any, competition: Competition, versions: Compared) -> Prev
 
 
 def summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
-    """Return what a switch to a version changes; None of the live one."""
+    """Return a summary of the changes if a version becomes live, or None if it is live."""
     if competition.live_scoring_version_id == version.id:
         return None
     return Summary.of(_preview(session, competition, Compared(lookup.live(competition), version)))

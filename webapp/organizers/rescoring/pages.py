@@ -1,4 +1,4 @@
-"""Pages of rescoring: scoring versions, start with a solution or settings, publish."""
+"""Rescoring pages: list of versions, start with a corrected solution or changed settings."""
 
 from typing import Any
 
@@ -33,14 +33,14 @@ blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """List the scoring versions, and say how a rescoring begins."""
+    """List the scoring versions, with the forms to start a rescoring."""
     return _index(slug)
 
 
 @blueprint.post("")
 @organizers_only(Role.EDITOR)
 def prepare(slug: str) -> ResponseReturnValue:
-    """Begin a rescoring with a checked solution."""
+    """Start a rescoring with a checked solution or checked settings."""
     try:
         with writing() as session:
             competition = competition_of(session, slug)
@@ -63,7 +63,7 @@ def prepare(slug: str) -> ResponseReturnValue:
             raise
         return _index(slug, problem=error.message), status_of(error)
     current_site().hints.send_rescoring(version.id)
-    flash(f"Scoring version {version.number} is being prepared. The leaderboards stay as they are.")
+    flash(f"Scoring version {version.number} is being prepared. The leaderboards do not change yet.")
     return redirect(url_for(".show", slug=slug, number=version.number), 303)
 
 
@@ -77,7 +77,7 @@ def settings(slug: str) -> ResponseReturnValue:
 @blueprint.post("/settings")
 @organizers_only(Role.EDITOR)
 def check_settings(slug: str) -> ResponseReturnValue:
-    """Have changed settings checked against the solution in use."""
+    """Start a check of changed settings against the live solution."""
     with writing() as session:
         competition, now = competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
@@ -100,7 +100,7 @@ def check_settings(slug: str) -> ResponseReturnValue:
 @blueprint.get("/settings/status")
 @organizers_only(Role.VIEWER)
 def settings_status(slug: str) -> ResponseReturnValue:
-    """Return the state of the check of changed settings as JSON."""
+    """Return the state of the newest settings check as JSON."""
     with reading() as session:
         job = solution_checks.newest_settings_check(session, competition=competition_of(session, slug))
     return check_status(job).make_conditional(request)
@@ -109,7 +109,7 @@ def settings_status(slug: str) -> ResponseReturnValue:
 def checked_solution(
     session: Any, competition: Competition, *, solution_check: int, settings_check: int | None
 ) -> tuple[StoredSolution, dict[str, Any] | None]:
-    """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
+    """Return the solution for a rescoring, corrected or with changed settings, and its changes."""
     if settings_check:
         return solution_checks.accepted_settings(
             session, competition=competition, job_id=settings_check

@@ -1,4 +1,4 @@
-"""Page of one scoring version: progress, publish with its form, roll back, drop."""
+"""Page of one scoring version: progress, publish, roll back, drop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,13 +51,13 @@ def _entry(label: str, read: Callable[[str], Any], widget: Any) -> Any:
         try:
             return read(text)
         except ValueError:
-            raise ValueError(f" cannot be read: {text[:40]!r}.") from None
+            raise ValueError(f" is not valid: {text[:40]!r}.") from None
 
     return Entry(label, read_or_refuse, is_optional=True, widget=widget)
 
 
 class PublishForm(SiteForm):
-    """What a publication gives and says."""
+    """The message and compensation of a publication."""
 
     reason = TextAreaField(default="")
     notice = TextAreaField(default="")
@@ -70,7 +70,7 @@ class PublishForm(SiteForm):
     lose_scores = TickBox()
 
     def amends(self) -> Amends:
-        """Return what the publication is to give; raise InvalidPublication with all that cannot be read."""
+        """Return the message and compensation; raise InvalidPublication with all invalid fields."""
         if not self.validate():
             raise InvalidPublication(problem for field in self for problem in field.errors)
         return Amends(
@@ -85,14 +85,14 @@ class PublishForm(SiteForm):
 @blueprint.get("/<int:number>")
 @organizers_only(Role.VIEWER)
 def show(slug: str, number: int) -> ResponseReturnValue:
-    """Show a scoring version: how far it is, and what can be done with it."""
+    """Show a scoring version, its progress and its actions."""
     return _show(slug, number)
 
 
 @blueprint.get("/<int:number>/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str, number: int) -> ResponseReturnValue:
-    """Return how far a scoring version is."""
+    """Return the progress of a scoring version as JSON."""
     with reading() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
         progress = preparation.progress(session, scoring_version_id=version.id)
@@ -102,7 +102,7 @@ def status(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.post("/<int:number>/publish")
 @organizers_only(Role.EDITOR)
 def publish(slug: str, number: int) -> ResponseReturnValue:
-    """Make a prepared version the live one, with everything that the form gives."""
+    """Publish a prepared version, with the message and compensation of the form."""
 
     def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
         publication.publish(session, scoring_version_id=version.id, **given)
@@ -118,7 +118,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.post("/<int:number>/rollback")
 @organizers_only(Role.EDITOR)
 def roll_back(slug: str, number: int) -> ResponseReturnValue:
-    """Make an earlier version live again, or prepare it again where it lacks submissions."""
+    """Make an earlier version live again, or prepare it again if submissions lack scores."""
 
     def act(session: Any, competition: Competition, _version: ScoringVersion, given: dict[str, Any]) -> None:
         reason = request.form.get("reason", "")
@@ -135,7 +135,7 @@ def roll_back(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.post("/<int:number>/drop")
 @organizers_only(Role.EDITOR)
 def drop(slug: str, number: int) -> ResponseReturnValue:
-    """Give a version up that is being prepared."""
+    """Drop a version that is being prepared."""
     try:
         with writing() as session:
             _, version = lookups.scoring_version_of(session, slug, number)
@@ -147,7 +147,7 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
                     sentences=(
                         f"The scores of {counted(progress.finished, 'submission')} under it will be "
                         "discarded. "
-                        "The leaderboards stay as they are.",
+                        "The leaderboards stay unchanged.",
                     ),
                     button="Cancel this rescoring",
                     back=url_for(".show", slug=slug, number=number),
@@ -158,13 +158,13 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
         if wants_json():
             raise
         return _show(slug, number, problems=[error.message]), status_of(error)
-    flash(f"Rescoring cancelled. The leaderboards are unchanged; scoring version {number} was discarded.")
+    flash(f"Rescoring cancelled. Scoring version {number} was discarded. The leaderboards are unchanged.")
     return redirect(url_for(".index", slug=slug), 303)
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """How a switch is asked for, and what is said when it is done."""
+    """The texts of the confirmation and of the success message of a switch."""
 
     heading: str
     button: str
@@ -177,14 +177,16 @@ def _switch(
     act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
     words: _Words,
 ) -> ResponseReturnValue:
-    """Switch the leaderboards to a version, once the displayed difference is confirmed.
+    """Switch the leaderboards to a version once the user has confirmed the displayed difference.
 
-    The act itself comes before the question, and is undone with it: what refuses it is told first.
+    The action runs before the confirmation is requested, so that its errors are reported first. The
+    confirmation request rolls it back.
     """
     form, done = PublishForm(), words.done
     if wants_to_change():
         return _show(slug, number, form=form)
-    with reading() as session:  # computed here, it is kept for the locked transaction
+    # This fills the cache, so that the locked transaction below does not have to compute the difference.
+    with reading() as session:
         difference_page.summary(session, *lookups.scoring_version_of(session, slug, number))
     try:
         given = {"amends": form.amends(), "lose_scores": form.lose_scores.data, "actor": actor()}
@@ -204,7 +206,7 @@ def _switch(
     if not is_live:
         current_site().hints.send_rescoring(version.id)
         done = (
-            f"Scoring version {number} is being prepared again, to score the submissions that arrived since."
+            f"Scoring version {number} is being prepared again to score the submissions that arrived since."
         )
     flash(done)
     return redirect(url_for(".show", slug=slug, number=number), 303)
@@ -224,12 +226,12 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
 
 
 def _told(form: PublishForm) -> tuple[str, ...]:
-    """Return what teams learn of it: a mail cannot be called back."""
+    """Describe how participants are notified; shown first, as e-mails cannot be recalled."""
     if not current_site().settings.sends_mail():
         return ("All participants get a notification.",)
     if form.notice.data.strip():
         return ("Every team with scored files gets the message by e-mail.",)
-    return ("Nobody gets an e-mail: the message is blank.",)
+    return ("No e-mail is sent because the message is blank.",)
 
 
 def _show(

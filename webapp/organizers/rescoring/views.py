@@ -1,4 +1,4 @@
-"""View of scoring versions: state, progress, difference, suggested message."""
+"""View of scoring versions: progress, settings check, difference, suggested message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHOWN_SELECTIONS = 50
 
 
 class ProgressView:
-    """How far a scoring version is."""
+    """The progress of a scoring version."""
 
     def __init__(self, progress: Progress) -> None:
         self.total = progress.total
@@ -43,19 +43,19 @@ def _progress_sentence(progress: Progress) -> str:
     if not progress.open:
         return f"{done}."
     if not progress.per_second:
-        return f"{done}; workers score the rest automatically."
+        return f"{done}. Workers score the rest automatically."
     rate = (
         f"{progress.per_second:,.0f} per second"
         if progress.per_second >= 1
         else f"{60 * progress.per_second:,.1f} per minute"
     )
     left = formats.span(timedelta(seconds=progress.open / progress.per_second))
-    return f"{done}; {rate}, about {left} left."
+    return f"{done}, {rate}, about {left} left."
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsCheckView:
-    """A check of changed settings: their changes, and the check's state."""
+    """A check of changed settings: its state, and the changes."""
 
     id: int
     state: str
@@ -66,7 +66,7 @@ class SettingsCheckView:
 
     @classmethod
     def of(cls, job: OrganizerJob, live: ScoringVersion | None) -> "SettingsCheckView":
-        """Return a job's view beside the settings in use."""
+        """Return the view of a job, compared with the settings in use."""
         is_open = job.state in (JobState.WAITING, JobState.CLAIMED)
         return cls(
             id=job.id,
@@ -81,7 +81,7 @@ class SettingsCheckView:
 
 
 def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
-    """Return what differs in the metric of two versions: words, before, after."""
+    """Return the metric settings that differ between two versions: name, before, after."""
     before, after = (Rules.from_dict(each.metric_settings) for each in (versions.before, versions.after))
     return _changed(before, after)
 
@@ -97,13 +97,13 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     yield "Power", f"{metric.power:g}"
     for term, weight in metric.weights.as_dict().items():
         yield f"Weight of {NAMES[term]}", f"{weight:g}"
-    yield "Threshold of labels", f"{metric.label_threshold:g}"
-    yield "Threshold of identities", f"{metric.identity_threshold:g}"
+    yield "Label threshold", f"{metric.label_threshold:g}"
+    yield "Identity threshold", f"{metric.identity_threshold:g}"
 
 
 @dataclass(frozen=True, slots=True)
 class TeamLine:
-    """A team on one leaderboard under both versions, in words."""
+    """A row of a leaderboard comparison: a team under both versions, formatted."""
 
     team: str
     rank_before: str
@@ -117,7 +117,7 @@ class TeamLine:
 
     @classmethod
     def of(cls, found: Preview, team: TeamChange) -> "TeamLine":
-        """Return a team's line."""
+        """Return the row of a team."""
         moved, direction = change(team.rank_change) if team.rank_change is not None else ("new", "up")
         if team.after is None:
             moved, direction = "gone", "down"
@@ -131,7 +131,7 @@ class TeamLine:
             score_after=order.score_text(team.after.entry.score_units) if team.after else "",
             score_change=change_text(team.score_change) or "",
             submission=(
-                f"#{team.after.entry.submission_id} in place of #{team.before.entry.submission_id}"
+                f"#{team.after.entry.submission_id} instead of #{team.before.entry.submission_id}"
                 if team.is_other_submission and team.before and team.after
                 else ""
             ),
@@ -140,7 +140,7 @@ class TeamLine:
 
 @dataclass(frozen=True, slots=True)
 class TopLine:
-    """Who enters and leaves the first `top` of a leaderboard."""
+    """The teams that enter and leave the first `top` ranks of a leaderboard."""
 
     top: int
     entering: tuple[str, ...]
@@ -148,7 +148,7 @@ class TopLine:
 
 
 class BoardChangeView:
-    """What changes on one leaderboard."""
+    """The changes on one leaderboard."""
 
     def __init__(self, key: str, name: str, found: Preview, board: BoardChange) -> None:
         self.key = key
@@ -178,13 +178,13 @@ class BoardChangeView:
 
 
 def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> str:
-    """Say who moves, who moves most, and by how much scores change."""
+    """Return a sentence with the moved teams, the largest move and the range of score changes."""
     count, moved = len(board.teams), len(board.moved)
-    words = f"{moved:,} of {formats.counted(count, 'team')} {'moves' if moved == 1 else 'move'}"
+    words = f"{moved:,} of {formats.counted(count, 'team')} {'changes' if moved == 1 else 'change'} rank"
     for most in board.most_moved(1):
         places = most.rank_change or 0
-        verb = "wins" if places > 0 else "loses"
-        words += f"; {found.teams[most.team_id]} {verb} {formats.counted(abs(places), 'place')}"
+        verb = "gains" if places > 0 else "loses"
+        words += f"; {found.teams[most.team_id]} {verb} {formats.counted(abs(places), 'rank')}"
     if any(changes):
         words += f"; scores change by {order.signed_text(min(changes))} to {order.signed_text(max(changes))}"
     return f"{words}."
@@ -192,7 +192,7 @@ def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> s
 
 @dataclass(frozen=True, slots=True)
 class TermLine:
-    """A term's mean under both versions on one split, in words, and as bars from 0 to 1."""
+    """A term's mean on one split under both versions, as text and as bar lengths from 0 to 1."""
 
     name: str
     before: str
@@ -203,7 +203,7 @@ class TermLine:
 
     @classmethod
     def of(cls, name: str, before: float, after: float) -> "TermLine":
-        """Return a term's line."""
+        """Return the row of a term."""
         lengths = (round(mean * 100, 1) for mean in (before, after))
         return cls(name, f"{before:.4f}", f"{after:.4f}", _signed(after - before), *lengths)
 
@@ -218,7 +218,7 @@ def _names(found: Preview, teams: Iterable[TeamChange]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """A submission's scores under both versions, in words."""
+    """The scores of a submission under both versions, formatted."""
 
     submission_id: int
     team: str
@@ -232,7 +232,7 @@ class ScoreLine:
 
     @classmethod
     def of(cls, found: Preview, pair: ScorePair) -> "ScoreLine":
-        """Return a submission's line."""
+        """Return the row of a submission."""
         sides = (pair.before, pair.after)
         public = [order.score_text(side.public_units) if side else "" for side in sides]
         private = [order.score_text(side.private_units) if side else "" for side in sides]
@@ -250,7 +250,7 @@ class ScoreLine:
 
 
 class DifferenceView:
-    """Everything that a version changes against the one before, as its page shows it."""
+    """All changes between a version and the one before it, as shown on the difference page."""
 
     def __init__(self, found: Preview) -> None:
         difference = found.difference
@@ -285,8 +285,8 @@ class DifferenceView:
 
 
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
-    """Return the text that the message to participants starts with."""
+    """Return the suggested text for the message to participants."""
     return (
-        f"All submissions to {competition_title} were scored again. {version.reason}\n\n"
+        f"All submissions to {competition_title} were rescored. {version.reason}\n\n"
         "Your files did not change, and this did not use any of your submissions."
     )

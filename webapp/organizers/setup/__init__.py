@@ -1,1 +1,1 @@
-"""Setup of a competition: create, settings, solution, data files, publish."""
+"""Setup of a competition: creation, settings, solution, data files, publication."""

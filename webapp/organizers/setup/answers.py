@@ -1,4 +1,4 @@
-"""API models of the setup: settings, solution, data files, publication."""
+"""API models of the setup: new competition, settings, figures."""
 
 from typing import Annotated, Any
 
@@ -18,26 +18,26 @@ from webapp.presentation import formats
 
 
 class NewCompetition(Sent):
-    """A draft to make, new or as a copy of the competition `source`, which never has its dates."""
+    """A draft to create, new or as a copy of the competition `source`; dates are never copied."""
 
     slug: Text
     title: Text = ""
     source: Text = ""
-    owner: Annotated[Text, Field(description="Another account that owns it too; empty for none.")] = ""
+    owner: Annotated[Text, Field(description="The name of an additional owner; empty for none.")] = ""
     with_data: bool = False
     with_solution: bool = False
 
 
 class Draft(Answer):
-    """A draft that was made."""
+    """A new draft."""
 
     slug: str
     title: str
-    url: Annotated[str, Field(description="Its settings.")]
+    url: Annotated[str, Field(description="The URL of its settings.")]
 
 
 class SettingsSent(CompetitionSettings):
-    """The settings of a competition. A limit of null is none; a date of null follows from the close."""
+    """The settings of a competition. A null limit means no limit; a null date is derived from the close."""
 
     model_config = ConfigDict(title="CompetitionSettings")
 
@@ -52,14 +52,14 @@ class SettingsSent(CompetitionSettings):
     @classmethod
     def _zoned(cls, moment: Any) -> Any:
         if moment is not None and moment.tzinfo is None:
-            raise ValueError("must name its time zone, as in 2030-01-31T12:00:00Z")
+            raise ValueError("must include a time zone, as in 2030-01-31T12:00:00Z")
         return moment
 
     @field_validator("identities")
     @classmethod
     def _storable(cls, names: Any) -> Any:
         if not all(map(is_storable, names or ())):
-            raise ValueError("must be texts without NUL (U+0000)")
+            raise ValueError("must be strings without NUL (U+0000)")
         return names
 
     @field_serializer(*DATES)
@@ -72,21 +72,21 @@ class SettingsSent(CompetitionSettings):
 
 
 class SettingsShown(SettingsSent):
-    """The settings of a competition, as they are now."""
+    """The current settings of a competition."""
 
     model_config = ConfigDict(title="SettingsShown", json_schema_extra=allow_more)
 
 
 class SettingsQuery(Sent):
-    """Whether dates are saved that have passed or are less than a day away."""
+    """Whether to save dates that have passed or are less than a day away."""
 
     confirm: bool = False
 
 
 class SettingsAnswer(Answer):
-    """The settings of a competition, why some are locked, the dates in force, warnings, the leak budget."""
+    """The settings of a competition, with reasons for locks, effective dates, warnings and leak budget."""
 
-    version: Annotated[str, Field(description="Changes with the settings; the ETag begins with it.")]
+    version: Annotated[str, Field(description="Version of the settings; the ETag starts with it.")]
     settings: SettingsShown
     locked: dict[str, str]
     dates: dict[str, Moment | None]
@@ -96,13 +96,13 @@ class SettingsAnswer(Answer):
 
 
 class SettingsChanged(SettingsAnswer):
-    """The settings after a change, and which of them changed."""
+    """The settings after a change, and the names of the changed settings."""
 
     changed: list[str]
 
 
 class FigureLine(Answer):
-    """A figure that the texts of a competition can show by its name."""
+    """A figure that the texts of a competition can include by name."""
 
     name: str
     media_type: str
@@ -119,12 +119,12 @@ class FigureList(Answer):
 
 
 class FigureStored(Answer):
-    """A figure that was uploaded, and its address."""
+    """An uploaded figure, and its address."""
 
     name: str
     url: str
 
 
 def figure(slug: str, figure: Figure) -> FigureLine:
-    """Return a figure."""
+    """Return a figure as the API model."""
     return FigureLine.of(figure, url=url_for("competitions.figure", slug=slug, name=figure.name))

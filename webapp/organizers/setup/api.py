@@ -1,4 +1,4 @@
-"""API: make a competition: settings, solution, data files, publication."""
+"""Setup in the API: creation of a competition, settings, figures."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -61,19 +61,20 @@ class RefusedSettings(InvalidCompetition):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, each with the fields that it is about."""
+        """All problems, each with the fields that it concerns."""
         return {"problems": [each.as_problem() for each in self._faults]}
 
 
 @blueprint.post("/competitions")
 @operation(Scope.ORGANIZE, answers=Draft, status=201, tag=TAG, creates=True)
 def create_competition(json: NewCompetition) -> Any:
-    """Make a draft, which only its organizers see, new or as a copy of another competition."""
+    """Create a draft, new or as a copy of another competition; only its organizers can see it."""
     with writing() as session:
         if not (is_shell() or drafts.may_create(session, user=g.user)):
             raise Forbidden
         owner = names.get_user(session, name=json.owner) if json.owner else None
-        g.organizer_role, now = Role.OWNER, db.now(session)  # of what is being made
+        # The creator owns the new draft.
+        g.organizer_role, now = Role.OWNER, db.now(session)
         if json.source:
             source = require_role(session, json.source, Role.EDITOR)
             made: dict[str, Any] = {"source": source, "actor": actor(), "now": now}
@@ -97,7 +98,7 @@ def create_competition(json: NewCompetition) -> Any:
 @blueprint.get(SETTINGS)
 @organizers_operation(Role.VIEWER, answers=SettingsAnswer, tag=TAG)
 def organized_settings(slug: str) -> SettingsAnswer:
-    """Return the settings of a competition, and why some are locked."""
+    """Return the settings of a competition, and the reasons why some are locked."""
     found = _settings(slug)
     g.version = found["version"]
     return SettingsAnswer(**found)
@@ -106,10 +107,10 @@ def organized_settings(slug: str) -> SettingsAnswer:
 @blueprint.put(SETTINGS)
 @organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
 def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
-    """Replace all settings of a competition; what the request does not name gets its default.
+    """Replace all settings of a competition; settings missing from the request get their defaults.
 
-    A date of a published competition that has passed or is less than a day away needs `?confirm=true`.
-    With `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
+    A date of a published competition that has passed or is less than a day away requires `?confirm=true`.
+    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
     """
     return _change(slug, dict(json), is_confirmed=query.confirm)
 
@@ -117,10 +118,10 @@ def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any
 @blueprint.patch(SETTINGS)
 @organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
 def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
-    """Change some settings of a competition; what the request does not name stays as it is.
+    """Change some settings of a competition; settings missing from the request stay unchanged.
 
-    A date of a published competition that has passed or is less than a day away needs `?confirm=true`.
-    With `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
+    A date of a published competition that has passed or is less than a day away requires `?confirm=true`.
+    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
     """
     sent = {name: getattr(json, name) for name in json.model_fields_set}
     return _change(slug, sent, is_confirmed=query.confirm)
@@ -129,7 +130,7 @@ def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
 @blueprint.get(f"{DESK}/settings.toml")
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="application/toml")
 def settings_text(slug: str) -> Response:
-    """Return the settings as a file for `fairboard competition create` and `apply`."""
+    """Return the settings as a TOML file for `fairboard competition create` and `apply`."""
     with reading() as session:
         found = competition_settings.of(competition_of(session, slug))
     return Response(settings_file.write(slug, found), mimetype="application/toml")
@@ -138,7 +139,7 @@ def settings_text(slug: str) -> Response:
 @blueprint.get(FIGURES)
 @organizers_operation(Role.VIEWER, answers=FigureList, tag=TAG)
 def figure_list(slug: str) -> FigureList:
-    """List the figures that the texts can show, as `![what it shows](name "caption")`."""
+    """List the figures that texts can include as `![alt text](name "caption")`."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = figures.list_all(session, competition=competition)
@@ -150,7 +151,7 @@ def figure_list(slug: str) -> FigureList:
     Role.EDITOR, answers=FigureStored, status=201, tag=TAG, takes_file=FileForm, creates=True
 )
 def upload_figure(slug: str) -> Any:
-    """Upload a PNG, JPEG or WebP picture for the texts, in place of one of the same name."""
+    """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""
     name = receiving.add_figure(slug, uploads.received_file())
     url = url_for("competitions.figure", slug=slug, name=name)
     return FigureStored(name=name, url=url), 201, {"Location": url}
@@ -159,7 +160,7 @@ def upload_figure(slug: str) -> Any:
 @blueprint.delete(f"{FIGURES}/<name>")
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def remove_figure(slug: str, name: str) -> Any:
-    """Remove a figure; a text that names it says so to its organizers."""
+    """Remove a figure; texts that still include it show a fault to organizers."""
     act(slug, figures.remove, name=name)
     prose.format_saved(slug)
     return "", 204

@@ -20,14 +20,14 @@ blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/n
 @blueprint.get("")
 @auth.login_required
 def show() -> ResponseReturnValue:
-    """Ask for a title and an address, and whether it begins as a copy."""
+    """Show the form: title, address, and an optional competition to copy."""
     return _page()
 
 
 @blueprint.post("")
 @auth.login_required
 def create() -> ResponseReturnValue:
-    """Make a draft and go to its first step."""
+    """Create a draft and redirect to its first step."""
     slug, title = (request.form.get(name, "").strip() for name in ("slug", "title"))
     source_slug = request.form.get("source", "")
     try:
@@ -57,7 +57,7 @@ def create() -> ResponseReturnValue:
         return _page(problems=list(error.problems)), 422
     if source_slug:
         prose.format_saved(draft.slug)
-    flash("Draft created. Only its organizers see it.")
+    flash("Draft created. Only its organizers can see it.")
     return redirect(url_for("organize_settings.index", slug=draft.slug), 303)
 
 

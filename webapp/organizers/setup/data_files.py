@@ -1,4 +1,4 @@
-"""Data files, as a page and in the API: upload, leak check, release, baseline."""
+"""Data files, as a page and in the API: upload, leak check, release, benchmarks."""
 
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any
@@ -53,7 +53,7 @@ SHOWN_SENTENCES = 6
 
 
 class FileCheckView:
-    """The result of a data file's check."""
+    """The result of the check of a data file."""
 
     def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name
@@ -71,7 +71,7 @@ class FileCheckView:
 
 
 class ChecksView:
-    """The checks of all files of a competition, by name, and how far the job is."""
+    """The checks of all data files of a competition by name, and the progress of the job."""
 
     def __init__(
         self, files: Sequence[DataFile], job: OrganizerJob | None, *, waiting: Collection[str]
@@ -83,7 +83,7 @@ class ChecksView:
         self.done, self.total = progress.get("done", 0), progress.get("total", 0)
 
     def live(self) -> dict[str, Any]:
-        """Return what the page follows."""
+        """Return the JSON that the page polls."""
         return {
             "is_final": not self.is_live,
             "doing": self.doing,
@@ -102,19 +102,19 @@ REFUSALS = (
 
 
 class DataFileForm(FileForm):
-    """A data file, for people to download."""
+    """A data file for participants to download."""
 
     description: Text = ""
 
 
 class BaselineForm(FileForm):
-    """A file of predictions that becomes a benchmark."""
+    """A prediction file to add as a benchmark."""
 
     name: Text = ""
 
 
 class OrganizersDataFile(Answer):
-    """A data file, its check, and what its release would make public."""
+    """A data file, the result of its check, and the consequence of its release."""
 
     name: str
     description: str
@@ -125,9 +125,11 @@ class OrganizersDataFile(Answer):
     discloses: list[str]
     unopened: list[str]
     warnings: Annotated[
-        list[str], Field(description="Advice on the file's name; a warning holds nothing back.")
+        list[str], Field(description="Warnings about the file's name; they do not hold the file back.")
     ]
-    phrase: Annotated[str, Field(description="What to type to release a file that is held back.")]
+    phrase: Annotated[
+        str, Field(description="The phrase to send as `typed` to release a file that is held back.")
+    ]
     consequence: str
 
 
@@ -140,7 +142,7 @@ class BenchmarkLine(Answer):
 
 
 class DataAnswer(Answer):
-    """The data files and the benchmarks; `is_final` is false while files are being checked."""
+    """The data files and benchmarks; `is_final` is false while files are being checked."""
 
     files: list[OrganizersDataFile]
     benchmarks: list[BenchmarkLine]
@@ -149,14 +151,14 @@ class DataAnswer(Answer):
 
 
 class DataFileStored(Answer):
-    """A data file that was uploaded, and where its check is told."""
+    """The name of an uploaded data file, and the address of its check's result."""
 
     name: str
     url: str
 
 
 class ReleaseRequest(Sent):
-    """The words that a check asks for, and why the file is released."""
+    """The confirmation phrase of a file, and the reason for its release."""
 
     typed: Text
     reason: Text = ""
@@ -172,12 +174,12 @@ def index(slug: str) -> ResponseReturnValue:
 @blueprint.post("")
 @organizers_only(Role.EDITOR)
 def upload(slug: str) -> ResponseReturnValue:
-    """Add a data file, in place of one of the same name."""
+    """Add a data file, replacing one with the same name."""
     try:
         name = receiving.add_data_file(slug)
     except REFUSALS as error:
         return _refused(slug, error)
-    flash(f"{name} is uploaded. Participants can download it once it has been checked.")
+    flash(f"{name} uploaded. Participants can download it once it has been checked.")
     location = url_for("organize_data.index", slug=slug)
     if wants_json():
         return {"name": name, "location": location}, 201, {"Location": location}
@@ -187,7 +189,7 @@ def upload(slug: str) -> ResponseReturnValue:
 @blueprint.post("/remove")
 @organizers_only(Role.EDITOR)
 def remove(slug: str) -> ResponseReturnValue:
-    """Take a data file away."""
+    """Remove a data file."""
     name = request.form.get("name", "")
     with writing() as session:
         competition = competition_of(session, slug)
@@ -195,19 +197,19 @@ def remove(slug: str) -> ResponseReturnValue:
         confirm(
             Question(
                 heading=f"Remove {name}?",
-                sentences=("Nobody will be able to download it, and links to it will stop working.",),
+                sentences=("No one will be able to download it, and links to it will stop working.",),
                 button="Remove file",
                 back=url_for(".index", slug=slug),
             )
         )
-    flash(f"{name} is removed.")
+    flash(f"{name} removed.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
 @blueprint.post("/allow")
 @organizers_only(Role.EDITOR)
 def allow(slug: str) -> ResponseReturnValue:
-    """Give a file out that its check holds back, once what becomes public was typed."""
+    """Release a file that was held back, once the organizer has typed its confirmation phrase."""
     name = request.form.get("name", "")
     try:
         with writing() as session:
@@ -222,14 +224,14 @@ def allow(slug: str) -> ResponseReturnValue:
             )
     except REFUSALS as error:
         return _refused(slug, error)
-    flash(f"{name} is released.")
+    flash(f"{name} released.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
 @blueprint.post("/check")
 @organizers_only(Role.EDITOR)
 def check_again(slug: str) -> ResponseReturnValue:
-    """Check a file again."""
+    """Check a data file again."""
     name = request.form.get("name", "")
     with writing() as session:
         data_files.check_again(
@@ -246,21 +248,21 @@ def check_again(slug: str) -> ResponseReturnValue:
 @blueprint.get("/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
-    """Return the progress of the data files' checks."""
+    """Return the progress of the checks of the data files as JSON."""
     return _status(_checks(slug)).make_conditional(request)
 
 
 @blueprint.post("/baseline", endpoint="add_baseline")
 @organizers_only(Role.EDITOR)
 def enter_baseline(slug: str) -> ResponseReturnValue:
-    """Enter a file of predictions as a benchmark, checked like any submission."""
+    """Add a prediction file as a benchmark, checked like any submission."""
     try:
         entered = receiving.add_baseline(slug)
     except receiving.BaselineRefused as error:
         return _page(slug, problems=[each["message"] for each in error.problems]), status_of(error)
     except (*REFUSALS, NothingToScore) as error:
         return _refused(slug, error)
-    flash(f"“{entered.submission.description}” is a benchmark.")
+    flash(f"Benchmark “{entered.submission.description}” added.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
@@ -312,7 +314,7 @@ def _status(checks: ChecksView) -> Response:
 @api.blueprint.get(f"{DESK}/data")
 @organizers_operation(Role.VIEWER, answers=DataAnswer, tag="setup")
 def organized_data(slug: str) -> DataAnswer:
-    """List the data files with what their checks found, and the benchmarks."""
+    """List the data files with the results of their checks, and the benchmarks."""
     with reading() as session:
         competition = competition_of(session, slug)
         job = data_checks.newest(session, competition=competition)
@@ -333,7 +335,7 @@ def organized_data(slug: str) -> DataAnswer:
     Role.EDITOR, answers=DataFileStored, status=201, tag="setup", takes_file=DataFileForm, creates=True
 )
 def upload_data_file(slug: str) -> Any:
-    """Upload a data file, in place of one of the same name, and have it checked."""
+    """Upload a data file, replacing one with the same name, and start its check."""
     name, url = receiving.add_data_file(slug), url_for("api.organized_data", slug=slug)
     return DataFileStored(name=name, url=url), 201, {"Location": url}
 
@@ -341,7 +343,7 @@ def upload_data_file(slug: str) -> Any:
 @api.blueprint.delete(f"{DESK}/data/<name>")
 @organizers_operation(Role.EDITOR, status=204, tag="setup")
 def remove_data_file(slug: str, name: str) -> Any:
-    """Remove a data file, so that nobody can download it."""
+    """Remove a data file, so that no one can download it."""
     act(slug, data_files.remove, name=name)
     return "", 204
 
@@ -349,7 +351,7 @@ def remove_data_file(slug: str, name: str) -> Any:
 @api.blueprint.post(f"{DESK}/data/<name>/allow")
 @organizers_operation(Role.EDITOR, status=204, tag="setup")
 def allow_data_file(slug: str, name: str, json: ReleaseRequest) -> Any:
-    """Release a data file that its check holds back; `typed` is the `phrase` of the file."""
+    """Release a data file that was held back; `typed` must be the `phrase` of the file."""
     act(slug, data_files.allow, name=name, typed=json.typed, reason=json.reason)
     return "", 204
 
@@ -368,13 +370,13 @@ def check_data_file(slug: str, name: str) -> Any:
     Role.EDITOR, answers=BenchmarkLine, status=201, tag="setup", takes_file=BaselineForm, creates=True
 )
 def add_baseline(slug: str) -> Any:
-    """Enter a file of predictions as a benchmark."""
+    """Add a prediction file as a benchmark."""
     entry = receiving.add_baseline(slug).submission
     return BenchmarkLine(id=entry.id, name=entry.description, status=entry.status), 201
 
 
 def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
-    """Return a data file and what its check found."""
+    """Return a data file and the result of its check as the API model."""
     return OrganizersDataFile.of(
         file,
         state=file.check_state,

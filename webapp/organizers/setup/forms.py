@@ -1,4 +1,4 @@
-"""Form of a settings step: fields generated from the model, their help and their problems."""
+"""Form of a settings step: fields generated from the settings model, help texts, problems."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -29,10 +29,10 @@ from webapp.presentation.form_fields import Entry, MomentField, SiteForm, TickBo
 
 
 class ChoiceEntry(RadioField):
-    """One of a setting's choices."""
+    """The choice of one value of a setting."""
 
     def process_formdata(self, valuelist: list[str]) -> None:
-        """Read which one was chosen."""
+        """Read the chosen value."""
         try:
             self.data = self.coerce(valuelist[0] if valuelist else "")
         except ValueError:
@@ -40,7 +40,7 @@ class ChoiceEntry(RadioField):
 
     @property
     def chosen(self) -> str:
-        """The words of the choice."""
+        """The label of the chosen value."""
         return next(str(choice.label) for choice in self.iter_choices() if choice.selected)
 
 
@@ -48,7 +48,7 @@ class SettingsForm(SiteForm):
     """The settings of a step, without those that are locked."""
 
     def changes(self, before: CompetitionSettings) -> dict[str, Any]:
-        """Return what was entered, by setting; what cannot be stands in the errors of its field."""
+        """Return the entered values by setting; add invalid values to the errors of their fields."""
         self.validate()
         found = {field.name: field.data for field in self if not field.errors}
         parts = {name: found.pop(name) for name in METRIC_PARTS if name in found}
@@ -57,7 +57,7 @@ class SettingsForm(SiteForm):
         return found
 
     def tell(self, faults: Iterable[Fault]) -> list[str]:
-        """Put each fault beside the first of its fields; return the sentences that belong beside none."""
+        """Attach each fault to its first field; return the sentences of faults without a field."""
         others = []
         for fault in faults:
             name = next((name for name in fault.names if name in self), None)
@@ -68,7 +68,7 @@ class SettingsForm(SiteForm):
         return others
 
     def _metric(self, parts: dict[str, float], metric: MetricSettings) -> MetricSettings:
-        """Return the metric with its changed parts; each part that is wrong is told by itself."""
+        """Return the metric with the changed parts; report each invalid part at its own field."""
         weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
         if len(weights) == len(WEIGHTS):
             try:
@@ -95,7 +95,7 @@ def _names(text: str) -> tuple[str, ...] | None:
 def _count(text: str) -> int:
     digits = text.lstrip("0") or "0"
     if not (text.isascii() and text.isdigit()) or int(digits[:12]) > MAX_COUNT:
-        raise ValueError(f": give a whole number up to {MAX_COUNT:,}, not {text!r}.")
+        raise ValueError(f": enter a whole number up to {MAX_COUNT:,}, not {text!r}.")
     return int(digits)
 
 
@@ -103,7 +103,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f": give a number, not {text!r}.") from None
+        raise ValueError(f": enter a number, not {text!r}.") from None
 
 
 def _shortest(value: float) -> str:
@@ -137,7 +137,7 @@ _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
 def form_of(
     step: Step, settings: CompetitionSettings, *, is_sent: bool = False, without: Collection[str] = ()
 ) -> SettingsForm:
-    """Return the form of a step with the settings, or with what was sent; locked settings are left out."""
+    """Return the form of a step with the stored or the sent values; locked settings are omitted."""
     names = tuple(name for name in step.names if setting_of(name) not in without)
     kind = _form_class(names, tuple(step.helps.items()))
     weights, metric = settings.metric.weights.as_dict(), settings.metric
@@ -146,7 +146,7 @@ def form_of(
 
 
 def setting_of(name: str) -> str:
-    """Return the setting that a field belongs to: the parts of the metric are one."""
+    """Return the setting that a field belongs to; all parts of the metric belong to `metric`."""
     return "metric" if name in METRIC_PARTS else name
 
 

@@ -1,4 +1,4 @@
-"""Metric step of the setup: selection of identities, and the check of another selection."""
+"""Metric step of the setup: selection of identities, and the check of a new selection."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,13 @@ from grader.services.rescoring import versions
 from grader.services.solutions import checks
 from grader.services.solutions.checks import Candidate
 
-UNTICKED = ("identities", "min_class_rows")  # settings that are typed where there is nothing to tick
+# Settings that have text fields only until a solution provides identities to select.
+UNTICKED = ("identities", "min_class_rows")
 
 
 @dataclass(frozen=True, slots=True)
 class TickLine:
-    """An identity with its box: its rows of each class and its largest expected error, in each split."""
+    """A row of the identity table: checkbox, rows by class, largest expected error by split."""
 
     name: str
     cells: tuple[tuple[int, int, str], ...]
@@ -33,7 +34,7 @@ class TickLine:
 
 @dataclass(frozen=True, slots=True)
 class ErrorLine:
-    """The standard error of a score to expect in one split: in use, and with the choice that was checked."""
+    """The expected standard error of a score on one split, with current and checked settings."""
 
     split: str
     in_use: str
@@ -42,7 +43,7 @@ class ErrorLine:
 
 @dataclass(frozen=True, slots=True)
 class PendingChoice:
-    """The check of a choice that is not in use yet."""
+    """The check of metric settings that are not in use yet."""
 
     id: int
     state: str
@@ -53,7 +54,7 @@ class PendingChoice:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """All that the metric step shows of the identities."""
+    """The identity table of the metric step."""
 
     splits: tuple[str, ...]
     proposed: tuple[TickLine, ...]
@@ -63,7 +64,7 @@ class Ticks:
 
     @property
     def ticked_count(self) -> int:
-        """How many are ticked."""
+        """Number of selected identities."""
         return sum(line.is_ticked for line in (*self.proposed, *self.others))
 
 
@@ -74,9 +75,9 @@ def of(
     *,
     sent: Sequence[str] | None = None,
 ) -> Ticks | None:
-    """Return the identities to tick; None where there is no solution, or no draft, whose metric may change.
+    """Return the identity table; None without a solution or if the competition is not a draft.
 
-    `sent` are the names that a form sent, which it shows again.
+    `sent` contains the names in a submitted form, which stay selected.
     """
     described = report(session, competition)
     if described is None:
@@ -99,7 +100,7 @@ def of(
 
 
 def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
-    """Return the report with the identities to tick; only a draft has one, for its metric may change."""
+    """Return the report with the identities; None after publication, when the metric is fixed."""
     if competition.state is not CompetitionState.DRAFT:
         return None
     return checks.newest_report(session, competition=competition)
@@ -108,7 +109,7 @@ def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
 def chosen(
     ticks: Iterable[str], settings: CompetitionSettings, described: Mapping[str, Any]
 ) -> tuple[str, ...] | None:
-    """Return the identities of the ticked boxes; as they are stored where they are the same ones."""
+    """Return the selected identities, in the stored order if the selection is unchanged."""
     names = tuple(dict.fromkeys(ticks))
     proposed = {line["name"] for line in described["identities"] if line["in_score"]}
     before = settings.identities
@@ -118,7 +119,7 @@ def chosen(
 
 
 def pending_check(session: Any, competition: Competition) -> OrganizerJob | None:
-    """Return the newest check of another metric for a draft's solution."""
+    """Return the newest check of new metric settings for a draft's solution."""
     if competition.live_scoring_version is None:
         return None
     return checks.newest_settings_check(session, competition=competition)
@@ -150,7 +151,7 @@ def _line(candidate: Candidate, splits: Iterable[str], ticked: Sequence[str]) ->
 def _pending(job: OrganizerJob) -> PendingChoice:
     problems = tuple(problem["message"] for problem in job.problems)
     if job.state is JobState.FAILED:
-        problems = ("The check failed because of an error on our side. Save again to repeat it.",)
+        problems = ("The check failed because of a server error. Save again to repeat it.",)
     return PendingChoice(
         id=job.id,
         state="open" if organizer_jobs.is_open(job) else "done" if job.state is JobState.DONE else "refused",
@@ -166,7 +167,7 @@ def _error(error: float | None, digits: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What came of saving, in words, and the page that shows it; `goes_on` to the next step."""
+    """The message after saving, and the page to show; `goes_on` continues to the next step."""
 
     words: str
     url: str
@@ -182,10 +183,10 @@ def save(
     actor: Actor,
     now: datetime,
 ) -> tuple[frozenset[str], Told | None]:
-    """Save the step; return the changed settings, and what came of another metric.
+    """Save the step; return the changed settings, and a message if the metric settings changed.
 
-    The solution in use and its metric stay until the check of the other one is accepted. Saving the same
-    choice again accepts it.
+    The live solution and its metric stay in use until the check of the new metric settings is accepted.
+    Saving the same settings again accepts them.
     """
     after = before.changed(**changes)
     is_other = after.metric_choice != before.metric_choice
@@ -196,7 +197,7 @@ def save(
         if job is None:
             return changed, None
         url = url_for("organize_solution.show", slug=competition.slug, job_id=job.id)
-        return changed, Told("Saved. The solution is being checked with your choice.", url)
+        return changed, Told("Saved. The solution is being checked with your new metric settings.", url)
     rest = {name: value for name, value in changes.items() if name not in METRIC}
     changed = competition_settings.change(**everything, changes=rest)
     pending = pending_check(session, competition)
@@ -209,8 +210,8 @@ def save(
     if pending is not None and checks.asked_settings(pending).rules == rules:
         if pending.state is JobState.DONE:
             versions.accept_settings(**everything, job_id=pending.id)
-            return changed, Told("Saved. Your choice is in use now.", url, goes_on=True)
+            return changed, Told("Saved. Your new metric settings are now in use.", url, goes_on=True)
         if organizer_jobs.is_open(pending):
-            return changed, Told("Your choice is still being checked.", url)
+            return changed, Told("Your new metric settings are still being checked.", url)
     checks.check_choice(**everything, choice=after.metric_choice)
-    return changed, Told("Your choice is being checked with the solution.", url)
+    return changed, Told("Your new metric settings are being checked against the solution.", url)

@@ -1,4 +1,4 @@
-"""Publication of a competition, on its page and in the API: publish, archive and delete."""
+"""Competition state, as a page and in the API: publish, archive, unarchive, delete a draft."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions
 
 
 class Publication(Answer):
-    """Where a competition is: what keeps a draft from being published, and what could be better."""
+    """The state of a competition: what a draft lacks for publication, and suggestions."""
 
     state: CompetitionState
     missing: list[FaultAnswer]
@@ -61,9 +61,9 @@ def show(slug: str) -> ResponseReturnValue:
 @blueprint.post("/delete")
 @organizers_only(Role.OWNER)
 def delete(slug: str) -> ResponseReturnValue:
-    """Delete a draft with everything that is stored for it."""
+    """Delete a draft with all its data."""
     if request.form.get("confirm") != "yes":
-        return _page(slug, problem="Nothing was deleted. Tick the box first."), 422
+        return _page(slug, problem="Nothing was deleted. Select the checkbox to confirm."), 422
     try:
         with writing() as session:
             drafts.delete_draft(
@@ -74,7 +74,7 @@ def delete(slug: str) -> ResponseReturnValue:
             )
     except (drafts.HasSubmissions, drafts.NotDraft) as error:
         return _page(slug, problem=error.message), 409
-    flash(f"The draft {slug} is deleted.")
+    flash(f"Draft {slug} deleted.")
     return redirect(url_for("competitions.index"), 303)
 
 
@@ -101,7 +101,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
 @api.blueprint.get(f"{DESK}/state")
 @organizers_operation(Role.VIEWER, answers=Publication, tag="setup")
 def organized_state(slug: str) -> Publication:
-    """Return the state of a competition, and what keeps a draft from being published."""
+    """Return the state of a competition, and what a draft lacks for publication."""
     with reading() as session:
         return _publication(session, competition_of(session, slug))
 
@@ -109,7 +109,7 @@ def organized_state(slug: str) -> Publication:
 @api.blueprint.delete(DESK)
 @organizers_operation(Role.OWNER, status=204, tag="setup")
 def delete_draft(slug: str, query: Confirmation) -> Any:
-    """Delete a draft with everything that is stored for it."""
+    """Delete a draft with all its data."""
     act(slug, drafts.delete_draft)
     return "", 204
 
@@ -134,7 +134,7 @@ def _publication(session: Any, competition: Competition) -> Publication:
 
 
 def _publish_question(act: Act) -> Question:
-    """Ask before a draft is published: from then on only a rescoring changes its metric or solution."""
+    """Return the confirmation for publishing a draft."""
     settings = competition_settings.of(act.competition)
     opens, closes = settings.opens_at, settings.closes_at
     when = (
@@ -147,7 +147,7 @@ def _publish_question(act: Act) -> Question:
         heading=f"Publish {settings.title}?",
         sentences=(
             f"{when} and {until}.",
-            "Everybody will see it, and only a rescoring can change its metric or solution.",
+            "Everyone will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
         button="Publish competition",
         back=url_for("organize_publishing.show", slug=act.competition.slug),
@@ -159,7 +159,8 @@ STATE = Family(
     pages=blueprint,
     tag="setup",
     refusals=(lifecycle.NotReady,),
-    show=lambda slug, **_: _page(slug),  # the page lists what is missing
+    # The error is not passed on, because the page itself lists all missing items.
+    show=lambda slug, **_: _page(slug),
     home=lambda slug: url_for("organize_publishing.show", slug=slug),
     answers=Publication,
     answer=lambda act, _outcome: _publication(act.session, act.competition),
@@ -174,7 +175,7 @@ STATE = Family(
     after=lambda _act, entered: current_site().hints.send(entered.job_ids if entered else ()),
 )
 def publish_competition(act: Act, sent: Confirmation) -> Entered | None:
-    """Publish a draft. From then on only a rescoring can change its metric or solution."""
+    """Publish a draft; afterwards, only a rescoring can change its metric or solution."""
     question = _publish_question(act)
     entered = benchmark_entries.publish(**act.parts, storage=current_site().storage)
     if is_form():
@@ -184,15 +185,15 @@ def publish_competition(act: Act, sent: Confirmation) -> Entered | None:
 
 @STATE.action("/archive", page="archive", done="Competition archived.")
 def archive_competition(act: Act, sent: Reasoned) -> None:
-    """Archive a competition: it stays readable and takes no files."""
+    """Archive a competition, which stays readable but accepts no files."""
     lifecycle.archive(act, reason=sent.reason)
     if is_form():
-        words = "It stays readable but accepts no files. You can unarchive it later."
+        words = "It will stay readable but accept no files. You can unarchive it later."
         back = url_for("organize_publishing.show", slug=act.competition.slug)
         confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", back))
 
 
 @STATE.action("/unarchive", page="unarchive", done="Competition unarchived.")
 def unarchive_competition(act: Act, sent: Reasoned) -> None:
-    """Bring a competition back from the archive."""
+    """Unarchive a competition."""
     lifecycle.unarchive(act, reason=sent.reason)

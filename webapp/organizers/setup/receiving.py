@@ -1,4 +1,4 @@
-"""Receive an organizer's file for the pages and the API: data file, solution, baseline."""
+"""Uploads of organizers from the pages and the API: data file, figure, solution, baseline."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ from webapp.submissions import uploads
 
 
 class BaselineRefused(BadRequest):
-    """A baseline with problems; all of them are named."""
+    """A baseline file with problems; the message lists all of them."""
 
     public_name = "baseline_refused"
     kind = ErrorKind.MISMATCH
@@ -36,12 +36,12 @@ class BaselineRefused(BadRequest):
 
     @property
     def details(self) -> dict[str, object]:
-        """All problems, as a check of the file returns them."""
+        """All problems, in the format of a file check."""
         return {"problems": self.problems}
 
 
 def add_data_file(slug: str) -> str:
-    """Store the data file of this request in place of one of the same name; return its name."""
+    """Store the data file of this request, replacing one with the same name; return its name."""
     site = current_site()
     file = uploads.received_file()
     name = data_files.checked_name(file.filename or "")
@@ -61,9 +61,9 @@ def add_data_file(slug: str) -> str:
 
 
 def add_figure(slug: str, file: FileStorage | None) -> str:
-    """Store a figure of the texts in place of one of the same name; return its name. Raises InvalidFigure."""
+    """Store a figure, replacing one with its name, and return the name; raise InvalidFigure."""
     if file is None or not file.filename:
-        raise figures.InvalidFigure("Choose a PNG, JPEG or WebP picture first.")
+        raise figures.InvalidFigure("No picture was sent. Choose a PNG, JPEG or WebP file.")
     site = current_site()
     data = file.stream.read(figures.MAX_BYTES + 1)
     name, picture = figures.checked(file.filename or "", data)
@@ -84,7 +84,7 @@ def add_figure(slug: str, file: FileStorage | None) -> str:
 
 
 def add_solution(slug: str) -> OrganizerJob:
-    """Store the solution of this request, and test.csv if it came too; return the job that checks it."""
+    """Store the request's solution, and test.csv if sent; return the job that checks it."""
     site = current_site()
     file = uploads.received_file()
     sent = UploadedFile.of(file.filename or "", site.storage.put(file.stream))
@@ -108,7 +108,7 @@ def add_solution(slug: str) -> OrganizerJob:
 
 
 def asked_canaries(form: Mapping[str, str]) -> CanaryRequest | None:
-    """Return how many canary rows a form asks for, None without any; raise CanariesRefused."""
+    """Return the canary rows that a form requests, or None; raise CanariesRefused."""
     count = form.get("canaries", "").strip()
     if count in ("", "0"):
         return None
@@ -116,12 +116,13 @@ def asked_canaries(form: Mapping[str, str]) -> CanaryRequest | None:
 
 
 def add_baseline(slug: str) -> Entered:
-    """Enter the predictions of this request as a benchmark; raise BaselineRefused."""
+    """Add the predictions of this request as a benchmark; raise BaselineRefused."""
     site = current_site()
     with reading() as session:
         competition = competition_of(session, slug)
     sent = uploads.arrived()
-    # What the operator's shell sends is only scored: it starts no process that checks files.
+    # Files from the operator's shell skip this check, because the shell starts no process for it. They are
+    # still scored.
     checked = None if is_shell() else uploads.check_if_free(competition, sent)
     if checked is not None and checked.problems:
         raise BaselineRefused(checked.problems)

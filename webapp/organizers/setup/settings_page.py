@@ -1,4 +1,4 @@
-"""Pages of the competition settings: show and save each step of the wizard, preview a text."""
+"""Pages of the competition settings: the steps of the wizard, figures, text preview."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -53,21 +53,21 @@ STEP = f"/settings/<any({','.join(BY_KEY)}):step>"
 @blueprint.get("/settings")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show the first step."""
+    """Show the first settings page."""
     return _page(slug, STEPS[0])
 
 
 @blueprint.get(STEP)
 @organizers_only(Role.VIEWER)
 def show(slug: str, step: str) -> ResponseReturnValue:
-    """Show a step: its fields, and why some are locked."""
+    """Show the fields of a step, and the reasons why some are locked."""
     return _page(slug, BY_KEY[step])
 
 
 @blueprint.post(STEP)
 @organizers_only(Role.EDITOR)
 def save(slug: str, step: str) -> ResponseReturnValue:
-    """Change the settings of a step; show all problems at once and keep the entered values."""
+    """Save the settings of a step, or show all problems at once and keep the entered values."""
     page = BY_KEY[step]
     if wants_to_change() or request.form.get("act") == "preview":
         return _page(slug, page, is_sent=True)
@@ -136,7 +136,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
 @blueprint.post(f"{STEP}/figures")
 @organizers_only(Role.EDITOR)
 def upload_figure(slug: str, step: str) -> ResponseReturnValue:
-    """Store a figure for the texts, and show the page again with what was entered."""
+    """Store a figure for the texts, and show the page again with the entered values."""
     try:
         name = receiving.add_figure(slug, request.files.get("figure"))
     except figures.InvalidFigure as error:
@@ -147,7 +147,7 @@ def upload_figure(slug: str, step: str) -> ResponseReturnValue:
 @blueprint.post(f"{STEP}/figures/<name>/remove")
 @organizers_only(Role.EDITOR)
 def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
-    """Remove a figure, and show the page again with what was entered."""
+    """Remove a figure, and show the page again with the entered values."""
     with writing() as session:
         competition = competition_of(session, slug)
         figures.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
@@ -158,14 +158,14 @@ def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
 @blueprint.get("/settings/metric/status")
 @organizers_only(Role.VIEWER)
 def metric_status(slug: str) -> ResponseReturnValue:
-    """Return the progress of the check of another metric for a draft."""
+    """Return the progress of the check of a draft's new metric settings as JSON."""
     with reading() as session:
         job = metric_step.pending_check(session, competition_of(session, slug))
     return check_status(job).make_conditional(request)
 
 
 def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
-    """Return the warnings about dates in the past; those shown at a field are only counted."""
+    """Return the warnings about past dates; only count those that the page shows at a field."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         locks = competition_settings.locks(competition, now)
@@ -174,14 +174,14 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     words = [fault.sentence for fault in past if fault not in beside]
     if beside:
         lies = "One date is" if len(beside) == 1 else f"{len(beside)} dates are"
-        words.append(f"{lies} in the past: read the consequences below.")
+        words.append(f"{lies} in the past. See the consequences below.")
     return words
 
 
 def _takes_effect_soon(
     competition: Competition, step: Step, doubtful: Sequence[Fault], now: datetime
 ) -> Question:
-    """Ask before saving dates that have passed or take effect within a day."""
+    """Return the confirmation for saving dates that have passed or take effect within a day."""
     names = sorted({name for fault in doubtful for name in fault.names})
     reveals = "reveals_at" in names
     return Question(
@@ -198,7 +198,7 @@ def _takes_effect_soon(
 
 
 class Group(NamedTuple):
-    """A group of fields on the page: its heading, the locked ones with the reasons, and the others."""
+    """A group of fields on the page: heading, locked fields with reasons, and editable fields."""
 
     heading: str
     fixed: list[Field]
@@ -207,17 +207,17 @@ class Group(NamedTuple):
 
     @property
     def are_numbers(self) -> bool:
-        """Whether all that can be entered are numbers, whose inputs are short."""
+        """Whether all editable fields are numbers, which have short inputs."""
         return all(KINDS[field.name] in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
 
     @property
     def are_moments(self) -> bool:
-        """Whether all that can be entered are dates, which stand beside each other."""
+        """Whether all editable fields are dates, which are laid out side by side."""
         return all(KINDS[field.name] is Kind.DATE for field in self.open)
 
 
 def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]) -> Iterator[Group]:
-    """Part the fields of each group by what is locked; `shown` has the locked ones too."""
+    """Divide each group's fields into locked and editable ones; `shown` includes locked fields."""
     for heading, all_names in step.groups:
         names = [name for name in all_names if name in form or setting_of(name) in locks]
         reasons = [locks[setting_of(name)] for name in names if name not in form]
@@ -311,7 +311,7 @@ def _page(
 def _question(
     competition: Competition, settings: CompetitionSettings, step: FeedbackStep, now: datetime
 ) -> dict[str, Any]:
-    """Return the question who takes part: the proposals, the chosen answer and previews of coarse modes."""
+    """Return the feedback question: proposals by audience, selected answer, coarse previews."""
     proposals = leak_budget.feedback_proposals(competition, settings, now=now)
     prizes = proposals[Audience.PRIZES]
     is_adopted = all(getattr(settings, name) == value for name, value in prizes.changes.items())
@@ -331,7 +331,7 @@ def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackS
     decimals = step.decimals if mode.has_step else SCORE_DECIMALS
     return {
         "key": key,
-        "title": f"{mode.value} with the step {step.value}" if mode.has_step else mode.value,
+        "title": f"{mode.value} with a step of {step.value}" if mode.has_step else mode.value,
         "note": terms.note(mode, step),
         "files": [
             (
@@ -346,7 +346,7 @@ def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackS
 @blueprint.post("/preview")
 @organizers_only(Role.EDITOR)
 def preview(slug: str) -> ResponseReturnValue:
-    """Return a text as a piece of a page; nothing is stored."""
+    """Render the preview of a text as an HTML fragment, without storing it."""
     with reading() as session:
         texts = prose.Texts.of(session, competition_of(session, slug))
     drawn = texts.preview(request.form.get("text", ""))
@@ -369,8 +369,8 @@ METRIC = Family(
     "/settings/metric/<int:job_id>/accept",
     page="accept_metric",
     page_path="/settings/metric/accept/<int:job_id>",
-    done="Your choice is in use now.",
+    done="Your new metric settings are now in use.",
 )
 def accept_metric(act: Act, job_id: int) -> None:
-    """Score a draft by the identities and the formula of a check of `/rescoring/settings`."""
+    """Use the identities and metric settings of a check from `/rescoring/settings` for a draft."""
     versions.accept_settings(**act.parts, job_id=job_id)

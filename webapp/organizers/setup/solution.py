@@ -1,4 +1,4 @@
-"""Solution, as a page and in the API: upload, column roles, report, accept."""
+"""Solution, as a page and in the API: upload, column roles, report, acceptance."""
 
 from typing import Annotated, Any
 
@@ -55,18 +55,21 @@ CHECK = f"{DESK}/solution/<int:job_id>"
 
 
 class SolutionForm(FileForm):
-    """A solution to check, for a published competition a corrected one."""
+    """A solution to check; for a published competition, a corrected solution."""
 
     test: Annotated[Any, Binary] = None
     finds_test: Annotated[
-        bool, Field(description="False compares no test.csv but one that is sent too; else that of the data.")
+        bool,
+        Field(
+            description="Whether to compare the ids with test.csv from the data files if none is uploaded."
+        ),
     ] = True
     canaries: int = 0
     canaries_from_scored: bool = False
 
 
 class SolutionColumn(Answer):
-    """A column of a checked solution, its role and some of its values."""
+    """A column of a checked solution, with its role and example values."""
 
     name: str
     role: ColumnRole
@@ -74,7 +77,7 @@ class SolutionColumn(Answer):
 
 
 class SolutionCheck(Answer):
-    """A check of a solution: how far it is, what it found, and why it cannot be accepted."""
+    """A check of a solution: progress, results, and the reason if the solution cannot be accepted."""
 
     job: Job
     purpose: Purpose
@@ -87,11 +90,11 @@ class SolutionCheck(Answer):
     report: dict[str, Any] | None
     changes: dict[str, Any] | None
     commitment: str | None
-    why_not: Annotated[str | None, Field(description="Null where the solution can be accepted.")]
+    why_not: Annotated[str | None, Field(description="Null if the solution can be accepted.")]
 
 
 class SolutionInUse(Answer):
-    """The solution that scores are computed with, and its report."""
+    """The live solution and its report."""
 
     number: int
     scoring_version: int
@@ -101,14 +104,14 @@ class SolutionInUse(Answer):
 
 
 class SolutionAnswer(Answer):
-    """The solution in use and the newest checks."""
+    """The live solution and the newest checks."""
 
     solution: SolutionInUse | None
     checks: list[SolutionCheck]
 
 
 class RolesRequest(Sent):
-    """The roles of some columns, the others keep theirs; and how many canary rows to draw."""
+    """New roles of columns, and the number of canary rows; other columns keep their roles."""
 
     roles: dict[str, ColumnRole]
     canaries: int = 0
@@ -118,14 +121,14 @@ class RolesRequest(Sent):
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
-    """Show the solution in use with its report, the checks, and the form for another file."""
+    """Show the live solution with its report, the checks, and the upload form."""
     return _index(slug)
 
 
 @blueprint.post("")
 @organizers_only(Role.EDITOR)
 def upload(slug: str) -> ResponseReturnValue:
-    """Store a solution, and test.csv if it came too, and have it checked."""
+    """Store a solution, and test.csv if it was sent, and start its check."""
     try:
         job = receiving.add_solution(slug)
     except uploads.FileMissing as error:
@@ -141,7 +144,7 @@ def upload(slug: str) -> ResponseReturnValue:
 @blueprint.get("/<int:job_id>")
 @organizers_only(Role.VIEWER)
 def show(slug: str, job_id: int) -> ResponseReturnValue:
-    """Show how far a check is, then its report and the roles of the columns."""
+    """Show the progress of a check, then its report and the roles of the columns."""
     return _show(slug, job_id)
 
 
@@ -157,12 +160,12 @@ def status(slug: str, job_id: int) -> ResponseReturnValue:
 @blueprint.get("/<int:job_id>/changes.csv")
 @organizers_only(Role.VIEWER)
 def changes(slug: str, job_id: int) -> ResponseReturnValue:
-    """Send every value that a corrected solution changes."""
+    """Send a CSV file with every value that a corrected solution changes."""
     return send_changes(slug, job_id)
 
 
 def send_changes(slug: str, job_id: int) -> Response:
-    """Send the table of a check's changes; raise UnknownOrganizerJob where it has none."""
+    """Send the changes that a check found as a CSV file; raise UnknownOrganizerJob without any."""
     with reading() as session:
         _, job = _found(session, slug, job_id)
     sha256 = (job.result or {}).get("changes_sha256")
@@ -222,7 +225,7 @@ def _show(slug: str, job_id: int, *, problem: Any = None) -> str:
 @api.blueprint.get(f"{DESK}/solution")
 @organizers_operation(Role.VIEWER, answers=SolutionAnswer, tag="setup")
 def organized_solution(slug: str) -> SolutionAnswer:
-    """Return the solution in use with its report, and the newest checks."""
+    """Return the live solution with its report, and the newest checks."""
     with reading() as session:
         return solution_answer(session, competition_of(session, slug))
 
@@ -232,7 +235,7 @@ def organized_solution(slug: str) -> SolutionAnswer:
     Role.EDITOR, answers=Started, status=202, tag="setup", takes_file=SolutionForm, creates=True
 )
 def upload_solution(slug: str) -> Any:
-    """Upload a solution and have it checked; of a published competition it is a corrected one."""
+    """Upload a solution and start its check; for a published competition, a corrected solution."""
     job = receiving.add_solution(slug)
     return organizing.started(job, url_for("api.solution_check", slug=slug, job_id=job.id))
 
@@ -240,7 +243,7 @@ def upload_solution(slug: str) -> Any:
 @api.blueprint.get(CHECK)
 @organizers_operation(Role.VIEWER, answers=SolutionCheck, tag="setup")
 def solution_check(slug: str, job_id: int) -> SolutionCheck:
-    """Return how far the check of a solution is, then its report and the roles of the columns."""
+    """Return the progress of the check of a solution, then its report and the roles of the columns."""
     with reading() as session:
         competition = competition_of(session, slug)
         job = solution_checks.get(session, competition=competition, job_id=job_id)
@@ -250,7 +253,7 @@ def solution_check(slug: str, job_id: int) -> SolutionCheck:
 @api.blueprint.get(f"{CHECK}/changes.csv")
 @organizers_operation(Role.VIEWER, tag="setup", answers_file="text/csv")
 def solution_changes(slug: str, job_id: int) -> Response:
-    """Return every value that a corrected solution changes."""
+    """Return every value that a corrected solution changes as CSV."""
     return send_changes(slug, job_id)
 
 
@@ -264,7 +267,7 @@ def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:
 
 
 def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
-    """Return a check of a solution."""
+    """Return a check of a solution as the API model."""
     asked, result = CheckParameters.from_dict(job.parameters), job.result or {}
     return SolutionCheck(
         job=organizing.job(job),
@@ -309,7 +312,7 @@ ACTIONS = Family(
     status=202,
 )
 def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:
-    """Check the same file again with other roles of its columns."""
+    """Check the same file again with other column roles."""
     job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
     if is_form():
         roles, canaries = chosen_roles(job, request.form), receiving.asked_canaries(request.form)
@@ -329,7 +332,7 @@ def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> Organize
     home=lambda slug, **_: wizard_steps.next_page(SOLUTION, slug),
 )
 def accept_solution(act: Act, job_id: int) -> None:
-    """Make a checked solution the draft's."""
+    """Accept a checked solution for a draft."""
     versions.accept_check(**act.parts, job_id=job_id)
 
 
@@ -342,6 +345,6 @@ def accept_solution(act: Act, job_id: int) -> None:
     status=204,
 )
 def dismiss_solution_check(act: Act, job_id: int) -> None:
-    """Dismiss a check; one under way ends."""
+    """Dismiss a check, and stop it if it is running."""
     job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
     organizer_jobs.dismiss(act.session, job=job, now=act.now)

@@ -1,4 +1,4 @@
-"""View of a solution's check and report, for the organizers' solution page."""
+"""View of the check and the report of a solution, for the organizers' Solution page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from webapp.http.responses import polled
 
 SPLIT_BY = {
     "usage": "by the column Usage",
-    "keyed hash": "in half by a secret hash, evenly for every label and identity",
+    "keyed hash": "in half by a secret hash, stratified by label and identity",
     "live solution": "as in the live solution",
 }
 STATES = {
@@ -27,7 +27,7 @@ STATES = {
     JobState.REJECTED: "unreadable",
     JobState.FAILED: "failed",
 }
-# A check has the same states as a submission and uses its pills.
+# Checks use the same pills as submissions because they have the same states.
 PILLS = {
     JobState.WAITING: "pending",
     JobState.CLAIMED: "pending",
@@ -37,13 +37,13 @@ PILLS = {
 }
 LEVEL_WORDS = {Level.STOP: "Problems to fix", Level.WARNING: "Warnings", Level.NOTE: "Good to know"}
 ROLES = tuple(role.value for role in ColumnRole)
-# Roles that a column has by its name or values beyond doubt; any other one is shown as a menu.
+# Roles that follow unambiguously from a column's name or values. Other roles are shown as open menus.
 CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column with its role, and the name of its field in the form."""
+    """A column of the solution with its role, and the name of its form field."""
 
     field: str
     name: str
@@ -54,7 +54,7 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class IdentityView:
-    """The counts of an identity in both splits, and the largest error of its AUCs in each."""
+    """An identity's counts, and the largest standard error of its AUCs, in each split."""
 
     name: str
     is_in_score: bool
@@ -109,7 +109,7 @@ class CheckView:
         self.problems = [*job.problems, *result.get("problems", [])]
         report = result.get("report") or {}
         self.report = ReportView(report) if report else None
-        # Without a report anything may be wrong; a column that nearly fits may have been meant otherwise.
+        # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
         missed = [each["name"] for each in report.get("near_misses", ())]
         doubtful = missed if report else [column["name"] for column in result.get("columns", [])]
         self.columns = [
@@ -129,7 +129,7 @@ class CheckView:
 
 
 def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, ColumnRole]:
-    """Return the roles that a form of `ColumnView`s holds; an unknown one is unused."""
+    """Return the column roles in a form; a column without a valid value keeps its role."""
     return {column.name: _role(form.get(column.field, ""), column.role) for column in CheckView(job).columns}
 
 

@@ -1,4 +1,4 @@
-"""Steps of the setup wizard: order and groups of the settings, missing items and suggestions."""
+"""Steps of the setup wizard: order, groups of settings, missing items, suggestions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from grader.services.submissions import benchmark_entries
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A page of settings by name, in groups with a heading each; `helps` replaces the help of some."""
+    """A settings page: groups of settings with headings; `helps` overrides help texts."""
 
     key: str
     title: str
@@ -27,13 +27,13 @@ class Step:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All settings of the page."""
+        """The names of all settings on the page."""
         return tuple(name for _, names in self.groups for name in names)
 
 
 _FORMULA = (
     ("Power and thresholds", ("power", "label_threshold", "identity_threshold")),
-    ("Weights, which sum to 1", ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")),
+    ("Weights (must sum to 1)", ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")),
 )
 STEPS = (
     Step(
@@ -41,7 +41,7 @@ STEPS = (
         "Basics and texts",
         (
             ("", ("title", "overview", "evaluation", "data_description")),
-            ("The two classes and the rows", ("positive_name", "negative_name", "row_name")),
+            ("Names of the classes and rows", ("positive_name", "negative_name", "row_name")),
             ("Questions", ("contact", "discussion_url")),
         ),
     ),
@@ -50,7 +50,7 @@ STEPS = (
         "Dates and limits",
         (
             ("Dates", ("opens_at", "closes_at", "entry_deadline", "merger_deadline")),
-            ("The reveal", ("reveal_rule", "reveals_at", "takes_late_submissions", "marks_ties")),
+            ("Reveal", ("reveal_rule", "reveals_at", "takes_late_submissions", "marks_ties")),
             (
                 "Limits per team",
                 (
@@ -70,17 +70,17 @@ STEPS = (
         "Metric and feedback",
         (
             ("Identities in the score", ("identities", "min_class_rows")),
-            ("What participants see before the reveal", ("feedback", "feedback_step")),
+            ("Feedback before the reveal", ("feedback", "feedback_step")),
             *_FORMULA,
         ),
         helps={"identities": "One name per line. If blank, the solution check proposes them."},
     ),
 )
 BY_KEY = {step.key: step for step in STEPS}
-# All steps of the wizard in their order: those of settings above, and three with pages of their own.
+# All steps of the wizard in order: the settings pages above, and three steps with pages of their own.
 SOLUTION, DATA, PUBLISHING = "solution", "data", "publishing"
 ORDER = ("basics", "dates", "entry", SOLUTION, "metric", DATA, PUBLISHING)
-# The metric settings that a rescoring may change: the identities by name, and the formula.
+# The metric settings that a rescoring may change: the names of the identities, and the formula.
 RESCORING = Step(
     "rescoring",
     "Changed settings",
@@ -91,12 +91,12 @@ RESCORING = Step(
 
 TITLES = {SOLUTION: "Solution", DATA: "Data files"}
 SHORT = {"basics": "Basics", "dates": "Dates", "entry": "Entry", "metric": "Metric"}
-WAITS = "The identities are ticked in the report of the solution, so the solution comes first."
+WAITS = "Accept the solution first. You select the identities from its report."
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is missing or could be better, in a sentence, and the address of its field."""
+    """A missing item or a suggestion, as a sentence, with the address of its field."""
 
     sentence: str
     url: str
@@ -104,7 +104,7 @@ class Lack:
 
 @dataclass(frozen=True, slots=True)
 class StepMark:
-    """A step of the wizard with its mark; the steps of a published competition have none."""
+    """A step of the wizard with its mark; the steps of a published competition have no mark."""
 
     key: str
     title: str
@@ -116,14 +116,14 @@ class StepMark:
 
     @property
     def state(self) -> str:
-        """The mark: `missing`, `advice` or `done`."""
+        """The mark: `missing`, `advice`, `done` or empty."""
         if not self.is_marked:
             return ""
         return "missing" if self.missing else "advice" if self.advice else "done"
 
     @property
     def words(self) -> str:
-        """The mark in words, for those who do not see it."""
+        """The mark as text, for screen readers and lists."""
         counts = {"missing": len(self.missing), "advice": len(self.advice)}
         plural = "" if counts.get(self.state) == 1 else "s"
         told = {"missing": "missing", "advice": f"suggestion{plural}"}.get(self.state)
@@ -132,24 +132,24 @@ class StepMark:
 
 @dataclass(frozen=True, slots=True)
 class Wizard:
-    """All steps with their marks; `current` is the one that the page shows."""
+    """All steps with their marks; `current` is the step of the page."""
 
     steps: tuple[StepMark, ...]
     current: StepMark
 
     @property
     def number(self) -> int:
-        """The place of the current step, from 1."""
+        """The position of the current step, starting at 1."""
         return self.steps.index(self.current) + 1
 
     @property
     def following(self) -> StepMark | None:
-        """The step after the current one."""
+        """The step after the current one, or None."""
         return self.steps[self.number] if self.number < len(self.steps) else None
 
     @property
     def lacking(self) -> list[StepMark]:
-        """The steps that keep the competition from being published."""
+        """The steps with missing items, which prevent publication."""
         return [step for step in self.steps if step.missing]
 
 
@@ -197,7 +197,7 @@ def page(key: str, slug: str) -> str:
 
 
 def next_page(key: str, slug: str) -> str:
-    """Return the address of the step after one."""
+    """Return the address of the step that follows a step."""
     return page(ORDER[ORDER.index(key) + 1], slug)
 
 
@@ -225,7 +225,7 @@ def _lacks(key: str, faults: Sequence[Fault], slug: str) -> Iterable[Lack]:
 
 
 def _step_of(fault: Fault) -> str:
-    """Return the step where a fault can be mended."""
+    """Return the step where a fault can be fixed."""
     if files.DATA in fault.names:
         return DATA
     if lifecycle.SOLUTION in fault.names:

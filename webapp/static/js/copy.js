@@ -1,4 +1,4 @@
-// Every `.copyable` block gets a button that copies its text, also one that comes later.
+// Adds a copy button to every `.copyable` block, including blocks that are inserted later.
 function enhance() {
   for (const block of document.querySelectorAll(".copyable:not(.with-button)")) {
     const button = document.createElement("button");
@@ -15,7 +15,8 @@ function enhance() {
   }
 }
 
-if (navigator.clipboard) { // plain http away from localhost has none: the text can still be selected
+// Pages over plain HTTP have no clipboard access except on localhost. Their text can still be selected.
+if (navigator.clipboard) {
   enhance();
   new MutationObserver(enhance).observe(document.body, { childList: true, subtree: true });
 }

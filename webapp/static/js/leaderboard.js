@@ -1,5 +1,5 @@
-// A leaderboard that answers at once: typing filters it, "/" goes to the search, a line opens its team's page in a
-// panel, and a button says that there are new scores. Without this the form, the links and a reload do the same.
+// The interactive leaderboard: typing filters the rows, "/" focuses the search, a row opens its team's page in a panel,
+// and a button announces new scores. Without JavaScript, the form, the links and a reload provide the same functions.
 const FILTER_WAIT_MS = 250;
 const FIRST_LOOK_MS = 15_000;
 const LAST_LOOK_MS = 60_000;
@@ -39,7 +39,7 @@ function ask() {
       region().replaceWith(fresh);
       history.replaceState(null, "", address);
     } catch {
-      // the network is away for a moment: what is filtered here stays
+      // The network failed. The rows filtered in the browser remain.
     }
   }, FILTER_WAIT_MS);
 }
@@ -133,7 +133,7 @@ async function follow(address) {
         etag = seen?.etag ?? etag;
         if (seen && (seen.version !== first.version || seen.entries !== first.entries)) say(seen.entries - first.entries);
       } catch {
-        // away for a moment: look again later
+        // The network failed. The next poll tries again.
       }
     }
     await new Promise((resolve) => setTimeout(resolve, wait));

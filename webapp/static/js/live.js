@@ -1,5 +1,5 @@
-// A `[data-live]` region asks a tiny JSON address how its submissions stand. When something has changed the page is
-// fetched again and the region is replaced: the server stays the only one who knows how things are drawn.
+// Polls a small JSON endpoint for each `[data-live]` region. When the state has changed, the page is fetched again and
+// the region is replaced, so that all HTML is rendered by the server.
 const FIRST_WAIT_MS = 2000;
 const LAST_WAIT_MS = 10000;
 const GROWTH = 1.25;
@@ -7,7 +7,7 @@ const GROWTH = 1.25;
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function refresh(region) {
-  if ("reload" in region.dataset) { // what stands outside the region changes too
+  if ("reload" in region.dataset) { // Content outside the region changes too.
     window.location.reload();
     return region;
   }
@@ -35,9 +35,9 @@ async function follow(region) {
         wait = FIRST_WAIT_MS;
         continue;
       }
-      if (answer.status !== 304) return; // logged out, or gone
+      if (answer.status !== 304) return; // The user is logged out, or the object no longer exists.
     } catch {
-      // the network is away for a moment: ask again later
+      // The network failed. The next poll tries again.
     }
     wait = Math.min(wait * GROWTH, LAST_WAIT_MS);
   }

@@ -1,4 +1,4 @@
-// Draw a text beside its field while somebody writes: the server draws it, as it draws the page itself.
+// Shows a live preview next to a text field. The server renders it in the same way as the final page.
 const PAUSE_MS = 350;
 
 function follow(field) {
@@ -17,7 +17,7 @@ function follow(field) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       panel.replaceChildren(...fresh.body.childNodes);
     } catch {
-      // the network is away for a moment: the next key asks again
+      // The network failed. The next keystroke tries again.
     }
   }
   field.addEventListener("input", () => {

@@ -1,4 +1,4 @@
-// Fill in the address from the title until somebody edits it; the server makes the same one if it is blank.
+// Derives the address from the title until the user edits it. The server derives the same one if the field is blank.
 const title = document.getElementById("title");
 const slug = document.getElementById("slug");
 let isFollowing = !slug.value;

@@ -1,11 +1,11 @@
-// The table of identities: sorted by any column, and with many of them found by name. The server's order stays without.
+// Makes the table of identities sortable by any column and, if it is long, searchable by name.
 const SHOWN = 10;
 
 function value(row, column) {
   const text = row.cells[column].textContent.trim();
   if (column === 0) return text.toLowerCase();
   const number = parseFloat(text);
-  return Number.isNaN(number) ? Infinity : number; // an undefined AUC comes last
+  return Number.isNaN(number) ? Infinity : number; // undefined AUCs last
 }
 
 function sort(table, column, isDescending) {
@@ -50,4 +50,4 @@ function enhance() {
 }
 
 enhance();
-new MutationObserver(enhance).observe(document.body, { childList: true, subtree: true }); // live pages bring a fresh table
+new MutationObserver(enhance).observe(document.body, { childList: true, subtree: true }); // for tables that live pages replace

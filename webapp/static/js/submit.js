@@ -1,12 +1,13 @@
-// A form for a file: drag and drop, an early word about its size, a check as soon as it is chosen (where the form asks
-// for one), the progress of the upload, and why a file was refused beside the file that is still chosen.
+// The upload form: drag and drop, the size limit, a check as soon as a file is chosen (if the form has `data-check`), the
+// progress of the upload, and the reason for a rejection while the file stays chosen.
 const form = document.querySelector("form[data-upload]");
 const drop = form.querySelector(".drop");
 const input = form.querySelector("input[type=file]");
 const button = form.querySelector(":scope > button") ?? document.querySelector(`button[form=${form.id}]`);
 const progress = form.querySelector("progress");
 const status = form.querySelector("[data-upload-status]");
-const LARGEST_CHECKED_BYTES = 25e6; // a larger file is sent once, and checked then
+// Larger files are checked only when they are submitted, so that they are uploaded only once.
+const LARGEST_CHECKED_BYTES = 25e6;
 const megabytes = (bytes) => (bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 let checking = null;
 
@@ -52,7 +53,7 @@ function hide(id) {
   if (part) part.hidden = true;
 }
 
-// What the server drew takes the place of what it drew before.
+// Replaces the previous result with the one that the server rendered.
 function show(html, id) {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById(id);
   document.getElementById(id).replaceWith(fresh);
@@ -61,12 +62,13 @@ function show(html, id) {
 }
 
 function addCopyButton(list) {
-  if (!navigator.clipboard) return; // plain http away from localhost: the text can still be selected
+  // Pages over plain HTTP have no clipboard access except on localhost. Their text can still be selected.
+  if (!navigator.clipboard) return;
   const copy = document.createElement("button");
   copy.type = "button";
   copy.className = "small secondary";
   copy.textContent = "Copy";
-  copy.setAttribute("aria-label", "Copy the problems");
+  copy.setAttribute("aria-label", "Copy all problems");
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(Array.from(list.children, (each) => (each.querySelector("[data-copy]") ?? each).textContent).join("\n"));
     copy.textContent = "Copied";
@@ -74,7 +76,7 @@ function addCopyButton(list) {
   list.after(copy);
 }
 
-// Ask what is wrong with a file, without submitting it. Whatever goes wrong here is told when it is submitted.
+// Checks a file without submitting it. Errors of the check itself are ignored, because submitting the file reports them.
 async function check(file) {
   const mine = new AbortController();
   checking = mine;
@@ -90,7 +92,7 @@ async function check(file) {
   } catch {
     found = null;
   }
-  if (checking !== mine) return; // another file was chosen meanwhile
+  if (checking !== mine) return; // Another file has been chosen in the meantime.
   checking = null;
   say(`${file.name}, ${megabytes(file.size)}`);
   button.disabled = found?.is_clean === false;
@@ -110,22 +112,22 @@ function finish(request) {
   if (answer.html) {
     say("");
     const fresh = show(answer.html, "refusal");
-    fresh.tabIndex = -1; // where the eye and the keyboard go on
+    fresh.tabIndex = -1; // to make it focusable
     fresh.focus();
   } else {
-    say(answer.message ?? "The upload did not arrive. Please try again.", true);
+    say(answer.message ?? "The upload failed. Try again.", true);
   }
 }
 
 function send() {
-  const request = new XMLHttpRequest(); // fetch tells nothing about the progress of an upload
+  const request = new XMLHttpRequest(); // because fetch does not report upload progress
   request.open("POST", form.action || window.location.href);
   request.responseType = "json";
   request.setRequestHeader("Accept", "application/json");
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     progress.max = total;
     progress.value = loaded;
-    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} sent` : form.dataset.sent ?? "Sent; checking the file");
+    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} uploaded` : form.dataset.sent ?? "Uploaded. Checking the file");
   });
   request.addEventListener("load", () => finish(request));
   request.addEventListener("error", () => finish(request));
@@ -138,7 +140,8 @@ function send() {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (checking) {
-    button.disabled = true; // one check at a time: it goes on once this one has ended, unless it found problems
+    // Submit after the running check has ended, unless it finds problems.
+    button.disabled = true;
     document.addEventListener("checked", () => { if (!button.disabled) send(); }, { once: true });
   } else send();
 });

@@ -1,5 +1,5 @@
-// The server writes every time in UTC and names the zone. This module shows each in the reader's zone, which it names too,
-// with UTC on hover and focus. Times of the form `ago` and `left` are durations and keep running.
+// Converts the times on a page from UTC to the reader's time zone and shows UTC on hover and focus. Every time names its
+// zone. Times of the forms `ago` and `left` are durations and are updated every second.
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -13,17 +13,17 @@ const hours = format(MINUTE_PARTS, ZONE);
 const seconds = format(MINUTE_PARTS, { second: "2-digit" }, ZONE);
 const axisDay = format(DAY_PARTS);
 const axisHour = format(MINUTE_PARTS);
-// The forms in which the server writes a time in sentences, menus and chart titles.
+// The formats of times in sentences, menus and chart titles rendered by the server.
 const WRITTEN = /\b(?:\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|\d{1,2} [A-Z][a-z]{2}(?: \d{4})?,? \d\d:\d\d(?::\d\d)?|\d\d:\d\d:\d\d) UTC\b/g;
-const PLAIN_TEXT = "option, svg";  // elements that cannot hold a `time` element
+const PLAIN_TEXT = "option, svg";  // elements that cannot contain a `time` element
 const UNTOUCHED = "time, code, pre, textarea, label, legend, script, style, bdi";
 const two = (number) => String(number).padStart(2, "0");
 
-// The server's clock, where the page shows it; else the reader's.
+// The server's clock if the page shows it, otherwise the reader's.
 const clock = document.querySelector("time[data-clock]");
 const ahead = clock ? new Date(clock.dateTime).getTime() - performance.now() : performance.timeOrigin;
 const now = () => ahead + performance.now();
-// A zone may leave UTC during the year (London), so two dates decide.
+// Two dates are compared because a zone can be equal to UTC for a part of the year, such as London's.
 const isLocal = [0, 6].some((month) => new Date(new Date().getFullYear(), month, 1).getTimezoneOffset() !== 0);
 
 function ago(milliseconds) {
@@ -53,7 +53,7 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// A written time is complete, or lacks its year (this year) or its date (today).
+// A time without a year is in this year. A time without a date is today.
 function read(written) {
   const text = written.slice(0, -4).replace(",", "");
   const today = new Date(now());
@@ -107,7 +107,7 @@ function localize(root) {
     const { form } = element.dataset;
     const isUtc = moment.getTimezoneOffset() === 0;
     element.dataset.utc = `${moment.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-    // In a table every time would be a stop of the Tab key: there UTC is for hovering alone.
+    // UTC is shown only on hover here. In tables, focusable times would add many tab stops.
     if (element.closest("table, a, button, summary")) element.title = form || !isUtc ? `${full.format(moment)}; ${element.dataset.utc}` : element.dataset.utc;
     else { element.removeAttribute("title"); element.tabIndex = 0; }
     if (form) say(element, forms[form](moment));
@@ -125,7 +125,7 @@ function tick() {
 localize(document.body);
 tick();
 setInterval(tick, 1000);
-// Live pages put fresh parts in place of old ones.
+// Live pages replace regions of the page.
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) {
     for (const node of addedNodes) {

@@ -1,4 +1,4 @@
-"""The close on its page: what is missing, the jobs, the acts, the published solution and receipts."""
+"""The closing page: missing steps, jobs, actions, the published solution and receipts."""
 
 import hashlib
 import io
@@ -27,7 +27,7 @@ def arena(make_arena: Callable[..., Any]):
 
 @pytest.fixture
 def scene(arena):
-    """A competition with a scored team and an organizer of each role."""
+    """A competition with a scored team and one organizer of each role."""
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
@@ -45,7 +45,7 @@ def close(arena):
     Calendar(arena.database).run_due()
 
 
-def test_the_way_to_the_final_standings_goes_by_the_page(scene):
+def test_the_page_leads_through_all_steps_to_the_final_standings(scene):
     ed = scene.ed
     page = ed.browser.get(CLOSE).text
     assert "Running" in page
@@ -53,7 +53,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene):
 
     close(scene)
     page = ed.browser.get(CLOSE).text
-    assert "The submissions that compete are not verified." in page
+    assert "The competing submissions have not been verified." in page
     assert ed.post(f"{CLOSE}/verify").status_code == 303
     page = ed.browser.get(CLOSE).text
     assert "Waiting for a worker" in page
@@ -67,7 +67,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene):
 
     refused = ed.confirm(f"{CLOSE}/reveal")
     assert refused.status_code == 400
-    assert "Tick the box first" in refused.text
+    assert "Select the checkbox to confirm" in refused.text
     assert ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"}).status_code == 303
     assert ed.confirm(f"{CLOSE}/bundle").status_code == 409
     refused = ed.confirm(f"{CLOSE}/finalize", {"reason": "All is well."})
@@ -87,25 +87,26 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene):
         assert "toxicity-final-1/results.html" in archive.namelist()
         assert "toxicity-final-1/solution.csv" not in archive.namelist()
     assert scene.ann.browser.get(f"{CLOSE}/bundle/{number}").status_code == 403
-    assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404  # the verification's
+    # Job 1 is the verification, which has no bundle.
+    assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404
 
 
-def test_organizers_see_the_shake_up_before_the_reveal_and_after_it(scene):
+def test_organizers_see_the_shake_up_before_and_after_the_reveal(scene):
     bob = scene.person("Bob")
     scene.submit(bob, scene.truth.predictions(noise=3, seed=4))
     scene.score_all()
     assert "shake-up" not in scene.vic.browser.get(CLOSE).text
     close(scene)
     page = scene.vic.browser.get(CLOSE).text
-    assert "The shake-up to come" in page and "Only organizers see this before the reveal." in page
+    assert "Expected shake-up" in page and "Only organizers see this before the reveal." in page
     assert 'class="chart slopes"' in page and 'class="strip changes"' in page
     assert page.count('data-label="Private score"') == 2
     assert bob.browser.get(CLOSE).status_code == 403
     scene.reveal()
-    assert ">The shake-up</h2>" in scene.vic.browser.get(CLOSE).text
+    assert ">Shake-up</h2>" in scene.vic.browser.get(CLOSE).text
 
 
-def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene):
+def test_bundles_older_than_the_newest_final_standings_are_marked(scene):
     close(scene)
     for act in ("reveal", "finalize", "bundle"):
         assert scene.ed.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
@@ -123,7 +124,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene):
     assert "from older final standings" in page
 
 
-def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene):
+def test_a_reopened_selection_delays_the_reveal(scene):
     close(scene)
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -135,7 +136,7 @@ def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene):
     assert "Nothing is missing." not in page
 
 
-def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene):
+def test_closing_now_requires_confirmation_and_ends_submissions_entry_and_mergers(scene):
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = scene.now() + timedelta(days=9)
@@ -161,7 +162,7 @@ def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene):
     assert "The competition closed at" in again.text
 
 
-def test_the_published_solution_is_everybodys_with_whole_receipts(scene):
+def test_the_published_solution_and_complete_receipts_are_public(scene):
     receipt = f"{HERE}/submissions/{scene.submission_id}/receipt"
     own = scene.ann.browser.get(receipt)
     assert own.headers["Content-Disposition"] == "attachment; filename=receipt-1-v1.json"
@@ -175,7 +176,7 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene):
 
     refused = scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"})
     assert refused.status_code == 409
-    assert "can be published after" in refused.text
+    assert "Reveal it before you publish the solution" in refused.text
     assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 404
     assert scene.ann.browser.get(f"{HERE}/data/solution-nonce.txt").status_code == 404
     assert set(own.json["solution"]) == {"number", "commitment"}
@@ -184,7 +185,8 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene):
     scene.reveal()
     assert set(scene.ann.browser.get(receipt).json["splits"]["private"]) == {"shown"}
     assert scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"}).status_code == 303
-    assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 503  # a moment later
+    # The file is not available until it has been checked.
+    assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 503
     scene.work()
     answer = scene.app.test_client().get(f"{HERE}/data/solution.csv")
     whole = json.loads(scene.ann.browser.get(receipt).data)

@@ -1,4 +1,4 @@
-"""API: run a competition with a token: submissions, teams, disputes, announcements, organizers, audit."""
+"""API for running a competition: submissions, teams, disputes, organizers and audit."""
 
 import json
 from datetime import timedelta
@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def olga(arena) -> Desk:
-    """Olga, who owns a competition to which Ann and Bob sent the same file."""
+    """Olga, who owns a competition to which Ann and Bob sent identical files."""
     arena.competition(max_daily_submissions=9)
     olga = Desk(arena.person("Olga"))
     arena.give_role(olga.person, Role.OWNER)
@@ -48,9 +48,10 @@ def test_submissions_are_searched_marked_and_diagnosed(olga: Desk):
     assert "`confirm`" in olga("POST", f"{here}/diagnosis/publish", json={}, expect=400).text
 
 
-def test_lists_go_on_by_a_cursor(olga: Desk):
+def test_lists_are_paginated_by_a_cursor(olga: Desk):
     for path, name, key in (("submissions", "submissions", "id"), ("teams", "teams", "id")):
-        first = olga("GET", f"{DESK}/{path}?q=b&per_page=1").json  # both are in a name: Bob, and its file's
+        # The letter occurs in two names: in Bob's and in that of his file.
+        first = olga("GET", f"{DESK}/{path}?q=b&per_page=1").json
         seen = [each[key] for each in first[name]]
         while first["next"]:
             first = olga("GET", first["next"]).json
@@ -65,7 +66,7 @@ def test_lists_go_on_by_a_cursor(olga: Desk):
     assert (second["page_size"], len(second["entries"])) == (1, 1)
 
 
-def test_teams_are_named_disqualified_and_given_submissions(olga: Desk):
+def test_teams_are_renamed_disqualified_and_given_submissions(olga: Desk):
     teams = olga("GET", f"{DESK}/teams").json["teams"]
     assert [each["name"] for each in teams] == ["Bob", "Ann"]
     bob = f"{DESK}/teams/{teams[0]['id']}"
@@ -98,7 +99,7 @@ def test_submissions_are_paused_and_resumed(olga: Desk):
     assert console["people_count"] >= console["team_count"] >= 1
 
 
-def test_questions_are_answered_and_news_is_posted(olga: Desk):
+def test_questions_are_answered_and_announcements_are_posted(olga: Desk):
     with olga.arena.database.write() as session:
         asked = disputes.ask(
             session, user=olga.people[0].user, submission_id=olga.sent[0], question="Is row 7 right?"
@@ -121,7 +122,7 @@ def test_questions_are_answered_and_news_is_posted(olga: Desk):
     assert olga("GET", f"{DESK}/announcements").json["announcements"][0]["withdrawn_at"]
 
 
-def test_an_owner_gives_and_takes_roles(olga: Desk):
+def test_an_owner_adds_and_removes_organizers(olga: Desk):
     ann = Desk(olga.people[0])
     added = olga("POST", f"{DESK}/organizers", json={"name": "Ann", "role": "viewer"}, expect=201).json
     ann_id = added["organizers"][-1]["user_id"]
@@ -136,7 +137,7 @@ def test_an_owner_gives_and_takes_roles(olga: Desk):
     olga("DELETE", f"{DESK}/organizers/99999", expect=404)
 
 
-def test_ties_and_exports_are_what_the_pages_give(olga: Desk):
+def test_ties_and_exports_match_those_of_the_pages(olga: Desk):
     begun = olga("POST", f"{DESK}/ties", expect=202).json
     olga.work()
     assert olga("GET", begun["url"]).json["boards"][0]["split"] == "public"
@@ -146,7 +147,7 @@ def test_ties_and_exports_are_what_the_pages_give(olga: Desk):
     olga("GET", f"{DESK}/exports/scores.csv?version=9", expect=404)
 
 
-def test_people_who_ask_to_join_are_admitted(olga: Desk):
+def test_users_who_ask_to_join_are_admitted(olga: Desk):
     olga("PATCH", f"{DESK}/settings", json={"entry_mode": "approval"})
     eve = Desk(olga.arena.person("Eve"))
     eve("POST", f"{HERE}/join", json={})
@@ -157,7 +158,7 @@ def test_people_who_ask_to_join_are_admitted(olga: Desk):
     olga("POST", f"{DESK}/entries", json={"name": "Nobody", "admit": True}, expect=404)
 
 
-def test_a_competition_is_closed_now_and_its_dates_follow(olga: Desk):
+def test_closing_a_competition_now_moves_its_other_dates(olga: Desk):
     close = f"{DESK}/close/now"
     olga("POST", close, json={}, expect=400)
     olga("PATCH", f"{DESK}/settings", json={"closes_at": (olga.arena.now() + 30 * DAY).isoformat()})

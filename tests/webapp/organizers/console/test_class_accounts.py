@@ -1,4 +1,4 @@
-"""Accounts for a class: on the organizers' page, over the API and in the shell."""
+"""Class accounts, created on the organizers' page, over the API and in the shell."""
 
 import re
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_each_link_sets_a_password_once(olga: Desk):
     assert (entry.subject, len(entry.after["accounts"])) == ("2 accounts", 2)
 
 
-def test_each_token_serves_in_this_competition_alone(olga: Desk):
+def test_each_token_is_limited_to_this_competition(olga: Desk):
     sent = {"names": ["Fay"], "with_tokens": True}
     (made,) = olga("POST", f"{DESK}/accounts", json=sent, expect=201).json["accounts"]
     client, bearer = olga.arena.app.test_client(), {"Authorization": f"Bearer {made['token']}"}
@@ -60,7 +60,7 @@ def test_each_token_serves_in_this_competition_alone(olga: Desk):
     assert client.get(DESK, headers=bearer).status_code == 403
 
 
-def test_all_problems_are_told_and_no_account_is_made(olga: Desk):
+def test_all_problems_are_reported_and_no_account_is_created(olga: Desk):
     before = count(olga.arena)
     names = ["Fay", "fay", "Olga", "x" * 200]
     refused = olga("POST", f"{DESK}/accounts", json={"names": names}, expect=422).json
@@ -71,14 +71,14 @@ def test_all_problems_are_told_and_no_account_is_made(olga: Desk):
     assert count(olga.arena) == before
 
 
-def test_a_competition_has_a_bounded_number_of_lists_a_day(olga: Desk):
+def test_the_number_of_lists_per_competition_and_day_is_limited(olga: Desk):
     for number in range(5):
         olga("POST", f"{DESK}/accounts", json={"names": [f"Student {number}"]}, expect=201)
     refused = olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
     assert (refused.json["error"], int(refused.headers["Retry-After"]) > 3600) == ("too_many_classes", True)
 
 
-def test_a_person_has_a_bounded_number_of_lists_a_day_in_all_competitions(olga: Desk):
+def test_the_number_of_lists_per_user_and_day_is_limited(olga: Desk):
     with olga.arena.database.write() as session:
         given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": olga.arena.now()}
         second = lookup.get(session, slug="second")
@@ -90,7 +90,7 @@ def test_a_person_has_a_bounded_number_of_lists_a_day_in_all_competitions(olga: 
     olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
 
 
-def test_the_page_shows_the_secrets_once_and_keeps_what_was_entered(olga: Desk):
+def test_the_page_shows_the_secrets_once_and_keeps_the_entered_values(olga: Desk):
     refused = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nOlga"})
     assert (refused.status_code, ">Fay\nOlga</textarea>" in refused.text.replace("\r", "")) == (422, True)
     made = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nGus"})

@@ -1,4 +1,4 @@
-"""The console: the next act in each state, what needs an answer, drafts without a solution."""
+"""The console: the next action in each state, open requests, and drafts without a solution."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def root(arena):
 
 
 def next_act(page: str) -> tuple[str, str]:
-    """Return the words of the one primary button, and where it leads."""
+    """Return the text of the primary button and its link."""
     (band,) = re.findall(r'<section class="next-act.*?</section>', page, re.DOTALL)
     buttons = re.findall(r'<a class="button" href="([^"]+)">([^<]+)</a>', band)
     primary = re.findall(r'class="button"|<button>', page.partition("<main")[2])
@@ -46,7 +46,7 @@ def close(arena):
         lookup.get(session, slug="toxicity").closes_at = arena.now() - timedelta(seconds=1)
 
 
-def test_a_scoring_version_that_is_prepared_comes_first(arena, root):
+def test_a_prepared_scoring_version_is_the_next_action(arena, root):
     arena.competition()
     arena.submit(arena.person("Ann"), arena.truth.predictions())
     desk = Desk(root)
@@ -70,7 +70,7 @@ def test_a_scoring_version_that_is_prepared_comes_first(arena, root):
     assert next_act(root.browser.get(DESK).text) == ("Review", f"{DESK}/rescoring/2")
 
 
-def test_the_next_act_follows_the_state(arena, root):
+def test_the_next_action_follows_the_state(arena, root):
     arena.competition()
     desk = Desk(root)
 
@@ -95,12 +95,12 @@ def test_the_next_act_follows_the_state(arena, root):
     assert seen() == ("Download results bundle", f"{DESK}/close#results")
 
 
-def test_a_draft_without_a_solution_leads_to_its_setup(arena, root):
+def test_the_next_action_of_a_draft_without_a_solution_is_its_setup(arena, root):
     with arena.database.write() as session:
         settings = CompetitionSettings(title="Next")
         drafts.create(session, slug="next", settings=settings, actor=Actor.shell(), now=arena.now())
     page = root.browser.get("/competitions/next/organize").text
-    assert next_act(page) == ("Go on with the setup", "/competitions/next/organize/state")
+    assert next_act(page) == ("Continue setup", "/competitions/next/organize/state")
     assert "The solution is missing." in page
     for tab in ("leaderboard", "submissions"):
         answer = root.browser.get(f"/competitions/next/{tab}")
@@ -110,7 +110,7 @@ def test_a_draft_without_a_solution_leads_to_its_setup(arena, root):
     assert (asked.status_code, "has no solution yet" in asked.text) == (400, True)
 
 
-def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena, root):
+def test_open_requests_are_listed_on_the_console_and_counted_by_the_bell(arena, root):
     competition = arena.competition()
     people = [arena.person("Ann"), arena.person("Bob")]
     ids = [arena.submit(person, arena.truth.predictions(seed=3)) for person in people]
@@ -157,10 +157,10 @@ def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena, root):
     told = Desk(root)("GET", "/api/v1/waiting").json["waiting"]
     assert {item["kind"]: item["count"] for item in told} == {"appeal": 1, "question": 2, "data": 1}
     waiting = " ".join(re.sub(r"<[^>]+>", " ", root.browser.get("/notifications").text).split())
-    assert "1 appeal of a disqualified team" in waiting and "1 data file held back by the check" in waiting
+    assert "1 appeal from a disqualified team" in waiting and "1 data file held back by the check" in waiting
 
 
-def test_an_appeal_after_the_reveal_still_rings_the_bell(arena, root):
+def test_an_appeal_after_the_reveal_is_counted_by_the_bell(arena, root):
     arena.competition()
     ann = arena.person("Ann")
     submission_id = arena.submit(ann, arena.truth.predictions())
@@ -170,15 +170,15 @@ def test_an_appeal_after_the_reveal_still_rings_the_bell(arena, root):
     assert "1 new notification" in root.browser.get("/").text
 
 
-def test_a_close_without_limits_is_not_called_missing(arena, root):
+def test_a_close_without_submission_limits_causes_a_warning(arena, root):
     arena.competition(
         closes_at=arena.now() + timedelta(days=20), max_daily_submissions=None, max_total_submissions=None
     )
     page = root.browser.get(DESK).text
-    assert "Without a limit of submissions, nothing limits" in page and "closing date or" not in page
+    assert "Without a submission limit, nothing limits" in page and "closing date or" not in page
 
 
-def test_all_steps_of_the_setup_are_one_line_of_the_navigation(arena, root):
+def test_all_setup_steps_are_one_navigation_entry(arena, root):
     arena.competition()
     for step in ("settings", "settings/metric", "solution", "data", "state"):
         page = root.browser.get(f"{DESK}/{step}").text

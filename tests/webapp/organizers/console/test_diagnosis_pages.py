@@ -1,4 +1,4 @@
-"""The diagnosis of a submission on its page: asked for, computed by a worker, shown and downloaded."""
+"""The diagnosis page of a submission: requested, computed by a worker, shown and downloaded."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ HERE = "/competitions/toxicity"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
-    """A competition with two scored files of Ann and an organizer of each role."""
+    """A competition with two scored submissions of Ann and one organizer of each role."""
     sqlite = request.param == "sqlite"
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
     arena.competition()
@@ -30,7 +30,7 @@ def page_of(submission_id: int) -> str:
     return f"{HERE}/organize/submissions/{submission_id}/diagnosis"
 
 
-def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene):
+def test_an_editor_requests_a_diagnosis_and_a_viewer_sees_it(scene):
     page = page_of(scene.first)
     assert page in scene.vic.browser.get(f"{HERE}/submissions/{scene.first}").text
     assert "There is no diagnosis yet" in scene.vic.browser.get(page).text
@@ -57,7 +57,7 @@ def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene):
     )
 
 
-def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene):
+def test_a_diagnosis_is_downloaded_as_json_and_html(scene):
     page = page_of(scene.first)
     scene.ed.post(page)
     scene.work()
@@ -88,14 +88,14 @@ def test_a_submission_is_compared_with_another_one(scene):
     comparison = scene.vic.browser.get(f"{page}.json").json["public"]["comparison"]
     assert (comparison["candidate"], comparison["baseline"]) == (f"#{scene.first}", f"#{scene.second}")
     overall = comparison["paired"][0]["overall_auc"]["difference"]
-    assert overall > 0  # the baseline has more noise
+    assert overall > 0  # The baseline has more noise.
     assert f"{overall:+.5f}" in scene.vic.browser.get(page).text
     line = comparison["differences"][0]
     for cell, difference in line["differences"].items():
         assert difference == line["candidate"][cell] - line["baseline"][cell]
 
 
-def test_what_has_no_score_is_not_diagnosed(scene):
+def test_a_submission_without_a_score_cannot_be_diagnosed(scene):
     rejected = scene.submit(scene.ann, b"id,prediction\n1,x\n")
     scene.score_all()
     answer = scene.ed.post(page_of(rejected))
@@ -103,7 +103,7 @@ def test_what_has_no_score_is_not_diagnosed(scene):
     assert "has no score" in answer.text
 
 
-def test_nobody_but_organizers_sees_a_diagnosis(scene):
+def test_only_organizers_see_a_diagnosis(scene):
     scene.ed.post(page_of(scene.first))
     scene.work()
     for path in ("", "/status", ".json", ".html"):
@@ -111,14 +111,14 @@ def test_nobody_but_organizers_sees_a_diagnosis(scene):
     assert "diagnosis" not in scene.ann.browser.get(f"{HERE}/submissions/{scene.first}").text.lower()
 
 
-def test_everybody_sees_a_diagnosis_that_is_published_after_the_reveal(scene):
+def test_a_diagnosis_published_after_the_reveal_is_public(scene):
     page, public = page_of(scene.first), f"{HERE}/leaderboard/private/{scene.first}"
     scene.ed.post(page, {"against": str(scene.second)})
     scene.work()
     confirmed = {"confirm": "yes"}
     assert scene.ed.post(f"{page}/publish", confirmed).status_code == 409
     scene.reveal()
-    assert "compares with another" in scene.ed.post(f"{page}/publish", confirmed).text
+    assert "compares two submissions" in scene.ed.post(f"{page}/publish", confirmed).text
     scene.ed.post(page)
     scene.work()
     assert scene.ann.browser.get(f"{public}/diagnosis").status_code == 404

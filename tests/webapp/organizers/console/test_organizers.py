@@ -1,4 +1,4 @@
-"""The organizers' pages: who may open them, the organizers themselves, the audit, and everybody's log."""
+"""Organizers' pages: access, the organizers themselves, the audit and the public log."""
 
 import re
 from html import unescape
@@ -35,14 +35,14 @@ def organizer(arena, competition, name: str, role: Role):
     return person
 
 
-def test_the_tab_is_there_for_people_with_a_role(arena, competition):
+def test_users_with_a_role_see_the_organize_tab(arena, competition):
     vic = organizer(arena, competition, "Vic", Role.VIEWER)
     assert ">Organize</a>" in vic.browser.get(HERE).text
     assert ">Organize</a>" not in arena.person("Bob").browser.get(HERE).text
     assert ">Organize</a>" not in arena.app.test_client().get(HERE).text
 
 
-def test_an_owner_gives_changes_and_takes_roles(arena, competition):
+def test_an_owner_adds_changes_and_removes_organizers(arena, competition):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     bob = arena.person("Bob")
     page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
@@ -55,7 +55,7 @@ def test_an_owner_gives_changes_and_takes_roles(arena, competition):
     assert ann.browser.get(f"{ORGANIZE}/audit").status_code == 403
 
 
-def test_an_owner_who_leaves_goes_to_the_first_page(arena, competition):
+def test_an_owner_who_leaves_is_redirected_to_the_list_of_competitions(arena, competition):
     organizer(arena, competition, "Ann", Role.OWNER)
     bob = organizer(arena, competition, "Bob", Role.OWNER)
     answer = bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Bob"})
@@ -66,11 +66,11 @@ def test_an_owner_who_leaves_goes_to_the_first_page(arena, competition):
     ("form", "status", "problem"),
     [
         ({"name": "Nobody", "role": "editor"}, 404, "Nobody"),
-        ({"name": "Ann", "role": "editor"}, 409, "Ann is already owner"),
+        ({"name": "Ann", "role": "editor"}, 409, "Ann already has the role owner"),
         ({"name": "Bob", "role": "king"}, 409, "There is no role 'king'"),
     ],
 )
-def test_what_cannot_be_is_told_with_what_was_entered(
+def test_a_rejected_form_keeps_the_entered_values(
     arena, competition, form: dict[str, str], status: int, problem: str
 ):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_told_with_what_was_entered(
     assert f'value="{form["name"]}"' in answer.text
 
 
-def test_the_audit_tells_who_what_when_before_after_and_why(arena, competition):
+def test_the_audit_lists_user_action_time_change_and_reason(arena, competition):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     arena.person("Bob")
     ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"})
@@ -111,7 +111,7 @@ def test_the_audit_tells_who_what_when_before_after_and_why(arena, competition):
     assert "In the public log: A team has another name." in told
 
 
-def test_the_audit_is_filtered_and_paged(arena, competition):
+def test_the_audit_is_filtered_and_paginated(arena, competition):
     vic = organizer(arena, competition, "Vic", Role.VIEWER)
     with arena.database.write() as session:
         for number in range(log.PAGE_SIZE + 1):
@@ -129,10 +129,10 @@ def test_the_audit_is_filtered_and_paged(arena, competition):
     assert "Page 1 of 2" in text(first)
     second = vic.browser.get(f"{ORGANIZE}/audit?action=grant.give&by=calendar&page=2")
     assert "calendar gave extra submissions to team 0 " in text(second)
-    assert "No entry matches." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
+    assert "There are no matching entries." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
 
 
-def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(arena, competition):
+def test_the_public_log_lists_changes_to_standings_without_names(arena, competition):
     ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
@@ -145,7 +145,7 @@ def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(arena
     assert f'href="{HERE}/log"' in arena.app.test_client().get(f"{HERE}/leaderboard").text
 
 
-def test_a_log_without_acts_says_so(arena):
+def test_an_empty_log_shows_a_message(arena):
     with arena.database.write() as session:
         draft = drafts.create(
             session,
@@ -155,10 +155,10 @@ def test_a_log_without_acts_says_so(arena):
             now=arena.now(),
         )
     owner = organizer(arena, draft, "Ann", Role.OWNER)
-    assert "Nothing has changed so far." in text(owner.browser.get("/competitions/next/log"))
+    assert "There are no entries yet." in text(owner.browser.get("/competitions/next/log"))
 
 
-def test_an_archived_competition_leaves_the_list_and_stays_readable(arena, competition):
+def test_an_archived_competition_is_unlisted_but_readable(arena, competition):
     arena.competition("newer", title="Newer")
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions())

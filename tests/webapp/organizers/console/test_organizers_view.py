@@ -1,4 +1,4 @@
-"""What organizers see of submissions and boards that nobody else sees yet."""
+"""Submissions and leaderboards that only organizers can see so far."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,7 +17,7 @@ API = "/api/v1"
 
 @pytest.fixture
 def site(make_arena: Callable[..., Any]):
-    """Ann has a scored file in a competition that shows scores alone; Vera organizes it, Eve another."""
+    """Ann's scored file, shown without terms; Vera organizes her competition, Eve another one."""
     arena = make_arena()
     arena.competition()
     arena.competition("other")
@@ -35,7 +35,7 @@ def site(make_arena: Callable[..., Any]):
 def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site):
     page = site.vera.browser.get(f"{HERE}/submissions/{site.submission_id}").text
     assert "You see this page as an organizer" in page
-    assert "sent by <bdi>Ann</bdi>" in page
+    assert "Submitted by <bdi>Ann</bdi>" in page
     assert page.count("Positive AEG") == 2
     assert "the team's first score" in page.replace("&#39;", "'")
     assert "Description</h2>\n<form" not in page
@@ -48,13 +48,13 @@ def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site):
 
 
 @pytest.mark.parametrize("path", ["", "/file", "/status"])
-def test_files_and_states_are_the_organizers_too(site, path: str):
+def test_organizers_see_files_and_states(site, path: str):
     address = f"{HERE}/submissions/{site.submission_id}{path}"
     assert site.vera.browser.get(address).status_code == 200
     assert site.ann.browser.get(address).status_code == 200
 
 
-def test_an_organizer_changes_nothing_of_a_team_s(site):
+def test_an_organizer_cannot_change_a_teams_submissions(site):
     for path, form in (("description", {"description": "x"}), ("selection", {"selected": "yes"})):
         answer = site.vera.post(f"{HERE}/submissions/{site.submission_id}/{path}", form)
         assert answer.status_code == 404
@@ -65,11 +65,11 @@ def test_an_organizer_changes_nothing_of_a_team_s(site):
     )
 
 
-def test_the_private_board_is_the_organizers_from_the_settling_on(site):
+def test_only_organizers_see_the_private_leaderboard_between_settling_and_reveal(site):
     private = f"{HERE}/leaderboard/private"
     running = site.vera.browser.get(private)
     assert running.status_code == 403
-    assert "are computed when the competition has closed" in running.text
+    assert "are computed once the competition has closed" in running.text
     with site.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = site.now() - timedelta(minutes=1)
@@ -85,7 +85,7 @@ def test_the_private_board_is_the_organizers_from_the_settling_on(site):
     assert "leaderboard/private" not in site.ann.browser.get(f"{HERE}/leaderboard").text
 
 
-def test_organizers_see_and_sort_by_terms_that_the_board_withholds(site):
+def test_organizers_see_and_sort_by_terms_that_are_hidden_from_participants(site):
     board = f"{HERE}/leaderboard?sort=bpsn_auc"
     assert site.vera.browser.get(board).status_code == 200
     assert site.ann.browser.get(board).status_code == 400

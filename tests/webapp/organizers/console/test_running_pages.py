@@ -1,4 +1,4 @@
-"""The organizers' pages of a running competition, and what participants see of their acts."""
+"""Organizers' pages of a running competition, and their effects on participants' pages."""
 
 import io
 import json
@@ -24,7 +24,7 @@ API = "/api/v1/competitions/toxicity/submissions"
 
 @pytest.fixture
 def desk(arena):
-    """An arena with a scored file of Ann's; Ed is an editor and Vic a viewer."""
+    """A complete test site with a scored submission of Ann, an editor (Ed) and a viewer (Vic)."""
     arena.competition(max_daily_submissions=3, closes_at=arena.now() + timedelta(days=30))
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
@@ -70,20 +70,20 @@ def test_a_viewer_sees_every_page_and_changes_nothing(desk):
         assert desk.vic.post(DESK + act).status_code == 403, act
 
 
-def test_the_console_begins_with_figures_and_pictures_and_says_what_needs_an_answer(desk):
+def test_the_console_shows_figures_charts_and_open_requests(desk):
     quiet = desk.vic.browser.get(DESK).text
-    assert "Needs an answer" not in quiet and "accepted" in quiet and "Best public score" in quiet
+    assert "Needs attention" not in quiet and "accepted" in quiet and "Best public score" in quiet
     rejected = desk.submit(desk.ann, b"id,prediction\nnothing,0.5\n")
     desk.score_all()
     assert submission(desk, rejected).status is SubmissionStatus.REJECTED
     failed = desk.submit(desk.ann, desk.truth.predictions(seed=2))
     fail(desk, failed)
     page = desk.vic.browser.get(DESK).text
-    assert "1 submission failed" in page and "Files by day: 3 sent, 1 rejected, at most 3 a day" in page
+    assert "1 submission failed" in page and "Files by day: 3 uploaded, 1 rejected, at most 3 per day" in page
     assert page.index("1 submission failed.") < page.index("rejected") < page.index('<h2 id="queue">')
 
 
-def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(desk):
+def test_a_pause_is_shown_on_page_and_api_and_leaderboards_stay_readable(desk):
     assert desk.ed.post(f"{DESK}/pause", {"message": ""}).status_code == 409
     date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
     told = {"message": "Labels are checked until Friday", "closes_date": date, "closes_time": "23:59"}
@@ -94,7 +94,7 @@ def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(des
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
     answer = desk.app.test_client().post(API, data=file, headers=desk.ann.bearer)
     assert (answer.status_code, answer.json["error"]) == (403, "submissions_paused")
-    assert "Labels are checked until Friday. No submission used" in answer.json["message"]
+    assert "Labels are checked until Friday. This upload used no submission" in answer.json["message"]
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
     assert desk.ann.post(f"{HERE}/submit", file).status_code == 403
     assert desk.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
@@ -105,14 +105,14 @@ def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(des
     desk.submit(desk.ann, desk.truth.predictions(seed=2))
 
 
-def test_what_was_entered_stays_when_a_pause_is_refused(desk):
+def test_a_rejected_pause_keeps_the_entered_values(desk):
     answer = desk.ed.post(f"{DESK}/pause", {"message": "Wait here", "closes_date": "2001-01-01"})
     assert answer.status_code == 409
     assert "Wait here</textarea>" in answer.text
     assert 'value="2001-01-01"' in answer.text
 
 
-def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_column(desk):
+def test_the_list_of_submissions_filters_sorts_and_searches_known_columns_only(desk):
     wrong_id = desk.submit(desk.ann, b"id,prediction\n7000000,x\n")
     desk.score_all()
 
@@ -126,12 +126,13 @@ def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_colu
     assert listed("q=ann") == [True, True]
     assert listed("q=nobody") == [False, False]
     assert listed("sort=private_score&order=asc") == [True, True]
-    assert listed("sort=private_score&order=asc&page=9") == [False, False]  # past the end, as in every list
+    # A page past the end is empty, as in every list.
+    assert listed("sort=private_score&order=asc&page=9") == [False, False]
     assert desk.vic.browser.get(f"{DESK}/submissions?sort=label;drop").status_code == 400
     assert desk.vic.browser.get(f"{DESK}/submissions?team=999").status_code == 404
 
 
-def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk):
+def test_a_failed_submission_is_retried_and_a_hint_is_sent_to_the_worker(desk):
     fail(desk, desk.scored_id)
     assert "1 submission failed" in desk.ed.browser.get(DESK).text
     assert "Retry" in desk.ed.browser.get(f"{DESK}/submissions").text
@@ -144,10 +145,10 @@ def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk):
     assert desk.ed.post(f"{DESK}/submissions/retry", {"back": "https://evil.example"}).status_code == 409
 
 
-def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk):
+def test_a_disqualified_team_sees_the_reason_until_it_is_reinstated(desk):
     team_id = submission(desk, desk.scored_id).team_id
     team = f"{DESK}/teams/{team_id}"
-    assert "Give the reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
+    assert "Enter a reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
     asked = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"})
     assert asked.status_code == 409 and "removed from every leaderboard" in asked.text
     assert "s pages: Two accounts" in asked.text and "public log" in asked.text
@@ -170,7 +171,7 @@ def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk):
     assert "Two accounts" not in desk.ann.browser.get(f"{HERE}/team").text
 
 
-def test_a_refused_name_is_told_and_kept(desk):
+def test_a_rejected_name_is_reported_and_kept_in_the_form(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     answer = desk.ed.post(f"{team}/name", {"name": "!!!", "reason": "Insult"})
     assert answer.status_code in (400, 409)
@@ -179,11 +180,11 @@ def test_a_refused_name_is_told_and_kept(desk):
     assert "Team 7" in desk.ann.browser.get(f"{HERE}/leaderboard").text
 
 
-def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(desk):
+def test_a_renamed_team_sees_the_reason_and_keeps_the_name_until_released(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "It insulted people"})
     page = desk.ann.browser.get(f"{HERE}/team").text
-    assert "It insulted people<br>You cannot change it until they allow it." in page
+    assert "It insulted people<br>You cannot change the name until they allow it." in page
     assert "Rename" not in page
     refused = desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"})
     assert (refused.status_code, "You cannot change it until they allow it." in refused.text) == (409, True)
@@ -193,14 +194,14 @@ def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(de
     assert desk.ed.post(f"{team}/name/free").status_code == 409
 
 
-def test_a_grant_shows_in_what_the_team_may_still_send(desk):
+def test_extra_submissions_increase_the_teams_remaining_submissions(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     today = f"{desk.now():%Y-%m-%d}"
     given = {"count": "2", "day": today, "reason": "An outage"}
     assert desk.ed.post(f"{team}/grants", given).status_code == 303
     page = desk.ann.browser.get(f"{HERE}/submissions").text
     assert "4 of 5" in page
-    assert "with 2 that the organizers gave beyond the limit" in page
+    assert "including 2 extra" in page
     limits = desk.app.test_client().get(API, headers=desk.ann.bearer).json["limits"]
     assert (limits["granted_today"], limits["max_daily"], limits["left"]) == (2, 5, 4)
     wrong = desk.ed.post(f"{DESK}/teams/grants", {"count": "0", "day": "soon", "reason": ""})
@@ -208,13 +209,13 @@ def test_a_grant_shows_in_what_the_team_may_still_send(desk):
     assert wrong.text.count("<li>") >= 3
 
 
-def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk):
+def test_extra_submissions_show_their_end_before_and_after_they_are_given(desk):
     tomorrow = desk.now().date() + timedelta(days=1)
     for page in ("/teams", f"/teams/{submission(desk, desk.scored_id).team_id}"):
         form = desk.ed.browser.get(DESK + page).text
-        assert f"For today ({desk.now():%Y-%m-%d}) they are valid until" in form
+        assert f"Extra submissions for today ({desk.now():%Y-%m-%d}) are valid until" in form
         assert "from now." in form
-        assert "For another day they are valid from 00:00 to 24:00 UTC" in form
+        assert "Extra submissions for another day are valid from 00:00 to 24:00 UTC" in form
     given = {"count": "2", "day": f"{tomorrow}", "reason": "An outage"}
     assert desk.ed.post(f"{DESK}/teams/grants", given).status_code == 303
     told = desk.ed.browser.get(f"{DESK}/teams").text
@@ -225,7 +226,7 @@ def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk):
     assert f"on {tomorrow} (UTC), until {ends} 00:00 UTC: An outage" in log
 
 
-def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(desk):
+def test_a_question_and_its_answer_are_visible_only_to_the_team_and_organizers(desk):
     page = f"{HERE}/submissions/{desk.scored_id}"
     bob = desk.person("Bob")
     assert "Question this score" in desk.ann.browser.get(page).text
@@ -241,7 +242,7 @@ def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(des
     assert desk.ed.post(f"{DESK}/disputes/99", {"answer": "No."}).status_code == 404
 
 
-def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk):
+def test_an_announcement_is_previewed_posted_and_withdrawn(desk):
     news = {"title": "New <data>", "body": "See **this** <script>alert(1)</script>"}
     preview = desk.ed.confirm(f"{DESK}/announcements", {**news, "act": "preview"}).text
     assert "<strong>this</strong>" in preview
@@ -257,7 +258,7 @@ def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk):
     assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 404
 
 
-def test_an_announcement_is_edited_and_shows_it(desk):
+def test_an_edited_announcement_is_marked_as_edited(desk):
     path = f"{DESK}/announcements"
     desk.ed.confirm(path, {"title": "New", "body": "One", "act": "post"})
     assert "edited" not in desk.app.test_client().get(HERE).text
@@ -276,9 +277,9 @@ def test_an_announcement_is_edited_and_shows_it(desk):
     assert desk.ed.post(f"{path}/1", change).status_code == 404
 
 
-def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk):
+def test_an_organizers_test_submission_becomes_a_benchmark(desk):
     page = desk.ed.browser.get(f"{HERE}/submissions").text
-    assert "what you send is a test submission" in page
+    assert "your files are test submissions" in page
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=5)), "p.csv"), "description": "Our baseline"}
     sent = desk.ed.post(f"{HERE}/submit", file)
     test_id = int(sent.headers["Location"].rpartition("/")[2])
@@ -294,7 +295,7 @@ def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(de
 
 
 @pytest.mark.parametrize("kind", ["submissions", "standings", "scores", "audit"])
-def test_every_export_is_sent_in_both_formats(desk, kind: str):
+def test_every_export_is_available_in_both_formats(desk, kind: str):
     table = desk.vic.browser.get(f"{DESK}/exports/{kind}.csv")
     assert table.headers["Content-Disposition"] == f"attachment; filename=toxicity-{kind}.csv"
     assert len(table.text.splitlines()) >= 2

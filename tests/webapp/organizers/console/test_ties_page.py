@@ -1,4 +1,4 @@
-"""Which teams are tied with the one above: asked for, computed by a worker, stale when the board changes."""
+"""Ties with the team above: requested, computed by a worker, and stale after changes."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,7 +22,7 @@ MARK = "tied with the team above"
 
 @pytest.fixture
 def scene(make_arena: Callable[..., Any]):
-    """Two teams with nearly the same file, one far behind, and an editor."""
+    """Two teams with similar submissions, one team far behind, and an editor."""
     arena = make_arena()
     arena.competition()
     arena.ann, arena.bob, arena.cem, arena.ed = (arena.person(name) for name in ("Ann", "Bob", "Cem", "Ed"))
@@ -33,7 +33,7 @@ def scene(make_arena: Callable[..., Any]):
     return arena
 
 
-def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_not(scene):
+def test_only_teams_that_cannot_be_separated_are_marked(scene):
     assert TIES in scene.ed.browser.get(f"{HERE}/leaderboard").text
     assert TIES not in scene.ann.browser.get(f"{HERE}/leaderboard").text
     assert "have not been compared" in scene.ed.browser.get(TIES).text
@@ -48,7 +48,7 @@ def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_no
     assert "board has changed" not in page
 
 
-def test_a_comparison_of_other_entries_says_that_it_is_stale(scene):
+def test_a_comparison_is_stale_after_a_new_entry(scene):
     scene.ed.post(TIES)
     scene.work()
     scene.submit(scene.cem, scene.truth.predictions(noise=1.0, seed=3))
@@ -59,7 +59,7 @@ def test_a_comparison_of_other_entries_says_that_it_is_stale(scene):
     assert "board has changed" not in scene.ed.browser.get(TIES).text
 
 
-def test_the_private_board_is_compared_once_it_is_settled(scene):
+def test_the_private_leaderboard_is_compared_after_it_is_settled(scene):
     scene.reveal()
     scene.ed.post(TIES)
     scene.work()
@@ -76,12 +76,12 @@ def count_jobs(arena) -> int:
         return int(session.scalar(select(func.count(OrganizerJob.id)).where(OrganizerJob.kind == "ties")))
 
 
-def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(scene):
+def test_ties_are_public_after_the_reveal_without_an_organizers_action(scene):
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
     calendar = Calendar(scene.database)
     calendar.run_due()
     assert count_jobs(scene) == 0
-    assert "marked for everybody" in scene.ed.browser.get(TIES).text
+    assert "everyone sees the ties" in scene.ed.browser.get(TIES).text
     scene.reveal()
     calendar.run_due()
     calendar.run_due()
@@ -117,18 +117,18 @@ def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scen
         assert count_jobs(scene) == count
 
 
-def test_the_choice_to_mark_ties_is_fixed_once_the_leaderboard_is_revealed(scene):
+def test_the_choice_to_mark_ties_is_fixed_at_the_reveal(scene):
     assert SETTINGS["marks_ties"].fixed == SETTINGS["reveals_at"].fixed
 
 
-def test_a_competition_that_does_not_mark_ties_compares_no_teams_by_itself(scene):
+def test_a_competition_that_does_not_mark_ties_creates_no_comparison_job(scene):
     marks_ties(scene, False)
     scene.reveal()
     Calendar(scene.database).run_due()
     assert count_jobs(scene) == 0
 
 
-def test_everybody_sees_marks_that_are_published_after_the_reveal(scene):
+def test_marks_published_after_the_reveal_are_public(scene):
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
     marks_ties(scene, False)
     scene.ed.post(TIES)

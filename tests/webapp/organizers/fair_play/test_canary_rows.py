@@ -1,4 +1,4 @@
-"""Canary rows on the page Fair play: which files follow the coins, in plain words; organizers mark them."""
+"""Canary rows on the Fair play page: files that follow the coins, and their marks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ PAGE = f"{HERE}/organize/fair-play"
 
 @pytest.fixture
 def scene(make_arena: Callable[..., Any]):
-    """A competition with canary rows, an honest team, and one that sends the leaked labels."""
+    """A competition with canary rows, an honest team, and a team that submits leaked labels."""
     arena = make_arena()
     read = read_solution(arena.truth.solution())
     assessed = assessment.assess(
@@ -52,7 +52,7 @@ def scene(make_arena: Callable[..., Any]):
     return arena
 
 
-def looked_at(arena) -> str:
+def scan(arena) -> str:
     assert arena.ed.post(PAGE).status_code == 303
     arena.work()
     page: str = arena.ed.browser.get(PAGE).text
@@ -60,12 +60,12 @@ def looked_at(arena) -> str:
 
 
 def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_marked(scene):
-    page = looked_at(scene).partition('id="canaries"')[2].partition('id="alike"')[0]
+    page = scan(scene).partition('id="canaries"')[2].partition('id="alike"')[0]
 
-    assert "20 rows enter no score" in page and "once in 180,000 files" in page
+    assert "20 canary rows do not affect any score" in page and "once in 180,000 files" in page
     assert f"#{scene.leaked}" in page and "Mal" in page and "Ann" not in page
-    assert "Of 100 pairs" in page and "it orders 100 as the coins do" in page
-    assert "2 files were looked at" in page and "1 in 92,000" in page
+    assert "There are 100 pairs" in page and "orders 100 of them like the stored labels" in page
+    assert "2 files were analyzed" in page and "1 in 92,000" in page
     answer = scene.app.test_client().get(f"/api/v1{PAGE}", headers=scene.ed.bearer).json["canaries"]
     [file] = answer["files"]
     assert (answer["rows"], file["submission_id"], file["as_drawn"]) == (20, scene.leaked, 100)
@@ -73,8 +73,8 @@ def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_mark
     assert "A test." in scene.ed.browser.get(PAGE).text
 
 
-def test_no_page_shows_which_rows_are_canaries_before_the_solution_is_published(scene):
-    page = looked_at(scene)
+def test_no_page_shows_canary_rows_before_the_solution_is_published(scene):
+    page = scan(scene)
     assert "usage_before" not in page and scene.canaries.splitlines()[1] not in page
     for path in (f"{HERE}/data/solution-canaries.csv", f"/api/v1{HERE}/solution-canaries"):
         for person in (scene.ed, scene.ann):
@@ -90,7 +90,7 @@ def test_the_list_is_downloaded_with_the_published_solution(scene):
     assert stranger.get(f"{HERE}/data/solution-canaries.csv").text == scene.canaries
     assert stranger.get(f"/api/v1{HERE}/solution-canaries").text == scene.canaries
     assert "labels were altered" in stranger.get(f"{HERE}/data").text
-    assert "20 of its labels were altered" in stranger.get(f"{HERE}/log").text
+    assert "20 of its labels were random" in stranger.get(f"{HERE}/log").text
     assert "solution-canaries.csv" in scene.ed.browser.get(close).text
 
 
@@ -106,5 +106,5 @@ def test_the_list_is_downloaded_with_the_published_solution(scene):
         (1e-29, "more than a quintillion"),
     ],
 )
-def test_a_chance_in_words_is_never_rarer_than_it_is(chance: float, words: str):
+def test_a_chance_in_words_never_overstates_its_rarity(chance: float, words: str):
     assert once_in(chance) == words

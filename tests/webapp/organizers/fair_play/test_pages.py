@@ -1,4 +1,4 @@
-"""Fair play on its page and in the API: looked at by a worker, marked by organizers, seen by nobody else."""
+"""Fair play on its page and in the API: scanned by a worker, private to organizers."""
 
 import random
 from collections.abc import Callable
@@ -18,7 +18,7 @@ HONEST = ("Ann", "Bob", "Cem", "Dan")
 
 
 def changed(file: bytes, change: Callable[[int, float], float]) -> bytes:
-    """Return a file with other predictions, from the place and the prediction of each row."""
+    """Return a file whose predictions are functions of the row's position and old prediction."""
     head, *lines = file.decode().split()
     rows = [line.split(",") for line in lines]
     told = [f"{row_id},{change(place, float(value))!r}" for place, (row_id, value) in enumerate(rows)]
@@ -26,13 +26,13 @@ def changed(file: bytes, change: Callable[[int, float], float]) -> bytes:
 
 
 def raised(file: bytes, places: set[int]) -> bytes:
-    """Return a file with some rows at its top."""
+    """Return a file with the predictions of some rows raised to the top."""
     return changed(file, lambda place, value: value + 9 * (place in places))
 
 
 @pytest.fixture
 def scene(make_arena: Callable[..., Any]):
-    """Four honest teams, one that sends a copy of Ann's file, one that probes, and an editor."""
+    """Four honest teams, a team with a copy of Ann's file, a probing team, and an editor."""
     arena = make_arena()
     arena.competition()
     arena.ed = arena.person("Ed")
@@ -49,7 +49,7 @@ def scene(make_arena: Callable[..., Any]):
     return arena
 
 
-def looked_at(scene) -> str:
+def scan(scene) -> str:
     assert scene.ed.post(PAGE).status_code == 303
     scene.work()
     page: str = scene.ed.browser.get(PAGE).text
@@ -60,17 +60,17 @@ def named_in(scene, text: str) -> list[str]:
     return [name for name in scene.people if f"<bdi>{name}</bdi>" in text]
 
 
-def test_the_probing_team_and_the_copy_are_listed_with_evidence_and_nobody_else_is(scene):
-    assert "have not been looked at" in scene.ed.browser.get(PAGE).text
-    probing, alike = looked_at(scene).split('id="probing"')[1].split('id="alike"')
+def test_only_the_probing_team_and_the_copy_are_listed_with_evidence(scene):
+    assert "have not been analyzed" in scene.ed.browser.get(PAGE).text
+    probing, alike = scan(scene).split('id="probing"')[1].split('id="alike"')
     assert "Only 3 rows of 400 moved since #" in probing
     assert named_in(scene, probing) == ["Mal"]
-    assert "the same order, whatever their values are" in alike
+    assert "the same order, although their values may differ" in alike
     assert named_in(scene, alike) == ["Ann", "Copy"]
     assert alike.count('class="chart scatter"') == 1
 
 
-def test_a_look_that_is_under_way_is_followed_and_not_begun_twice(scene):
+def test_a_running_scan_is_shown_and_not_started_twice(scene):
     scene.ed.post(PAGE)
     assert "data-live" in scene.ed.browser.get(PAGE).text
     assert not scene.ed.browser.get(f"{PAGE}/status").json["is_final"]
@@ -83,15 +83,15 @@ def test_a_look_that_is_under_way_is_followed_and_not_begun_twice(scene):
     assert scene.ed.browser.get(f"{PAGE}/status").json["is_final"]
 
 
-def test_a_line_is_marked_with_a_reason_which_the_audit_keeps(scene):
-    looked_at(scene)
+def test_a_marked_row_records_its_reason_in_the_audit(scene):
+    scan(scene)
     line = f"team {scene.app.test_client().get(API, headers=scene.ed.bearer).json['teams'][0]['team_id']}"
     assert scene.ed.post(f"{PAGE}/marks", {"line": line, "reason": " "}).status_code == 409
     assert scene.ed.post(f"{PAGE}/marks", {"line": "team 999", "reason": "No."}).status_code == 404
     reasons = ["They correct by hand.", "They showed us how."]
     for reason in reasons:
         assert scene.ed.post(f"{PAGE}/marks", {"line": line, "reason": reason}).status_code == 303
-    for page in (scene.ed.browser.get(PAGE).text, looked_at(scene)):
+    for page in (scene.ed.browser.get(PAGE).text, scan(scene)):
         assert reasons[1] in page and reasons[0] not in page
     with scene.database.read() as session:
         entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "fair_play.mark")).all()
@@ -99,7 +99,7 @@ def test_a_line_is_marked_with_a_reason_which_the_audit_keeps(scene):
     assert not any(entry.is_public for entry in entries)
 
 
-def test_the_api_says_and_does_the_same(scene):
+def test_the_api_matches_the_page(scene):
     client, bearer = scene.app.test_client(), scene.ed.bearer
     empty = client.get(API, headers=bearer).json
     assert (empty["job"], empty["teams"], empty["pairs"]) == (None, [], [])
@@ -117,27 +117,27 @@ def test_the_api_says_and_does_the_same(scene):
     assert marked["pairs"][0]["mark"]["reason"] == mark["reason"]
 
 
-def test_files_near_a_benchmark_are_named_as_that(scene):
+def test_files_near_a_benchmark_are_listed_separately(scene):
     near = changed(scene.truth.predictions(noise=2, seed=0), lambda _, value: value + 1)
     benchmark = scene.submit(scene.people["Bob"], near)
     scene.score_all()
     marked = scene.ed.post(f"{HERE}/organize/submissions/{benchmark}/kind", {"kind": "benchmark"})
     assert marked.status_code == 303
-    alike, known = looked_at(scene).split('id="near-benchmarks"')
-    assert f"They are near #{benchmark}" in known
+    alike, known = scan(scene).split('id="near-benchmarks"')
+    assert f"They are close to #{benchmark}" in known
     assert named_in(scene, known) == ["Ann", "Copy"]
     assert named_in(scene, alike.split('id="alike"')[1]) == []
 
 
-def test_a_file_that_still_waits_is_compared_as_well(scene):
+def test_a_pending_file_is_compared_too(scene):
     eve = scene.person("Eve")
     scene.submit(eve, changed(scene.truth.predictions(noise=2, seed=2), lambda _, value: 2 * value - 7))
-    alike = looked_at(scene).split('id="alike"')[1]
+    alike = scan(scene).split('id="alike"')[1]
     assert "<bdi>Eve</bdi>" in alike and "<bdi>Cem</bdi>" in alike
 
 
-def test_participants_see_none_of_it(scene):
-    looked_at(scene)
+def test_participants_cannot_see_fair_play_results(scene):
+    scan(scene)
     for person in (scene.people["Mal"], scene.people["Ann"]):
         assert PAGE not in person.browser.get(f"{HERE}/leaderboard").text
         for path in (PAGE, f"{PAGE}/status"):

@@ -1,4 +1,4 @@
-"""The page of what teams share: noted at the login, shown to editors, with neither address nor browser."""
+"""Addresses and browsers shared by teams: recorded at login, shown only as matches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def log_in(arena, browser, name: str, address: str):
     assert answer.status_code == 302, answer.text
 
 
-def test_two_accounts_of_one_browser_are_shown_without_address_or_browser(scene):
+def test_two_accounts_with_one_browser_are_shown_without_address_or_browser(scene):
     arena = scene()
     browser = arena.app.test_client()
     log_in(arena, browser, "Ann", "192.0.2.1")
@@ -48,7 +48,7 @@ def test_two_accounts_of_one_browser_are_shown_without_address_or_browser(scene)
 
     assert page.status_code == 200
     assert "The same browser" in page.text and "The same address" not in page.text
-    assert "proves anything" in page.text and "30 days" in page.text
+    assert "proves nothing" in page.text and "30 days" in page.text
     answer = arena.app.test_client().get(API, headers=arena.ed.bearer)
     (place,) = answer.json["places"]
     assert place["kind"] == "browser"
@@ -59,7 +59,7 @@ def test_two_accounts_of_one_browser_are_shown_without_address_or_browser(scene)
         assert not any(secret in text for secret in ("192.0.2.1", "198.51.100.9", "Werkzeug", *hashes))
 
 
-def test_viewers_and_participants_do_not_see_it(scene):
+def test_viewers_and_participants_cannot_open_the_page(scene):
     arena = scene()
     assert arena.vic.browser.get(PAGE).status_code == 403
     assert arena.app.test_client().get(API, headers=arena.vic.bearer).status_code == 403
@@ -67,7 +67,7 @@ def test_viewers_and_participants_do_not_see_it(scene):
     assert "same-people" in arena.ed.browser.get(PAGE.removesuffix("/same-people")).text
 
 
-def test_the_operator_can_switch_it_off(scene):
+def test_the_operator_can_disable_the_page(scene):
     arena = scene(note_shared_logins=False)
     browser = arena.app.test_client()
     log_in(arena, browser, "Ann", "192.0.2.1")

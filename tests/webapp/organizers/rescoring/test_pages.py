@@ -1,4 +1,4 @@
-"""Rescoring on the pages: a checked solution or settings, the difference, publishing, rolling back."""
+"""Rescoring pages: a checked solution or settings, the difference, publishing and rollback."""
 
 import io
 from collections.abc import Callable
@@ -16,7 +16,7 @@ ROOT = "/competitions/toxicity/organize"
 
 
 def corrected(arena, count: int = 60) -> bytes:
-    """The arena's solution with the labels of some rows turned round."""
+    """The fixture's solution with some labels inverted."""
     header, *lines = arena.truth.solution().decode().splitlines()
     for number in range(count):
         cells = lines[number].split(",")
@@ -27,7 +27,7 @@ def corrected(arena, count: int = 60) -> bytes:
 
 @pytest.fixture
 def people(arena) -> dict[str, Any]:
-    """Two teams with files, an editor and a viewer."""
+    """Two teams with submissions, an editor and a viewer."""
     arena.competition()
     people = {name: arena.person(name) for name in ("Ann", "Bob", "Eva", "Vic")}
     for name, noise in (("Ann", 0.9), ("Bob", 1.4)):
@@ -40,7 +40,7 @@ def people(arena) -> dict[str, Any]:
 
 @pytest.fixture
 def check(arena, people: dict[str, Any]) -> Callable[..., int]:
-    """A function that uploads a corrected solution through the page and has it checked."""
+    """A function that uploads a corrected solution through the page and runs its check."""
 
     def do(count: int = 60) -> int:
         answer = people["Eva"].post(
@@ -65,14 +65,14 @@ def page(person, path: str) -> str:
     return str(answer.text)
 
 
-def test_from_a_checked_solution_to_the_notice_and_back(arena, people: dict[str, Any], check):
+def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people: dict[str, Any], check):
     eva, ann = people["Eva"], people["Ann"]
     job_id = check()
     assert "60 rows differ" in page(eva, f"{ROOT}/rescoring?solution={job_id}")
     assert begin(people, job_id).headers["Location"].endswith("/rescoring/2")
     waiting = page(eva, f"{ROOT}/rescoring/2")
     assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
-    assert "This difference is not complete yet" in page(eva, f"{ROOT}/rescoring/2/difference")
+    assert "This difference is incomplete" in page(eva, f"{ROOT}/rescoring/2/difference")
     early = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
     assert early.status_code == 409 and "Kept words." in early.text
     assert "2 submissions are not yet scored under the new version." in early.text
@@ -81,7 +81,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(arena, people: dict[str,
     arena.score_all()
     assert "2 of 2 submissions scored." in page(eva, f"{ROOT}/rescoring/2")
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
-    assert "difference is not complete" not in difference and "2 of 2 submissions get" in difference
+    assert "difference is incomplete" not in difference and "2 of 2 submissions get" in difference
     assert "Private leaderboard" in difference and "toxicity" in difference
     assert "Changes by term" in difference
     assert "of 2 teams" in difference and "scores change by" in difference
@@ -90,7 +90,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(arena, people: dict[str,
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert len(page(eva, f"{ROOT}/rescoring/2/teams.csv").splitlines()) == 5
-    assert "scored again" not in page(ann, "/competitions/toxicity")
+    assert "All submissions were rescored" not in page(ann, "/competitions/toxicity")
 
     notice = "We mended labels.\nSorry for that."
     done = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": notice})
@@ -100,20 +100,20 @@ def test_from_a_checked_solution_to_the_notice_and_back(arena, people: dict[str,
     before, after = lines[1].split(",")[6:8]
     assert before in own and after in own and before != after
     assert before in page(ann, "/competitions/toxicity/submissions/1")
-    assert lines[2].split(",")[6] not in own  # Bob's
+    assert lines[2].split(",")[6] not in own  # This is Bob's score.
     for number in (1, 2):
         assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
 
-    assert "Every submission already has its score under this version" in page(eva, f"{ROOT}/rescoring/1")
+    assert "Every submission already has a score under this version" in page(eva, f"{ROOT}/rescoring/1")
     refused = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
-    assert refused.status_code == 409 and "Give the reason" in refused.text
+    assert refused.status_code == 409 and "Enter a reason" in refused.text
     back = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
     assert back.status_code == 303
     assert "The correction was wrong." in page(ann, "/competitions/toxicity")
     assert "live" in page(eva, f"{ROOT}/rescoring/1")
 
 
-def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
+def test_invalid_compensation_is_reported_together_and_nothing_is_published(
     arena, people: dict[str, Any], check
 ):
     begin(people, check())
@@ -123,24 +123,24 @@ def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
         {"closes_at": "soon", "extra_submissions": "many", "selection_deadline": "2001-01-01T10:00"},
     )
     assert answer.status_code == 409
-    assert "The new closing date cannot be read" in answer.text
-    assert "The number of extra submissions cannot be read" in answer.text
+    assert "The new closing date is not valid" in answer.text
+    assert "The number of extra submissions is not valid" in answer.text
     answer = people["Eva"].confirm(
         f"{ROOT}/rescoring/2/publish",
         {"closes_at": "2001-01-01T10:00", "extra_submissions": "2", "selection_deadline": "2001-01-01T10:00"},
     )
     assert answer.status_code == 409
     for words in (
-        "The close must be in the future",
+        "is in the past. Choose a future date",
         "final selection is already open",
         "neither a daily nor a total",
     ):
         assert words in answer.text
     assert "preparing" in page(people["Eva"], f"{ROOT}/rescoring/2")
-    assert "scored again" not in page(people["Ann"], "/competitions/toxicity")
+    assert "All submissions were rescored" not in page(people["Ann"], "/competitions/toxicity")
 
 
-def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, Any]):
+def test_a_first_version_has_no_difference_and_unknown_versions_no_page(people: dict[str, Any]):
     eva = people["Eva"]
     assert "Version 1" in page(eva, f"{ROOT}/rescoring")
     assert eva.browser.get(f"{ROOT}/rescoring/1/difference").status_code == 404
@@ -148,7 +148,7 @@ def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, 
     assert eva.browser.get(f"{ROOT}/rescoring/7").status_code == 404
 
 
-def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(arena, people: dict[str, Any]):
+def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(arena, people: dict[str, Any]):
     eva = people["Eva"]
     form = {
         "identities": "male\nfemale",
@@ -183,7 +183,7 @@ def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(arena
 
 
 def run_newest(arena) -> int:
-    """Do the newest organizers' job."""
+    """Run the newest organizer job."""
     with arena.database.read() as session:
         job_id = max(organizer_jobs.waiting(session, limit=10, now=arena.now()))
     assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
@@ -191,7 +191,7 @@ def run_newest(arena) -> int:
 
 
 @pytest.mark.parametrize("arena", ["sqlite"], indirect=True)
-def test_a_difference_is_computed_once_for_a_state_of_the_competition(
+def test_a_difference_is_computed_once_per_state_of_the_competition(
     arena, people: dict[str, Any], check, monkeypatch: pytest.MonkeyPatch
 ):
     computed: list[int] = []
@@ -208,7 +208,7 @@ def test_a_difference_is_computed_once_for_a_state_of_the_competition(
     arena.score_all()
     complete = page(people["Eva"], f"{path}/difference")
     assert len(computed) == 2
-    assert "difference is not complete" in incomplete and "difference is not complete" not in complete
+    assert "difference is incomplete" in incomplete and "difference is incomplete" not in complete
     assert "Ann" in page(people["Vic"], f"{path}/teams.csv")
     assert page(people["Vic"], f"{path}/difference").count("Ann") == complete.count("Ann")
     assert len(computed) == 2

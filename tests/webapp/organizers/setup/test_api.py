@@ -1,4 +1,4 @@
-"""API: make a competition with nothing but a token: settings, solution, data files, publication."""
+"""API for creating a competition: settings, solution, data files and publishing."""
 
 import io
 
@@ -13,14 +13,14 @@ DESK = f"{API}/competitions/next/organize"
 
 @pytest.fixture
 def olga(arena) -> Desk:
-    """Olga, an administrator, with a draft."""
+    """Olga, an administrator with a draft."""
     desk = Desk(arena.person("Olga", is_admin=True))
     made = desk("POST", f"{API}/competitions", json={"slug": "next", "title": "Next"}, expect=201)
     assert made.headers["Location"] == made.json["url"] == f"{DESK}/settings"
     return desk
 
 
-def test_a_draft_gets_settings_a_solution_and_data_and_is_published(olga: Desk):
+def test_a_draft_with_settings_a_solution_and_data_is_published(olga: Desk):
     changed = olga("PATCH", f"{DESK}/settings", json={"max_daily_submissions": 9, "overview": "Hello."})
     assert changed.json["changed"] == ["max_daily_submissions", "overview"]
     assert changed.json["settings"]["title"] == "Next"
@@ -70,7 +70,7 @@ def test_all_problems_of_settings_are_named_by_field(olga: Desk):
     ]
 
 
-def test_settings_go_back_as_they_came(olga: Desk):
+def test_returned_settings_can_be_sent_back_unchanged(olga: Desk):
     metric = {"power": "-inf", "weights": {"overall_auc": 1, "subgroup_auc": 0, "bpsn_auc": 0, "bnsp_auc": 0}}
     sent = {"metric": metric, "closes_at": "2031-01-31T12:00:00+02:00"} | {"opens_at": "2030-01-01T00:00:00Z"}
     olga("PATCH", f"{DESK}/settings", json=sent)
@@ -82,7 +82,7 @@ def test_settings_go_back_as_they_came(olga: Desk):
     assert 'slug = "next"' in olga("GET", f"{DESK}/settings.toml").text
 
 
-def test_settings_that_somebody_changed_meanwhile_are_not_overwritten(olga: Desk):
+def test_settings_changed_by_another_user_are_not_overwritten(olga: Desk):
     path, client = f"{DESK}/settings", olga.arena.app.test_client()
 
     def send(method: str, etag: str, **fields):
@@ -104,7 +104,7 @@ def test_settings_that_somebody_changed_meanwhile_are_not_overwritten(olga: Desk
     assert send("PATCH", '"guessed", W/"weak"', title="Guessed").status_code == 412
 
 
-def test_a_copy_is_made_and_deleted(olga: Desk):
+def test_a_competition_is_copied_and_deleted(olga: Desk):
     sent = {"slug": "copy", "source": "next"}
     key = {"headers": {**olga.person.bearer, "Idempotency-Key": "k"}}
     client = olga.arena.app.test_client()
@@ -129,7 +129,7 @@ def test_files_are_removed_and_a_baseline_is_checked(olga: Desk):
 @pytest.mark.parametrize(
     ("role", "statuses"), [("viewer", (200, 403, 403)), ("editor", (200, 200, 403)), (None, (404, 404, 404))]
 )
-def test_roles_may_what_they_may_on_the_pages(olga: Desk, role: str | None, statuses):
+def test_roles_have_the_same_rights_as_on_the_pages(olga: Desk, role: str | None, statuses):
     pat = Desk(olga.arena.person("Pat"))
     if role is not None:
         with olga.arena.database.write() as session:
@@ -142,7 +142,7 @@ def test_roles_may_what_they_may_on_the_pages(olga: Desk, role: str | None, stat
     pat("POST", f"{API}/competitions", json={"slug": "mine", "title": "Mine"}, expect=403)
 
 
-def test_canary_rows_are_drawn_with_the_roles_and_the_answer_does_not_say_which(olga: Desk):
+def test_canary_rows_are_drawn_with_the_roles_and_not_disclosed(olga: Desk):
     begun = olga(
         "POST", f"{DESK}/solution", data=olga.arena.truth.solution(), content_type="text/csv", expect=202
     ).json

@@ -1,4 +1,4 @@
-"""The leak budget and the safe step on organizers' pages and in their answers of the API."""
+"""The leak budget and the safe step on organizers' pages and in API responses."""
 
 import html
 import re
@@ -35,33 +35,31 @@ def competition(arena, **chosen):
     arena.competition(**{"opens_at": now + DAY, "closes_at": now + 30 * DAY, **LIMITS, **chosen})
 
 
-def test_before_the_opening_the_modes_are_compared_and_a_small_step_is_warned_of(arena, root):
+def test_before_the_opening_modes_are_compared_and_a_small_step_causes_a_warning(arena, root):
     competition(arena, feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     page = text_of(root, f"{HERE}/settings/metric")
-    assert "a team may send 150 files" in page
-    assert re.search(
-        r"in the mode “tiered” with the step 0.0005, \d\.\d per file. That is more than 5 %.", page
-    )
+    assert "a team may submit 150 files" in page
+    assert re.search(r"in “tiered” mode with a step of 0.0005, \d\.\d per file. That is more than 5 %.", page)
     assert 'href="/competitions/toxicity/organize/settings/dates">allow fewer files' in page
     assert all(f'<th scope="col" class="number">{mode}' in page for mode in Feedback)
-    assert "The step 0.0005 is small for this solution" in page
+    assert "A step of 0.0005 is too small for this solution" in page
     state = text_of(root, f"{HERE}/state")
-    assert "The step 0.0005 is small for this solution" in state
+    assert "A step of 0.0005 is too small for this solution" in state
     assert 'href="/competitions/toxicity/organize/settings/metric">choose another mode' in state
 
 
-def test_a_wide_step_shows_what_is_proposed(arena, root):
+def test_a_wide_step_shows_the_proposed_one(arena, root):
     competition(arena, feedback=Feedback.LADDER, feedback_step=Step.OF_0_05)
     page = text_of(root, f"{HERE}/settings/metric")
-    assert "For your solution we propose the step 0.0" in page
-    assert "is small for this solution" not in page
+    assert "For your solution, a step of 0.0" in page
+    assert "is too small for this solution" not in page
 
 
-def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena, root):
+def test_the_setup_asks_for_the_audience_and_saves_the_proposal(arena, root):
     competition(arena)
     page = text_of(root, f"{HERE}/settings/metric")
     question = page[page.index('id="audience"') : page.index('class="own-mode')]
-    assert "The feedback is <strong>open</strong> now." in question
+    assert "The current feedback mode is <strong>open</strong>." in question
     assert "checked" not in question
     assert [
         (words, mode) for words, mode in re.findall(r"<strong>([A-Z][^<]+)</strong>: <code>(\w+)", question)
@@ -70,10 +68,10 @@ def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena, root):
         ("An open competition", "open"),
         ("Prizes are at stake", "ladder"),
     ]
-    proposed = question.rpartition("with the step ")[2].split(".")[1][:5].split()[0]
+    proposed = question.rpartition("with a step of ")[2].split(".")[1][:5].split()[0]
     step = f"0.{proposed}".rstrip(".")
     assert step in set(Step) - {Step.OF_0_0005}
-    assert question.count("Leak budget: if a team sends all its 150 files only to probe") == 3
+    assert question.count("Leak budget: a team that uses all its 150 files for probing") == 3
     form = page[page.index('id="feedback_step"') :]
     assert re.search(rf'<input checked[^>]* value="{step}"', form)
     answer = root.post(f"{HERE}/settings/metric", {**FORM, "audience": "prizes"})
@@ -91,7 +89,7 @@ def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena, root):
         assert lookup.get(session, slug="toxicity").feedback is Feedback.BLIND
 
 
-def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena, root):
+def test_each_coarse_mode_has_its_own_preview(arena, root):
     competition(arena, feedback=Feedback.LADDER, feedback_step=Step.OF_0_005)
     page = text_of(root, f"{HERE}/settings/metric")
     shown = {}
@@ -106,7 +104,7 @@ def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena, root):
     assert all(float(each) * 1000 % 5 == 0 for each in shown["tiered"] + shown["noised"])
 
 
-def test_few_files_get_bands_and_more_files_a_ladder(arena):
+def test_bands_are_proposed_for_few_files_and_a_ladder_for_many(arena):
     now = arena.now()
     competition(arena)
     with arena.database.read() as session:
@@ -125,28 +123,28 @@ def test_few_files_get_bands_and_more_files_a_ladder(arena):
     assert not found[1].budget.is_large
 
 
-def test_the_console_has_the_mode_that_is_fixed_until_the_close(arena, root):
+def test_the_console_shows_the_fixed_mode_until_the_close(arena, root):
     now = arena.now()
     competition(arena, opens_at=now - 10 * DAY, feedback=Feedback.LADDER)
     page = text_of(root, HERE)
-    assert "in the mode “ladder” with the step 0.002" in page
-    assert "From the opening to the close a team may send 205 files" in page
-    assert "From now until the close it may send 155 files." in page
+    assert "in “ladder” mode with a step of 0.002" in page
+    assert "From the opening to the close, a team may submit 205 files" in page
+    assert "From now until the close, it may submit 155 files." in page
     assert "choose another mode" not in page
     arena.competition("over", opens_at=now - 9 * DAY, closes_at=now - DAY, **LIMITS)
     assert "Leak budget" not in text_of(root, "/competitions/over/organize")
 
 
-def test_a_draft_without_a_solution_shows_the_files_alone(arena, root):
+def test_a_draft_without_a_solution_shows_only_the_number_of_files(arena, root):
     root.post("/competitions/new", {"title": "Next", "slug": "next"})
     with arena.database.write() as session:
         lookup.get(session, slug="next").max_total_submissions = 9
     page = text_of(root, "/competitions/next/organize/settings/metric")
-    assert "A team may send 9 files" in page
-    assert "once the solution is checked" in page
+    assert "A team may submit 9 files" in page
+    assert "once the solution has been checked" in page
 
 
-def test_organizers_too_see_no_key_of_the_feedback(arena, root):
+def test_organizers_cannot_see_the_feedback_key(arena, root):
     competition(arena)
     pat = Desk(root)
     pat("PATCH", f"{DESK}/settings", json={"feedback": "noised"})
@@ -158,7 +156,7 @@ def test_organizers_too_see_no_key_of_the_feedback(arena, root):
         assert key not in pat("GET", f"{DESK}{place}").text, place
 
 
-def test_the_api_has_the_budget_the_step_and_the_warning(arena, root):
+def test_the_api_returns_the_budget_the_step_and_the_warning(arena, root):
     competition(arena, feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     pat = Desk(root)
     found = pat("GET", f"{DESK}/settings").json
@@ -172,7 +170,7 @@ def test_the_api_has_the_budget_the_step_and_the_warning(arena, root):
     assert pat("GET", DESK).json["leak_budget"] == found["leak_budget"]
 
 
-def test_a_wrong_mode_or_answer_changes_nothing(arena, root):
+def test_an_invalid_mode_or_audience_changes_nothing(arena, root):
     competition(arena)
     answer = root.post(f"{HERE}/settings/metric", {**FORM, "audience": "nobody", "feedback_step": "7"})
     assert answer.status_code == 422

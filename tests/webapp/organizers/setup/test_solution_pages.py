@@ -1,4 +1,4 @@
-"""The organizers' pages of a solution: upload, progress, report, roles, acceptance, and who may see them."""
+"""Solution pages for organizers: upload, progress, report, roles, acceptance and access."""
 
 import io
 import re
@@ -19,7 +19,7 @@ HERE = "/competitions/next/organize/solution"
 
 @pytest.fixture
 def site(make_arena: Callable[..., Any]):
-    """Olga owns a draft, Vera looks at it, Eve has no part in it."""
+    """A draft that Olga owns and Vera can view, and Eve, who has no role in it."""
     arena = make_arena()
     arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
     with arena.database.write() as session:
@@ -44,7 +44,7 @@ def checked(arena, csv: bytes, **options) -> str:
     return str(answer.location)
 
 
-def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site):
+def test_a_solution_is_uploaded_checked_and_accepted(site):
     assert "Upload the solution" in site.olga.browser.get(HERE).text
     answer = upload(site, site.truth.solution())
     location = answer.location
@@ -55,14 +55,14 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site):
     assert site.olga.browser.get(f"{location}/status").json["is_final"] is True
     page = site.olga.browser.get(location).text
     assert "Accept and continue" in page
-    assert "Each of the 400 ids appears once." in page
+    assert "All 400 ids are unique." in page
     assert "black or african" in page
     accepted = site.olga.post(f"{location}/accept")
     assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/settings/metric")
     data = site.olga.browser.get("/competitions/next/organize/data").text
     assert "Continue to review and publish" in data
     front = site.olga.browser.get(HERE).text
-    assert "The solution in use" in front and "Continue to metric and feedback" in front
+    assert "Solution in use" in front and "Continue to metric and feedback" in front
     assert f"Fairboard {version('fairboard')} " in front
     assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
     with site.database.read() as session:
@@ -70,7 +70,7 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site):
     assert live.solution.row_count == 400
 
 
-def test_roles_are_changed_and_the_file_checked_again(site):
+def test_changing_roles_checks_the_file_again(site):
     location = checked(site, site.truth.solution())
     page = site.olga.browser.get(location).text
     fields = dict(re.findall(r'<label for="(role-\d+)">(?:Role of )?<strong>([^<]+)</strong>', page))
@@ -85,10 +85,11 @@ def test_roles_are_changed_and_the_file_checked_again(site):
     assert re.search(
         r'<li class="clear"><details><summary><strong>id</strong> <span class="pill">id</span>', shown
     )
-    assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)  # an unused one keeps its menu
+    # An unused column keeps its menu.
+    assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)
 
 
-def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site):
+def test_canary_rows_are_requested_at_the_upload_or_with_the_roles(site):
     answer = site.olga.post(
         HERE,
         {
@@ -99,7 +100,7 @@ def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site):
     )
     site.work()
     page = site.olga.browser.get(answer.location).text
-    assert "40 rows are canary rows" in page and "once in 137,846,528,820 files" in page
+    assert "40 rows are canary rows" in page and "1 in 137,846,528,820." in page
     assert re.search(r'<input id="canaries"[^>]* value="40">', page)
     again = site.olga.post(f"{answer.location}/roles", {"canaries": "20", "canaries_from_scored": "true"})
     site.work()
@@ -108,10 +109,10 @@ def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site):
     site.work()
     assert "are canary rows" not in site.olga.browser.get(without.location).text
     refused = site.olga.post(f"{without.location}/roles", {"canaries": "12"})
-    assert refused.status_code == 409 and "Ask for 20 to 100 canary rows" in refused.text
+    assert refused.status_code == 409 and "an even number from 20 to 100" in refused.text
 
 
-def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site):
+def test_errors_of_a_file_are_listed_and_its_roles_stay_editable(site):
     csv = site.truth.solution().replace(b"Public", b"Pubic", 1)
     page = site.olga.browser.get(checked(site, csv)).text
     assert "The file has 1 problem." in page
@@ -119,22 +120,22 @@ def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site)
     assert "Accept and continue" not in page
 
 
-def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site):
+def test_a_solution_with_problems_cannot_be_accepted(site):
     location = checked(site, site.truth.solution(), test=b"id\nelsewhere\n")
     page = site.olga.browser.get(location).text
     assert "Problems to fix" in page and "Accept and continue" not in page
     refused = site.olga.post(f"{location}/accept")
     assert refused.status_code == 409
-    assert "problems that you must fix" in refused.text
+    assert "The report lists problems." in refused.text
 
 
-def test_an_upload_without_a_file_is_told_so(site):
+def test_an_upload_without_a_file_is_rejected(site):
     answer = site.olga.post(HERE, {})
     assert answer.status_code == 400
-    assert "No file has arrived" in answer.text
+    assert "No file was received" in answer.text
 
 
-def test_a_check_can_be_stopped(site):
+def test_a_check_can_be_cancelled(site):
     location = upload(site, site.truth.solution()).location
     assert "Stop this check" in site.olga.browser.get(location).text
     assert site.olga.post(f"{location}/dismiss").status_code == 303
@@ -143,7 +144,7 @@ def test_a_check_can_be_stopped(site):
     assert "The check was dismissed" in site.olga.browser.get(location).text
 
 
-def test_a_corrected_solution_shows_what_changes_and_gives_it_as_csv(site):
+def test_a_corrected_solution_shows_its_changes_and_exports_them_as_csv(site):
     site.competition()
     site.give_role(site.vera, Role.VIEWER)
     site.give_role(site.olga, Role.OWNER)
@@ -164,7 +165,7 @@ METRIC = "/competitions/next/organize/settings/metric"
 
 
 def accepted(arena):
-    """Give the draft its solution."""
+    """Accept the solution of the draft."""
     assert arena.olga.post(f"{checked(arena, arena.truth.solution())}/accept").status_code == 303
 
 
@@ -175,7 +176,7 @@ def ticked(page: str) -> list[str]:
 
 
 def formula(**changed: str) -> dict[str, Any]:
-    """Return what the metric step sends beside its ticks."""
+    """Return the metric step's form values without the identities."""
     usual = {"feedback": "open", "feedback_step": "0.002", "power": "-5", "label_threshold": "0.5"}
     weights = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), "0.25")
     return usual | weights | {"identity_threshold": "0.5"} | changed
@@ -188,11 +189,11 @@ def in_use(arena) -> tuple[str, ...]:
 
 def test_the_metric_step_asks_for_the_solution_first(site):
     page = site.olga.browser.get(METRIC).text
-    assert "you tick them here" in page and not ticked(page)
-    assert 'name="identities"' in page  # names can still be typed
+    assert "you can then select the identities here" in page and not ticked(page)
+    assert 'name="identities"' in page  # Names can still be typed.
 
 
-def test_identities_are_ticked_in_the_report_with_their_counts_and_errors(site):
+def test_the_report_lists_identities_with_counts_errors_and_a_checkbox(site):
     accepted(site)
     page = site.olga.browser.get(METRIC).text
     assert tuple(ticked(page)) == in_use(site)
@@ -200,7 +201,7 @@ def test_identities_are_ticked_in_the_report_with_their_counts_and_errors(site):
     assert "<textarea" not in page[page.index('id="identities"') :]
 
 
-def test_another_choice_is_checked_before_it_is_used(site):
+def test_a_changed_choice_is_checked_before_it_is_used(site):
     accepted(site)
     before = in_use(site)
     assert len(before) > 1
@@ -208,20 +209,20 @@ def test_another_choice_is_checked_before_it_is_used(site):
     assert (answer.status_code, answer.location) == (303, METRIC)
     assert in_use(site) == before
     page = site.olga.browser.get(METRIC).text
-    assert "is being checked with the solution" in page and "data-live" in page
+    assert "are being checked against the solution" in page and "data-live" in page
     assert ticked(page) == list(before[:1])
     assert site.olga.browser.get(f"{METRIC}/status").json["is_final"] is False
     site.work()
     page = site.olga.browser.get(METRIC).text
-    assert "Your choice can be used:" in page and "(in use 0." in page
+    assert "Your new metric settings can be used." in page and "(in use 0." in page
     [accept] = re.findall(r'action="([^"]+/metric/accept/\d+)"', page)
     assert site.vera.post(accept).status_code == 403
     assert site.olga.post(accept).status_code == 303
     assert in_use(site) == before[:1]
-    assert "Your choice can be used" not in site.olga.browser.get(METRIC).text
+    assert "Your new metric settings can be used" not in site.olga.browser.get(METRIC).text
 
 
-def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site):
+def test_saving_a_checked_choice_again_uses_it_and_reverting_discards_it(site):
     accepted(site)
     before = in_use(site)
     one = formula() | {"identities": list(before[:1])}
@@ -236,10 +237,10 @@ def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site):
     assert in_use(site) == before[:1]
 
 
-def test_without_a_tick_nothing_is_saved_and_the_reason_is_told(site):
+def test_saving_without_an_identity_is_rejected_with_the_reason(site):
     accepted(site)
     answer = site.olga.post(METRIC, formula(feedback="score"))
-    assert answer.status_code == 422 and "at least one identity" in answer.text
+    assert answer.status_code == 422 and "The score has no identity" in answer.text
     assert ticked(answer.text) == []
 
 
@@ -255,7 +256,7 @@ def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site):
     assert in_use(site) == tuple(names[:1])
 
 
-def test_each_step_says_what_is_missing_and_leads_there(site):
+def test_each_step_states_what_is_missing_with_a_link(site):
     page = site.olga.browser.get("/competitions/next/organize/settings/basics").text
     steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
     assert re.findall(r'<span class="title" title="([^"]+)">', steps) == [
@@ -267,7 +268,7 @@ def test_each_step_says_what_is_missing_and_leads_there(site):
         "Data files",
     ]
     assert "Publish</a>" in steps
-    assert steps.count("(1 missing)") == 2  # the solution, and the metric that waits for it
+    assert steps.count("(1 missing)") == 2  # The solution is missing in its own step and in the metric step.
     review = site.olga.browser.get("/competitions/next/organize/state").text
     assert 'href="/competitions/next/organize/settings/basics#overview"' in review
     accepted(site)

@@ -32,7 +32,7 @@ def upload(root, data: bytes, name: str = "plot.png", **entered):
     return root.post(f"{HERE}/settings/basics/figures", sent)
 
 
-def test_a_preview_is_what_participants_will_see_and_stores_nothing(root):
+def test_a_preview_matches_the_published_page_and_stores_nothing(root):
     answer = root.post(f"{HERE}/settings/basics", basics(overview="# Hi\n$x^2$", act="preview"))
     assert answer.status_code == 200
     panel = answer.text[answer.text.index('id="overview-preview"') :]
@@ -41,22 +41,22 @@ def test_a_preview_is_what_participants_will_see_and_stores_nothing(root):
     assert "# Hi" not in root.browser.get(f"{HERE}/settings/basics").text
     piece = root.post(f"{HERE}/preview", {"text": "**bold** $\\foo$"})
     assert "<strong>bold</strong>" in piece.text and "<html" not in piece.text
-    assert "The formula \\foo cannot be drawn" in piece.text
+    assert "The formula \\foo cannot be rendered" in piece.text
 
 
-def test_a_formula_that_cannot_be_drawn_is_told_beside_its_field(root):
+def test_an_invalid_formula_is_reported_at_its_field(root):
     sent = basics(evaluation="Let $\\frac{1}$ be.", next="yes")
     answer = root.post(f"{HERE}/settings/basics", sent)
-    assert answer.location == f"{HERE}/settings/basics"  # saved, and nothing goes on without a look
+    assert answer.location == f"{HERE}/settings/basics"  # The form is saved but stays on this step.
     page = html.unescape(root.browser.get(answer.location).text)
     field = page[page.index('id="evaluation-preview"') : page.index('name="data_description"')]
-    assert "The formula \\frac{1} cannot be drawn: Expected argument" in field
+    assert "The formula \\frac{1} cannot be rendered: Expected argument" in field
 
 
-def test_a_figure_is_uploaded_shown_and_removed_and_nothing_entered_is_lost(arena, root):
+def test_uploading_and_removing_a_figure_keeps_the_entered_texts(arena, root):
     answer = upload(root, png(640, 480), "My Plot.PNG", overview="![A plot](my-plot.png)")
-    assert answer.status_code == 200 and "my-plot.png is uploaded" in answer.text
-    assert "![A plot](my-plot.png)" in answer.text  # what was entered
+    assert answer.status_code == 200 and "my-plot.png uploaded" in answer.text
+    assert "![A plot](my-plot.png)" in answer.text  # The entered text is kept.
     root.post(f"{HERE}/settings/basics", basics(overview='![A plot](my-plot.png "Scores")'))
     page = root.browser.get("/competitions/toxicity").text
     [source] = re.findall(
@@ -70,10 +70,10 @@ def test_a_figure_is_uploaded_shown_and_removed_and_nothing_entered_is_lost(aren
     assert "Kept" in gone.text
     assert root.browser.get(html.unescape(source)).status_code == 404
     page = html.unescape(root.browser.get(f"{HERE}/settings/basics").text)
-    assert "The figure 'my-plot.png' is not shown" in page
+    assert "The figure 'my-plot.png' does not exist" in page
 
 
-def test_who_may_not_see_the_competition_sees_no_figure(arena, root):
+def test_figures_are_hidden_from_users_who_cannot_see_the_competition(arena, root):
     upload(root, png(2, 2))
     address = "/competitions/toxicity/figures/plot.png"
     bob = arena.person("Bob")
@@ -88,25 +88,27 @@ def test_who_may_not_see_the_competition_sees_no_figure(arena, root):
     [
         (b"<svg onload='alert(1)'/>" + bytes(50), "a.svg", "PNG, JPEG or WebP"),
         (b"<script>" + bytes(50), "a.png", "PNG, JPEG or WebP"),
-        (png(20_000, 10), "a.png", "10,000 pixels"),
+        (png(20_000, 10), "a.png", "The limit is 10,000"),
         (png(2, 2), "..png", "letter or digit"),
         (b"", "", "Choose a PNG"),
     ],
 )
-def test_what_is_no_figure_is_refused_and_what_was_entered_stays(root, data: bytes, name: str, told: str):
+def test_an_invalid_figure_is_rejected_and_the_entered_values_are_kept(
+    root, data: bytes, name: str, told: str
+):
     answer = upload(root, data, name, overview="Kept")
     assert answer.status_code == 409 and told in answer.text
     assert "Kept" in answer.text
 
 
-def test_a_program_uploads_lists_and_removes_figures(arena, root):
+def test_the_api_uploads_lists_and_removes_figures(arena, root):
     desk = "/api/v1/competitions/toxicity/organize/figures"
     file = {"file": (io.BytesIO(jpeg(30, 20)), "photo.png")}
     made = root.api("POST", desk, data=file) if hasattr(root, "api") else None
     if made is None:
         made = arena.app.test_client().post(desk, data=file, headers=root.bearer)
     assert made.status_code == 201, made.text
-    assert made.json["name"] == "photo.jpg"  # named for what it is
+    assert made.json["name"] == "photo.jpg"  # The extension matches the content.
     [line] = arena.app.test_client().get(desk, headers=root.bearer).json["figures"]
     assert (line["name"], line["media_type"], line["width"], line["height"]) == (
         "photo.jpg",
@@ -118,7 +120,7 @@ def test_a_program_uploads_lists_and_removes_figures(arena, root):
     assert arena.app.test_client().delete(f"{desk}/photo.jpg", headers=root.bearer).status_code == 404
 
 
-def test_a_copy_has_the_figures_of_its_texts(arena, root):
+def test_a_copy_contains_the_figures_of_its_texts(arena, root):
     upload(root, png(2, 2))
     root.post(f"{HERE}/settings/basics", basics(overview=PICTURE))
     root.post("/competitions/new", {"title": "Next", "slug": "next", "source": "toxicity"})
