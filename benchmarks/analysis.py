@@ -1,8 +1,8 @@
-"""Benchmark of the report with confidence intervals, against the bare score.
+"""Benchmark of reports with confidence intervals, compared with the score only.
 
     .venv/bin/python benchmarks/analysis.py
 
-All are measured on the same prepared split in the same process, in turn; the ratio is that of the medians.
+All functions are measured in turn, in one process and with the same prepared split. Ratios compare medians.
 """
 
 import statistics
@@ -24,7 +24,7 @@ ROWS, IDENTITIES, REPEATS = 97_320, 24, 60
 
 
 def main() -> None:
-    """Print the times and their ratios."""
+    """Print all times and their ratios."""
     data = jigsaw_like.make(ROWS, IDENTITIES)
     predictions = data.predictions
     split, settings = prepare(data.labels, data.identities), MetricSettings()

@@ -1,4 +1,4 @@
-"""Benchmark of canary rows: detected share of a leak, and false alarms on honest files.
+"""Benchmark of canary rows: share of detected leaks, and false alarms for honest files.
 
 python benchmarks/canary_rows.py [--files 1000]
 """
@@ -16,20 +16,20 @@ WEIGHTS = (0.2, 0.3, 0.5)
 
 
 def main() -> None:
-    """Print for 20, 40 and 100 canary rows which share of the files is named."""
+    """Print the share of detected files for 20, 40 and 100 canary rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=1000, help="how many files are looked at")
+    parser.add_argument("--files", type=int, default=1000, help="number of analysed files")
     files = parser.parse_args().files
     random = np.random.default_rng(11)
 
     def named(rows: int, *, share: float = 0.0, weight: float = 1.0) -> bool:
-        """Draw coins and a model; the file has the leak, by this weight, on this share of the rows."""
+        """Return whether a random file is detected that leaks a share of the rows with this weight."""
         coins, model = random.permutation(np.arange(rows) % 2 == 0), random.random(rows)
         leaked = np.where(random.random(rows) < share, weight * coins + (1 - weight) * model, model)
         return is_named(follow(leaked, coins).chance, files)
 
     for rows in (20, 40, 100):
-        print(f"{rows} canary rows, {files} files looked at")
+        print(f"{rows} canary rows, {files} analysed files")
         for share in SHARES:
             found = sum(named(rows, share=share) for _ in range(WORLDS))
             print(f"  leak on {share:.0%} of the rows: {found / WORLDS:.0%}")

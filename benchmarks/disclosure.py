@@ -1,11 +1,11 @@
-"""Benchmark of the disclosure check of a 1 GB data file: time and memory.
+"""Benchmark of the leak check of a 1 GB data file: time and memory.
 
     python benchmarks/disclosure.py [--gigabytes 1] [--rows 200000] [--only NAME ...]
 
-Makes files of that size in the temporary folder, one after the other, has each read in processes of their
-own, and deletes it: training files of other ids, with long texts and with 50 narrow columns, and a test file
-of the solution's ids; as CSV, gzip and Parquet. The reference is what reading the same file costs that
-does nothing with it: with pandas in pieces of 200,000 lines, with fastparquet by row groups.
+The benchmark creates one file of this size at a time in the temporary folder, reads it in separate processes,
+and deletes it. There are training files with other ids (long texts, or 50 narrow columns) and a test file
+with the solution's ids, as CSV, gzip and Parquet. The reference only reads the file: with pandas in chunks of
+200,000 lines, or with fastparquet by row groups.
 """
 
 import argparse
@@ -31,7 +31,7 @@ LOOK, READ = "look", "read"
 
 
 def hidden(rows: int) -> Hidden:
-    """Return what a solution of so many rows and 50 identities hides."""
+    """Return the hidden values of a solution with 50 identities."""
     random = np.random.default_rng(1)
     return Hidden.of(
         [str(7_000_000 + row) for row in range(rows)],
@@ -43,7 +43,7 @@ def hidden(rows: int) -> Hidden:
 
 
 def long_texts(block: int, known: bool) -> str:
-    """Return lines of an id and a comment of some 300 characters."""
+    """Return lines with an id and a comment of about 300 characters."""
     first = 7_000_000 if known else 1_000_000_000
     return "".join(
         f'{first + row},"comment {row}, {"some words in it " * 17}"\n'
@@ -52,7 +52,7 @@ def long_texts(block: int, known: bool) -> str:
 
 
 def narrow_columns(block: int, known: bool) -> str:
-    """Return lines of an id and 50 numbers."""
+    """Return lines with an id and 50 numbers."""
     first = 7_000_000 if known else 1_000_000_000
     values = np.random.default_rng(block).random((LINES, COLUMNS)).round(2).astype(str)
     return "".join(
@@ -61,7 +61,7 @@ def narrow_columns(block: int, known: bool) -> str:
 
 
 def write_text(path: Path, lines: Callable[[int, bool], str], size: int, known: bool) -> None:
-    """Write lines up to a size, before they are packed; as gzip where the name says so."""
+    """Write lines up to an uncompressed size, with gzip if the file name ends accordingly."""
     block = written = 0
     with gzip.open(path, "wt", compresslevel=1) if path.suffix == ".gz" else path.open("w") as file:
         while written < size:
@@ -72,11 +72,11 @@ def write_text(path: Path, lines: Callable[[int, bool], str], size: int, known: 
 
 
 def write_parquet(path: Path, size: int) -> None:
-    """Write 50 columns of numbers in row groups of 200,000 rows, up to a size."""
+    """Write 50 columns of numbers up to a size, in row groups of 200,000 rows."""
     import fastparquet
     import pandas as pd
 
-    random, row = np.random.default_rng(2), 0  # not the numbers of the solution
+    random, row = np.random.default_rng(2), 0  # not the same numbers as in the solution
     while not path.exists() or path.stat().st_size < size:
         frame = pd.DataFrame({f"c{n}": random.random(200_000) for n in range(COLUMNS)})
         frame.insert(0, "id", np.arange(row, row + 200_000) + 1_000_000_000)
@@ -85,7 +85,7 @@ def write_parquet(path: Path, size: int) -> None:
 
 
 def read_only(path: Path) -> None:
-    """Read a file as its users do, and do nothing with it."""
+    """Read a file with the usual library, without further processing."""
     import fastparquet
     import pandas as pd
 
@@ -98,7 +98,7 @@ def read_only(path: Path) -> None:
 
 
 def measure(what: str, path: Path, rows: int) -> None:
-    """Print what reading a file takes as JSON: seconds of the processor and by the clock, and memory."""
+    """Print the CPU time, elapsed time and memory for reading a file as JSON."""
     found: dict[str, Any] = {}
     truth = hidden(rows) if what == LOOK else None
     begun, begun_cpu = time.perf_counter(), time.process_time()
@@ -119,30 +119,30 @@ def measure(what: str, path: Path, rows: int) -> None:
 
 
 def measured(what: str, path: Path, rows: int) -> dict[str, Any]:
-    """Return what `measure` prints in a process of its own."""
+    """Return the result of `measure` from a separate process."""
     arguments = ["--measure", what, "--path", str(path), "--rows", str(rows)]
     done = subprocess.run([sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE)
     return dict(json.loads(done.stdout))
 
 
 def report(path: Path, rows: int) -> None:
-    """Have a file looked through and only read; print both and their ratio."""
+    """Check a file and only read it; print both results and their ratio."""
     looked, read = measured(LOOK, path, rows), measured(READ, path, rows)
     gigabytes = path.stat().st_size / 1e9
     print(
         f"{path.name}: {gigabytes:.2f} GB, {looked['rows']:,} rows, {looked['disclosures']} disclosures, "
-        f"not opened: {', '.join(looked['unopened']) or 'nothing'}"
+        f"not checked: {', '.join(looked['unopened']) or 'nothing'}"
     )
-    for name, each in (("looked through", looked), ("only read", read)):
+    for name, each in (("checked", looked), ("only read", read)):
         print(
-            f"  {name:<15} {each['cpu']:6.1f} s of the processor ({each['cpu'] / gigabytes:5.1f} s/GB), "
-            f"{each['seconds']:6.1f} s by the clock, peak {each['peak']:5,.0f} MB"
+            f"  {name:<15} {each['cpu']:6.1f} s of CPU time ({each['cpu'] / gigabytes:5.1f} s/GB), "
+            f"{each['seconds']:6.1f} s elapsed, peak {each['peak']:5,.0f} MB"
         )
-    print(f"  ratio           {looked['cpu'] / read['cpu']:6.2f} times the processor", flush=True)
+    print(f"  ratio           {looked['cpu'] / read['cpu']:6.2f} times the CPU time", flush=True)
 
 
 def main() -> None:
-    """Make the files one after the other and have each read."""
+    """Create, check and delete one file at a time."""
     makers: dict[str, Callable[[Path, int], None]] = {
         "train-texts.csv": lambda path, size: write_text(path, long_texts, size, False),
         "train-narrow.csv": lambda path, size: write_text(path, narrow_columns, size, False),
@@ -152,7 +152,7 @@ def main() -> None:
     }
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--gigabytes", type=float, default=1.0)
-    parser.add_argument("--rows", type=int, default=200_000, help="of the solution")
+    parser.add_argument("--rows", type=int, default=200_000, help="number of rows in the solution")
     parser.add_argument("--only", nargs="+", choices=list(makers), default=list(makers), metavar="NAME")
     parser.add_argument("--measure", choices=(LOOK, READ), help=argparse.SUPPRESS)
     parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)

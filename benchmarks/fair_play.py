@@ -1,12 +1,13 @@
-"""Benchmark of each mode of feedback: leaks to attackers, use to honest teams, cost.
+"""Benchmark of all feedback modes: leaks to attackers, usefulness for honest teams, cost.
 
-Run ``python benchmarks/fair_play.py``; `--modes`, `--files`, `--seeds`, `--rows` and `--step` limit it. All
-competitions are drawn, see grader/simulation. Every figure is a mean over them with its 95 % interval.
+Run ``python benchmarks/fair_play.py``. The options `--modes`, `--files`, `--seeds`, `--rows` and `--step`
+restrict it. All competitions are simulated, see grader/simulation. Every figure is a mean over competitions
+with its 95 % interval.
 """
 
 import os
 
-# As in a worker; has to be set before NumPy is loaded.
+# As in a worker. Must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -54,11 +55,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--modes", default=",".join(mode.value for mode in Feedback))
     parser.add_argument("--files", type=int, nargs="+", default=[60, 300])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--first-seed", type=int, default=0, help="for competitions that chose nothing")
+    parser.add_argument(
+        "--first-seed", type=int, default=0, help="use other seeds than those used to tune parameters"
+    )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--teams", type=int, default=50)
     parser.add_argument("--step", choices=[step.value for step in Step])
-    parser.add_argument("--attacks", default=",".join(ATTACKS), help="names; none leaves them out")
+    parser.add_argument(
+        "--attacks", default=",".join(ATTACKS), help="names of attacks; an empty value omits them"
+    )
     parser.add_argument("--only-cost", action="store_true")
     return parser.parse_args()
 
@@ -70,7 +75,7 @@ def _print(trial: Trial) -> None:
     if trial.honest is not None:
         seen = trial.honest
         shares = (seen.seen, seen.clear, seen.false)
-        print("  honest: improvements shown, beyond 2 SE, others shown, rank correlation")
+        print("  honest: shown improvements, those beyond 2 SE, other shown files, rank correlation")
         print("          " + "   ".join([*(_mean(each, 3) for each in shares), _mean(seen.correlation, 3)]))
 
 
@@ -92,7 +97,7 @@ def _mean(mean: Mean, decimals: int) -> str:
 
 
 def _print_costs(rows: int) -> None:
-    """Time what a worker does with a file: read, rank, count, report; in coarse modes also the basis."""
+    """Measure how long a worker takes for a file, in coarse modes including the basis."""
     competition = drawn(0, rows)
     honest = Honest(competition, 0)
     file = honest.predictions(honest.model(np.random.default_rng(1), 0.3))
@@ -120,8 +125,10 @@ def _print_costs(rows: int) -> None:
         score(with_basis=True)
         plain, coarse = (median(score(with_basis=kind) for _ in range(15)) for kind in (False, True))
     verdict = "at most" if coarse <= COST_AT_MOST * plain else "MORE THAN"
-    print(f"\nscoring {rows:,} rows: {1000 * plain:.1f} ms in open, {1000 * coarse:.1f} ms on a ladder:")
-    print(f"{coarse / plain:.2f} times as long, {verdict} {COST_AT_MOST:g}")
+    print(
+        f"\nscoring {rows:,} rows: {1000 * plain:.1f} ms in open mode, {1000 * coarse:.1f} ms in ladder mode:"
+    )
+    print(f"{coarse / plain:.2f} times as long, {verdict} {COST_AT_MOST:g} times")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""Benchmark from the bytes of a submission to both reports, against the notebooks' code.
+"""Benchmark of reading and scoring a submission, compared with the code of public notebooks.
 
-Run ``python benchmarks/files.py``, or let ``benchmarks/scoring.py`` print the rows. The reference
-reads the submission with pandas, merges it with the solution by id and runs the public kernel on
-each split. Both start from bytes in memory and a solution that was prepared before.
+Run ``python benchmarks/files.py``; ``benchmarks/scoring.py`` also prints these rows. The reference reads the
+submission with pandas, merges it with the solution by id and runs the public kernel on each split. Both start
+from bytes in memory and a prepared solution.
 """
 
 import os
 
-# As in a worker; has to be set before NumPy is loaded.
+# As in a worker. Must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import io
@@ -33,7 +33,7 @@ TIMES_OURS = 5
 
 @dataclass(frozen=True)
 class FileRow:
-    """One kind of file; times in seconds, medians."""
+    """Median times for one kind of file, in seconds."""
 
     name: str
     reference: float
@@ -48,7 +48,7 @@ class FileRow:
 
 @dataclass(frozen=True)
 class Competition:
-    """A solution as the reference and the grader hold it between submissions."""
+    """A solution as prepared by the reference and by the grader."""
 
     row_ids: RowIds
     splits: list[tuple[np.ndarray, PreparedSplit]]
@@ -96,7 +96,7 @@ def seconds(call: Callable[[bytes, Competition], object], file: bytes, rest: Com
 
 
 def file_rows() -> list[FileRow]:
-    """Measure both orders of the rows; the reference and ours take turns."""
+    """Measure files in two row orders; the reference and the grader take turns."""
     data = jigsaw_like.make(ROWS, IDENTITIES)
     competition = make_competition(data)
     in_order = np.arange(ROWS)
@@ -109,7 +109,9 @@ def file_rows() -> list[FileRow]:
         file = make_file(data.predictions, order)
         scores = [split.score for split in ours(file, competition)]
         if not np.allclose(scores, reference(file, competition), rtol=0, atol=1e-12):
-            raise SystemExit("The grader and the reference disagree: there is nothing to compare.")
+            raise SystemExit(
+                "The results of the grader and the reference differ, so their times are not comparable."
+            )
         taken: dict[Callable[..., object], list[float]] = {reference: [], ours: []}
         for _ in range(REPEATS):
             taken[reference].append(seconds(reference, file, competition))
@@ -120,8 +122,8 @@ def file_rows() -> list[FileRow]:
 
 
 def print_file_rows() -> None:
-    """Print one line for each order of the rows."""
-    print(f"{'work':<46}{'reference':>11}{'ours':>10}{'ratio':>8}{'at least':>10}{'aim':>6}")
+    """Print one line for each row order."""
+    print(f"{'work':<46}{'reference':>11}{'grader':>10}{'ratio':>8}{'at least':>10}{'aim':>6}")
     for row in file_rows():
         print(
             f"{row.name:<46}{1000 * row.reference:>8.0f} ms{1000 * row.ours:>7.1f} ms"

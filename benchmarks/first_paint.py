@@ -1,8 +1,8 @@
 """Benchmark of the first paint and layout shift of the five main pages.
 
-Run ``python benchmarks/first_paint.py``; it needs Chromium. A competition of 15 teams in a temporary folder
-is served by a thread. Each page is opened in a fresh context, cold, in turns with the static page: what
-else the machine does slows down both, and the ratio is what the page itself costs.
+Run ``python benchmarks/first_paint.py``, which requires Chromium. A thread serves a competition with 15 teams
+from a temporary folder. Each page is opened in a new context without a cache, in turn with a static page.
+Other load on the machine slows both down, so the ratio shows the cost of the page itself.
 """
 
 import argparse
@@ -41,7 +41,7 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ??
 
 
 def add_static_page(app: Flask) -> None:
-    """Add a page that asks nothing of the database and has the stylesheet of the others."""
+    """Add a page that uses the site's style sheet but not the database."""
 
     def page() -> str:
         return f'<!doctype html><link rel="stylesheet" href="{static_url("fairboard.css")}"><p>Hello, world!'
@@ -51,7 +51,7 @@ def add_static_page(app: Flask) -> None:
 
 @contextmanager
 def site(folder: Path) -> Iterator[tuple[str, Person, int]]:
-    """Serve a filled site; return its address, a member, and the member's newest file."""
+    """Serve a site with data; yield its address, a team member, and their newest submission."""
     template, home = folder / "template.db", folder / "site"
     home.mkdir()
     database = Database(f"sqlite:///{template}")
@@ -81,7 +81,7 @@ def site(folder: Path) -> Iterator[tuple[str, Person, int]]:
 
 
 def opened(browser: Browser, address: str, path: str, cookie: str, size: str) -> tuple[float, float]:
-    """Return the first contentful paint in milliseconds and the layout shift of a page without a cache."""
+    """Return the first contentful paint, in milliseconds, and layout shift of an uncached page."""
     width, height = SIZES[size]
     context = browser.new_context(
         base_url=address, viewport={"width": width, "height": height}, timezone_id="Asia/Kolkata"
@@ -122,7 +122,7 @@ def measure(browser: Browser, address: str, ann: Person, newest: int, times: int
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--times", type=int, default=7, help="How often each page is opened.")
+    parser.add_argument("--times", type=int, default=7, help="Number of times that each page is opened.")
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("google-chrome"))
     arguments = parser.parse_args()
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

@@ -1,8 +1,8 @@
-"""Benchmark of hostile files: the reader's processor time, against an honest file.
+"""Benchmark of malicious files: CPU time for reading them, compared with an honest file.
 
-Run ``python benchmarks/hostile_files.py``. Each file is as large as a submission may be, or uncompresses
-to as much; the honest one is as pandas writes it. The aim is that no file takes three seconds of a processor;
-the program ends with code 1 where one does.
+Run ``python benchmarks/hostile_files.py``. Each file has the maximum size of a submission or decompresses to
+this size. The honest file has the format that pandas writes. No file should take three seconds of CPU time;
+the exit code is 1 if any file does.
 """
 
 import gzip
@@ -25,7 +25,7 @@ EMPTY_MEMBER = gzip.compress(b"", mtime=0)
 
 
 def usual() -> bytes:
-    """Return a clean file as pandas writes it."""
+    """Return an honest file in the format that pandas writes."""
     return HEADER + "".join(f"{FIRST_ID + row},{row / ROWS!r}\n" for row in range(ROWS)).encode()
 
 
@@ -34,7 +34,7 @@ def filled(line: bytes) -> bytes:
 
 
 def members(content: bytes, size: int) -> bytes:
-    """Return gzip data with a member for each `size` bytes of content."""
+    """Return gzip data with one member for each `size` bytes of content."""
     pieces = (content[start : start + size] for start in range(0, len(content), size))
     return b"".join(gzip.compress(piece, 1, mtime=0) for piece in pieces)
 
@@ -48,7 +48,7 @@ def zip_of(entries: Iterator[tuple[str, bytes]]) -> bytes:
 
 
 def zip_with_a_lying_end() -> bytes:
-    """Return an archive of many entries whose end record holds the mark of another one."""
+    """Return an archive with many entries whose end record contains another one's signature."""
     archive = bytearray(zip_of((f"{number}", b"") for number in range(200_000)))
     archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
     return bytes(archive)
@@ -58,7 +58,7 @@ def files() -> dict[str, Callable[[], bytes]]:
     clean, chance = usual(), random.Random(0)
     return {
         "gzip of empty members": lambda: EMPTY_MEMBER * (SIZE // len(EMPTY_MEMBER)),
-        "gzip of empty members, as many as may be": lambda: EMPTY_MEMBER * 99_000 + gzip.compress(clean),
+        "gzip of empty members, up to the limit": lambda: EMPTY_MEMBER * 99_000 + gzip.compress(clean),
         "gzip of empty members and padding": lambda: (EMPTY_MEMBER + b"\0") * 99_000 + gzip.compress(clean),
         "gzip, a member for each row": lambda: b"".join(
             gzip.compress(line, mtime=0) for line in clean.splitlines(keepends=True)
@@ -71,13 +71,13 @@ def files() -> dict[str, Callable[[], bytes]]:
         "gzip with a name of 48 MB": lambda: (
             b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * (SIZE - 2_000_000) + b"\0" + gzip.compress(clean)[10:]
         ),
-        "gzip that bursts": lambda: gzip.compress(bytes(4 * CAP)),
-        "gzip, damaged at its end": lambda: gzip.compress(clean)[:-4] + b"rest",
+        "gzip bomb": lambda: gzip.compress(bytes(4 * CAP)),
+        "gzip with a damaged end": lambda: gzip.compress(clean)[:-4] + b"rest",
         "gzip padded with zero bytes": lambda: gzip.compress(clean) + bytes(SIZE - 2_000_000),
         "zip of 20,000 entries": lambda: zip_of((f"{number}", b"") for number in range(20_000)),
         "zip of 200,000 entries": lambda: zip_of((f"{number}", b"") for number in range(200_000)),
-        "zip whose end lies": zip_with_a_lying_end,
-        "zip that bursts": lambda: zip_of(iter([("a.csv", bytes(SIZE))])),
+        "zip with a false end record": zip_with_a_lying_end,
+        "zip bomb": lambda: zip_of(iter([("a.csv", bytes(SIZE))])),
         "blank lines": lambda: filled(b"\n") + b"x",
         "carriage returns": lambda: filled(b"\r") + b"x",
         "one long line": lambda: filled(b"x"),
@@ -88,7 +88,7 @@ def files() -> dict[str, Callable[[], bytes]]:
         "lines of commas": lambda: filled(b"," * 500 + b"\n"),
         "lines of quotes": lambda: filled(b'"' * 99 + b"\n"),
         "long lines of quotes": lambda: filled(b'"' * 4001 + b"\n"),
-        "quoted fields, quotes doubled": lambda: filled(b'"' + b'""' * 2000 + b'",1\n'),
+        "quoted fields with doubled quotes": lambda: filled(b'"' + b'""' * 2000 + b'",1\n'),
         "open quotes": lambda: filled(b'"a\n'),
         "open quotes over lines": lambda: filled(b'"a\n' + b"b\n" * 9),
         "open quotes over long lines": lambda: filled(b'"a\n' + (b'""' * 2000 + b"\n") * 9),
@@ -96,13 +96,13 @@ def files() -> dict[str, Callable[[], bytes]]:
         "lines of zero bytes": lambda: filled(b"\0\n"),
         "holes of zero bytes": lambda: filled(b"1,0.5" + bytes(20) + b"\n"),
         "a zero byte and a line end": lambda: HEADER + b"\0\r" * (SIZE // 2),
-        "no UTF-8": lambda: filled(b"\xff\n"),
+        "invalid UTF-8": lambda: filled(b"\xff\n"),
         "emoji": lambda: filled("\U0001f600,\U0001f600\n".encode()),
         "long fields": lambda: filled(b"1" * 3000 + b"x\n"),
         "noise": lambda: HEADER + chance.randbytes(SIZE),
         "headers": lambda: filled(HEADER),
         "comments": lambda: b"#\n" * (SIZE // 2),
-        "one id for ever": lambda: filled(b"7000000,0.5\n"),
+        "the same id in all rows": lambda: filled(b"7000000,0.5\n"),
         "unknown ids": lambda: filled(b"1,x\n"),
         "ids with long exponents": lambda: filled(b"7e99999,0.5\n"),
         "nested JSON": lambda: b"[" * SIZE,
@@ -111,7 +111,7 @@ def files() -> dict[str, Callable[[], bytes]]:
 
 
 def seconds(data: bytes, row_ids: RowIds) -> tuple[float, str]:
-    """Return the processor time of reading a file, and how it ended."""
+    """Return the CPU time for reading a file, and the outcome."""
     begin = time.process_time()
     try:
         read_submission(data, row_ids)

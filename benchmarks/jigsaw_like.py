@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Shares of the annotated comments that mention an identity: the nine of the competition (those
-# with more than 500 mentions in its test set), then smaller ones to make up its 24 columns.
+# Shares of the annotated comments that mention each identity: first the nine scored identities (with more
+# than 500 mentions in the test set), then smaller ones to complete the competition's 24 columns.
 MENTION_RATES = {
     "male": 0.110,
     "female": 0.120,
@@ -24,7 +24,7 @@ DUPLICATES = 0.005
 
 @dataclass(frozen=True)
 class Data:
-    """One split: labels and predictions by row, and a column of 0, 1 or NaN for each identity."""
+    """Labels and predictions of a split, and a column of 0, 1 or NaN for each identity."""
 
     labels: np.ndarray
     identities: dict[str, np.ndarray]
@@ -36,7 +36,7 @@ class Data:
 
 
 def make(rows: int, identities: int, *, annotated: float = 1.0, seed: int = 0) -> Data:
-    """Draw a split; rows that are not annotated are blank in every identity."""
+    """Generate a random split; rows that are not annotated are blank for every identity."""
     rng = np.random.default_rng(seed)
     labels = rng.random(rows) < POSITIVE_RATE
     blank = rng.random(rows) >= annotated
@@ -47,7 +47,7 @@ def make(rows: int, identities: int, *, annotated: float = 1.0, seed: int = 0) -
         logits += 0.4 * mentioned
         columns[name] = np.where(blank, np.nan, mentioned)
     predictions = 1 / (1 + np.exp(-logits))
-    # The same text twice has the same prediction twice.
+    # Duplicate texts have equal predictions.
     copies = rng.integers(0, rows, int(DUPLICATES * rows))
     predictions[copies] = predictions[rng.integers(0, rows, copies.size)]
     return Data(labels.astype(np.float64), columns, predictions)

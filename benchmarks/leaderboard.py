@@ -1,9 +1,9 @@
-"""Benchmark of a leaderboard page of a large competition, against a Flask hello-world.
+"""Benchmark of leaderboards of a large competition, compared with a Flask hello-world page.
 
 Run ``python benchmarks/leaderboard.py`` for SQLite in a temporary folder, or with ``--database URL`` for an
-empty PostgreSQL database. It fills in 10,000 teams and 130,000 scored submissions, then asks for pages
-through the application without a network: the time of the server alone. The standings are written by the
-service that a merge uses, from the pure function.
+empty PostgreSQL database. It creates 10,000 teams and 130,000 scored submissions, and then requests pages
+from the application without a network, so only the server's time is measured. The standings are written by
+the service that team mergers use.
 """
 
 import argparse
@@ -49,7 +49,7 @@ PAGES = (
 
 
 class NoHints:
-    """Nothing waits to be scored here."""
+    """A replacement for `Hints`, because no submission has to be scored."""
 
     def send(self, job_ids: Any) -> None:
         """Do nothing."""
@@ -68,7 +68,7 @@ def solution_csv() -> bytes:
 
 
 def fill(database: Database, settings: Settings) -> None:
-    """Make the competition and its rows; the scores are drawn, the rest is as the services write it."""
+    """Create the competition and its rows, with random scores."""
     now = datetime.now(UTC)
     start = now - timedelta(days=60)
     stored = intake.store(open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key")
@@ -93,7 +93,7 @@ def hello() -> FlaskClient:
 
 
 def milliseconds(ask: Callable[[], Any]) -> float:
-    """Return the median time of an answer, read to its end."""
+    """Return the median time of a complete response."""
     times = []
     for _ in range(REPEATS):
         begin = time.perf_counter()
@@ -122,9 +122,7 @@ def measure(settings: Settings) -> None:
     begin = time.perf_counter()
     fill(database, settings)
     kind = database.engine.dialect.name
-    print(
-        f"{TEAMS:,} teams, {SUBMISSIONS:,} submissions on {kind}, made in {time.perf_counter() - begin:.0f} s"
-    )
+    print(f"{TEAMS:,} teams, {SUBMISSIONS:,} submissions on {kind}, took {time.perf_counter() - begin:.0f} s")
     client = create_app(settings, database=database, hints=NoHints()).test_client()
     hello_client = hello()
     reference = milliseconds(lambda: hello_client.get("/"))
@@ -143,7 +141,7 @@ def measure(settings: Settings) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--database", help="URL of an empty PostgreSQL database; by default SQLite.")
+    parser.add_argument("--database", help="URL of an empty PostgreSQL database. Default: SQLite.")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         options = {"database_url": arguments.database} if arguments.database else {}

@@ -1,8 +1,8 @@
-"""Benchmark of uploads during 100 logins a second with wrong passwords.
+"""Benchmark of uploads during 100 logins per second with wrong passwords.
 
-Run ``python benchmarks/logins.py``; it takes about a minute. A site as `serve` runs it (SQLite, two web
-processes, Argon2id with its own settings) takes uploads of 2,000 rows one after the other, first in peace and
-then while wrong passwords for many names come from many addresses. Everything stays on this machine.
+Run ``python benchmarks/logins.py``, which takes about a minute. A site with the configuration of `serve`
+(SQLite, two web processes, Argon2id) receives consecutive uploads of 2,000 rows: first undisturbed, then
+during logins with wrong passwords for many names from many addresses. All requests stay on this machine.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from grader.supervisor.supervisor import Child
 from tests.fixtures.competitions import publish_competition
 
 ROWS = 2_000
-THREADS = 300  # more than may wait in two processes, so that the others come at their rate
+THREADS = 300  # more than can wait in two processes, so that the rate is reached
 WIDE = {
     "max_daily_submissions": None,
     "max_total_submissions": None,
@@ -46,7 +46,7 @@ BOUNDARY = "7777777"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--rate", type=int, default=100, help="wrong passwords a second")
+    parser.add_argument("--rate", type=int, default=100, help="wrong passwords per second")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fb-") as folder:
         settings = Settings(
@@ -76,7 +76,7 @@ def main() -> None:
             web.stop()
             listener.close()
     print(f"{'':24}{'uploads':>9}{'median':>10}{'95 %':>10}{'longest':>10}")
-    for name, taken in (("in peace", peace), (f"{options.rate} logins a second", war)):
+    for name, taken in (("undisturbed", peace), (f"{options.rate} logins per second", war)):
         nth = sorted(taken)[int(0.95 * (len(taken) - 1))]
         print(f"{name:24}{len(taken):9}{median(taken):9.3f}s{nth:9.3f}s{max(taken):9.3f}s")
     print(f"{'ratio of the medians':24}{median(war) / median(peace):19.2f}")
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def fill(settings: Settings) -> str:
-    """Make the tables, a competition and a person; return the person's token."""
+    """Create the tables, a competition and a user; return the user's API token."""
     database = Database(settings.database())
     schema.upgrade(database)
     lines = ["id,toxicity,male,Usage"]
@@ -115,7 +115,7 @@ def fill(settings: Settings) -> str:
 
 
 class Site:
-    """The running site as its clients see it."""
+    """HTTP client of the running site."""
 
     def __init__(self, listener: socket.socket, token: str) -> None:
         self.address = listener.getsockname()[:2]
@@ -144,7 +144,7 @@ class Site:
         raise RuntimeError("The site did not start.")
 
     def upload_for(self, seconds: float) -> list[float]:
-        """Upload files one after the other; return the seconds that each took."""
+        """Upload files consecutively; return the duration of each upload in seconds."""
         taken, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             self._sent += 1
@@ -166,7 +166,7 @@ class Site:
 
 
 class Flood:
-    """Wrong passwords at a rate, each for another name from another address."""
+    """Logins with wrong passwords at a constant rate, each with another name and address."""
 
     def __init__(self, site: Site, rate: int) -> None:
         self._site, self._rate = site, rate

@@ -1,9 +1,9 @@
 """Benchmark of recovery: time to a score if the workers are killed during scoring.
 
-Run ``python benchmarks/recovery.py [--database postgresql] [--busy 8]``; it takes about two minutes. It
-starts an installation with ``fairboard serve`` and its own Valkey, and kills both Celery workers with their
-scoring processes (``kill -9``) whenever one of them is in the middle of a file: first with pauses in which
-they settle, then in quick succession. ``--busy`` gives the machine so many other programs that never rest.
+Run ``python benchmarks/recovery.py [--database postgresql] [--busy 8]``, which takes about two minutes. It
+starts an installation with ``fairboard serve`` and Valkey. Whenever a file is being scored, it kills both
+Celery workers and their scoring processes (``kill -9``), first with pauses between the kills, then in quick
+succession. ``--busy`` runs this number of other busy programs.
 """
 
 import argparse
@@ -46,12 +46,12 @@ Found = TypeVar("Found")
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the recovery times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--database", type=DatabaseKind, choices=list(DatabaseKind), default="sqlite")
-    parser.add_argument("--times", type=int, default=5, help="kills of each kind")
-    parser.add_argument("--rows", type=int, default=20_000, help="of each file")
-    parser.add_argument("--busy", type=int, default=0, help="programs that never rest")
+    parser.add_argument("--times", type=int, default=5, help="number of kills of each kind")
+    parser.add_argument("--rows", type=int, default=20_000, help="number of rows per file")
+    parser.add_argument("--busy", type=int, default=0, help="number of other busy programs")
     options = parser.parse_args()
     plan = Plan(database=options.database, rows=options.rows)
     with (
@@ -63,7 +63,7 @@ def main() -> None:
         time.sleep(CALM_SECONDS)
         with _busy(options.busy):
             peace = [scene.undisturbed() for _ in range(options.times)]
-            print(f"{options.database}, {options.rows:,} rows a file, {options.busy} busy programs beside it")
+            print(f"{options.database}, {options.rows:,} rows per file, {options.busy} other busy programs")
             print(
                 f"{'':22}{'scores':>7}{'median':>9}{'longest':>9}{'taken again':>13}{'ratio':>8}  scored by"
             )
@@ -74,7 +74,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Seconds from the kill until somebody took the job again, and to its score; and who that was."""
+    """Seconds from the kill to the next claim and to the score, and the scoring process."""
 
     taken: float
     scored: float
@@ -82,7 +82,7 @@ class Recovery:
 
 
 class Scene:
-    """An installation, and a competition whose files are sent, scored and disturbed."""
+    """An installation with a competition to which files are submitted."""
 
     def __init__(self, installation: Installation, rows: int) -> None:
         self._installation = installation
@@ -93,7 +93,7 @@ class Scene:
         self._competition: Competition = self._service.competition(csv=write_solution(rows))
 
     def undisturbed(self) -> float:
-        """Return the seconds from the hint at a submission to its score."""
+        """Return the seconds from the hint for a submission to its score."""
         job_id, _ = self._accept()
         begin = time.monotonic()
         self._hint(job_id)
@@ -101,7 +101,7 @@ class Scene:
         return time.monotonic() - begin
 
     def kills(self, times: int, pause_seconds: float) -> list[Recovery]:
-        """Kill the workers so many times, and before each time wait."""
+        """Kill the workers several times, with a pause before each kill."""
         found = []
         for _ in range(times):
             time.sleep(pause_seconds)
@@ -122,7 +122,7 @@ class Scene:
         return Recovery(taken, scored, self._role_of_holder(job_id))
 
     def _held_by_a_worker(self) -> tuple[int, Snag]:
-        """Send a file that its reader hangs in; one that the sweeper took first is let go."""
+        """Send a file that blocks its reader; repeat if the sweeper has claimed it first."""
         while True:
             job_id, sha256 = self._accept()
             snag = Snag.at(self._installation.data_dir / "blobs", sha256)
@@ -181,7 +181,7 @@ def _wait_for(look: Callable[[], Found | None]) -> Found:
     deadline = time.monotonic() + HANG_SECONDS
     while not (found := look()):
         if time.monotonic() > deadline:
-            raise SystemExit("What was waited for did not come.")
+            raise SystemExit("The expected state was not reached in time.")
         time.sleep(LOOK_SECONDS)
     return found
 

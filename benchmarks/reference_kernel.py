@@ -1,6 +1,6 @@
-"""Reference implementation: the metric as public notebooks compute it.
+"""Reference implementation of the metric, as in public notebooks.
 
-A data frame is filtered for each identity and each subset, and scikit-learn computes the AUC.
+A data frame is filtered for each identity and subset, and scikit-learn computes the AUCs.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ OVERALL_WEIGHT = 0.25
 
 
 def to_frame(labels: np.ndarray, identities: dict[str, np.ndarray], predictions: np.ndarray) -> pd.DataFrame:
-    """Return the frame the notebooks start from, with booleans for label and identities."""
+    """Return a data frame like that of the notebooks, with booleans for label and identities."""
     columns = {name: np.where(values >= 0.5, True, False) for name, values in identities.items()}
     return pd.DataFrame({"label": labels >= 0.5, "prediction": predictions, **columns})
 

@@ -1,16 +1,16 @@
-"""Benchmark of a rescoring, against scoring every file again as the notebooks do.
+"""Benchmark of rescoring, compared with scoring every file with public notebook code.
 
-Run ``python benchmarks/rescoring.py`` on an otherwise idle machine; it needs 1 GB in the folder for
-temporary files. It fills a SQLite database with submissions and rescores them with corrected solutions
-through the services and the batches that a worker runs. The reference reads a file with pandas, merges it
-with the solution and runs the public kernel on both splits; it takes turns with ours in the same run.
+Run ``python benchmarks/rescoring.py`` on an otherwise idle machine. It needs 1 GB in the folder for temporary
+files. It fills a SQLite database with submissions and rescores them with corrected solutions, using the
+services and batches of a worker. The reference reads a file with pandas, merges it with the solution and runs
+the public kernel on both splits. Both are measured in turn in the same run.
 
-Warm is from kept ranks to committed scores, cold from the stored files.
+"Warm" is the time from cached ranks to committed scores, "cold" the time from the stored files.
 """
 
 import os
 
-# As in a worker; has to be set before NumPy is loaded.
+# As in a worker. Must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -43,7 +43,7 @@ from grader.worker.children.job_child import JobChild
 from grader.worker.scorer import BATCH_JOBS, Scorer
 from tests.fixtures.competitions import publish_competition
 
-FILES = BATCH_JOBS  # the first batch meets each file for the first time, the others find its ranks
+FILES = BATCH_JOBS  # the first batch reads every file; later batches use cached ranks
 SUBMISSIONS = 3 * BATCH_JOBS
 TEAMS = 20
 VERSIONS = 6
@@ -54,7 +54,7 @@ ACTOR = Actor(None, "benchmark")
 
 
 class Installation:
-    """A database and a storage in a folder, with a competition whose submissions were scored once."""
+    """Database and storage in a folder, with a competition whose submissions are already scored."""
 
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(data_dir=folder)
@@ -68,7 +68,7 @@ class Installation:
         self._submit()
 
     def prepare(self, number: int) -> ScoringVersion:
-        """Begin a rescoring with some labels turned round."""
+        """Start a rescoring with some inverted labels."""
         columns = preparation.columns(self.competition)
         corrected = read_solution(self._solution(number), label=columns.label, identities=columns.identities)
         stored = intake.store_corrected(self.storage, corrected, live=lookup.live(self.competition))
@@ -91,7 +91,7 @@ class Installation:
         return [found[split] for split in (Split.PUBLIC, Split.PRIVATE)]
 
     def turned(self, number: int) -> np.ndarray:
-        """Return the labels of a correction."""
+        """Return the labels of a corrected solution."""
         labels = self.data.labels.copy()
         places = np.random.default_rng(number).integers(0, labels.size, CORRECTED_LABELS)
         labels[places] = 1 - labels[places]
@@ -122,7 +122,7 @@ class Installation:
             yield self.storage.put(file).sha256, file if seed == 0 else b""
 
     def _submit(self) -> None:
-        """Write the rows of submissions that were scored before."""
+        """Insert rows for submissions that are already scored."""
         at = datetime.now(UTC) - timedelta(days=1)
         ada = {"name": "ada", "name_key": "ada", "name_folded": "ada", "password_hash": "", "created_at": at}
         teams: list[dict[str, Any]] = [
@@ -159,7 +159,7 @@ def seconds(call: Any, *arguments: Any) -> float:
 
 
 def check(installation: Installation, version: ScoringVersion, number: int) -> None:
-    """Compare the committed scores of one file with the reference on the same correction."""
+    """Compare the committed scores of one file with the reference for the same correction."""
     competition = installation.reference
     frame = competition.frame.assign(label=installation.turned(number) >= 0.5)
     expected = files.reference(
@@ -167,11 +167,13 @@ def check(installation: Installation, version: ScoringVersion, number: int) -> N
         files.Competition(competition.row_ids, competition.splits, frame, competition.identities),
     )
     if not np.allclose(installation.scores(version), expected, rtol=0, atol=1e-12):
-        raise SystemExit("The grader and the reference disagree: there is nothing to compare.")
+        raise SystemExit(
+            "The results of the grader and the reference differ, so their times are not comparable."
+        )
 
 
 def measure(installation: Installation) -> tuple[float, float, float]:
-    """Return the medians of a file's reference, cold and warm time; the reference and ours take turns."""
+    """Return the median times per file: reference, cold and warm, all measured in turn."""
     reference, cold, warm = [], [], []
     scorer = Scorer.of(installation.settings)
     for number in range(VERSIONS):
@@ -179,7 +181,7 @@ def measure(installation: Installation) -> tuple[float, float, float]:
         for batch in range(SUBMISSIONS // BATCH_JOBS):
             reference.append(seconds(files.reference, installation.files[0][1], installation.reference))
             taken = seconds(scorer.run_batch, version.id) / BATCH_JOBS
-            if batch > 0:  # the first one prepares the solution
+            if batch > 0:  # the first batch also prepares the solution
                 warm.append(taken)
             elif number == 0:
                 cold.append(taken)
@@ -189,14 +191,14 @@ def measure(installation: Installation) -> tuple[float, float, float]:
 
 
 def peak_mb(installation: Installation, **overrides: Any) -> float:
-    """Rescore everything in a worker's process of its own and return the most memory it had (on Linux)."""
+    """Rescore everything in a separate process and return its peak memory (on Linux)."""
     version = installation.prepare(VERSIONS)
     settings = installation.settings.model_copy(update=overrides)
     with JobChild(settings, is_quiet=True) as child:
         while child.rescore(version.id):
             pass
         [process] = psutil.Process().children()
-        # Not getrusage: what a process is told of its children includes the parent's memory at the fork.
+        # getrusage is not used because its value for children includes the parent's memory at the fork.
         [line] = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
     installation.drop(version)
     return int(line) / 1024
@@ -225,14 +227,14 @@ def main() -> None:
         f"{files.ROWS:,} rows x {files.IDENTITIES} identities, batches of {BATCH_JOBS}, one process, SQLite"
     )
     print(
-        f"{'a file':<44}{'reference':>11}{'ours':>11}{'ratio':>9}{'at least':>10}{'rate':>12}"
+        f"{'per file':<44}{'reference':>11}{'grader':>11}{'ratio':>9}{'at least':>10}{'rate':>12}"
         f"{f'{EXTRAPOLATED:,}':>12}"
     )
-    print_row("warm: from kept ranks to committed scores", reference, warm, f"{AT_LEAST}x")
-    print_row("cold: from the stored file, ranks kept", reference, cold, "")
-    print(f"Most memory of the process: {peak_warm:.0f} MB warm, {peak_cold:.0f} MB cold without a cache.")
+    print_row("warm: from cached ranks to committed scores", reference, warm, f"{AT_LEAST}x")
+    print_row("cold: from the stored file, caching ranks", reference, cold, "")
+    print(f"Peak memory of the process: {peak_warm:.0f} MB warm, {peak_cold:.0f} MB cold without a cache.")
     print(
-        f"Kept ranks of a file: {median(kept) / 1e6:.2f} MB, of {EXTRAPOLATED:,}: "
+        f"Cached ranks of one file: {median(kept) / 1e6:.2f} MB; of {EXTRAPOLATED:,} files: "
         f"{median(kept) * EXTRAPOLATED / 1e9:.0f} GB."
     )
 

@@ -1,15 +1,14 @@
-"""Benchmark of scoring, against the code of the public notebooks.
+"""Benchmark of scoring, compared with the code of public notebooks.
 
-Run ``python benchmarks/scoring.py``; ``--rows`` limits it to the smaller works, and the last table
-takes a file's way from its bytes to both reports. Every figure is a
-ratio against a reference timed in the same run, repeat by repeat, because seconds say more about
-the machine than about the code. Ours is the whole report: overall AUC, three AUCs and two AEGs for
-each identity, power means and score. The reference has no AEGs.
+Run ``python benchmarks/scoring.py``; ``--rows`` restricts it to smaller data. The last table covers the
+entire way from a file's bytes to both reports. Every figure is a ratio to a reference that is measured in
+turn in the same run, because absolute times depend on the machine. The grader computes the full report:
+overall AUC, three AUCs and two AEGs for each identity, power means and score. The reference has no AEGs.
 """
 
 import os
 
-# As in a worker; has to be set before NumPy is loaded.
+# As in a worker. Must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -31,7 +30,7 @@ SORT_MULTIPLE_AT_MOST = 3.2
 
 @dataclass(frozen=True)
 class Work:
-    """One size of data, and how many times the reference's speed is asked for."""
+    """One size of data, with the required speedups over the reference."""
 
     rows: int
     identities: int
@@ -45,14 +44,14 @@ class Work:
 WORKS = (
     Work(97_320, 9, 1.0, repeats=9, at_least=45, at_least_with_aegs=38, aim=60),
     Work(97_320, 24, 1.0, repeats=9, at_least=95, at_least_with_aegs=70, aim=110),
-    # In the competition's 1.8 million training rows fewer than a quarter are annotated.
+    # Less than a quarter of the competition's 1.8 million training rows are annotated.
     Work(1_804_874, 24, 0.225, repeats=3, at_least=60, at_least_with_aegs=42, aim=80),
 )
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Medians in seconds."""
+    """Median times in seconds."""
 
     reference: float
     report: float
@@ -71,7 +70,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def interleaved(calls: dict[str, tuple[Callable[[], object], int]], repeats: int) -> dict[str, float]:
-    """Time the calls in turn, each so many times a turn, and return the median of each."""
+    """Measure the calls in turn, each several times per turn, and return the median of each."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, (call, times) in calls.items():
@@ -86,7 +85,9 @@ def measure(work: Work) -> Timing:
     reference = partial(reference_kernel.score, frame, list(data.identities))
     ours = partial(score_with_grader, split, data.predictions)
     if not np.isclose(ours().score, reference(), rtol=0, atol=1e-12):
-        raise SystemExit("The grader and the reference disagree: there is nothing to compare.")
+        raise SystemExit(
+            "The results of the grader and the reference differ, so their times are not comparable."
+        )
     calls = {
         "reference": (reference, 1),
         "report": (ours, 9),
@@ -97,7 +98,7 @@ def measure(work: Work) -> Timing:
 
 
 def table_of_works(works: tuple[Work, ...]) -> None:
-    """Print what each work takes, and how often the reference could have been run less."""
+    """Print the times for each size of data and the ratios to the reference."""
     print(
         f"{'work':<16}{'reference':>11}{'report':>10}{'ratio':>8}{'at least':>10}{'with AEGs':>11}"
         f"{'aim':>6}{'counting / sort':>17}{'report / sort':>15}"
@@ -113,15 +114,15 @@ def table_of_works(works: tuple[Work, ...]) -> None:
             flush=True,
         )
     print(
-        f"Sort: one numpy.sort of the predictions; counting, AEGs included, is asked to take "
-        f"less than {SORT_MULTIPLE_AT_MOST} of it."
+        f"Sort: one numpy.sort of the predictions. Counting, including AEGs, should take less than "
+        f"{SORT_MULTIPLE_AT_MOST} times as long."
     )
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=2_000_000, help="leave larger works out")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="omit data with more rows")
     arguments = parser.parse_args()
     table_of_works(tuple(work for work in WORKS if work.rows <= arguments.rows))
     if arguments.rows >= files.ROWS:

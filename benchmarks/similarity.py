@@ -1,10 +1,10 @@
-"""Benchmark of the fair-play scan of 10,000 submissions, against scoring them.
+"""Benchmark of the fair play analysis of 10,000 submissions, compared with scoring them.
 
     python benchmarks/similarity.py [FILES] [ROWS] [TEAMS]
 
-Ranks are kept on disk as a worker keeps them, so this is what the job does once a day: it reads them,
-compares each file with the earlier ones of its team, and all files with each other. The reference in the same
-run is what a rescoring does with the same ranks: reading them, and counting the pairs of one split.
+Ranks are cached on disk as in a worker. Like the daily job, the benchmark reads them, compares each file with
+earlier files of its team, and compares all files with each other. The reference in the same run is rescoring
+with the same ranks: it reads them and counts the pairs of one split.
 """
 
 import resource
@@ -30,7 +30,7 @@ def timed(what: str, work: Callable[[], object], count: int) -> float:
     start = time.perf_counter()
     work()
     seconds = time.perf_counter() - start
-    print(f"{what:58} {seconds:8.1f} s {1000 * seconds / count:8.2f} ms a file")
+    print(f"{what:58} {seconds:8.1f} s {1000 * seconds / count:8.2f} ms per file")
     return seconds
 
 
@@ -52,9 +52,7 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
             noise = rng.standard_normal(rows, dtype=np.float32)
             ranks = dense_ranks(shared + 0.8 * own[team] + 0.2 * noise)
             cache.put(f"{number}", "rows", RankedFile(ranks, []))
-        print(
-            f"{files:,} files of {teams:,} teams, {rows:,} rows; made in {time.perf_counter() - start:.0f} s"
-        )
+        print(f"{files:,} files of {teams:,} teams, {rows:,} rows; took {time.perf_counter() - start:.0f} s")
 
         @lru_cache(32)
         def order_of(number: int) -> FileOrder:
@@ -63,7 +61,7 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
             return FileOrder(kept.ranks)
 
         reference = timed(
-            f"reference: read and count {REFERENCE_FILES} files of one split",
+            f"reference: read and count one split of {REFERENCE_FILES} files",
             lambda: [count_ranks(split, order_of(number).ranks) for number in range(REFERENCE_FILES)],
             REFERENCE_FILES,
         )
@@ -81,11 +79,11 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
                     owners.append(team)
                 is_listed(found)
 
-        looked = timed("read, sketch and look for signs of probing", look, files)
+        looked = timed("read, sketch and detect signs of probing", look, files)
         compared = timed("compare all files of different teams", lambda: matches(sketches, owners), files)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     per_file = (looked + compared) / files / (reference / REFERENCE_FILES)
-    print(f"{(looked + compared) / 60:.1f} minutes; {per_file:.1f} times a count each; peak {peak:.0f} MB")
+    print(f"{(looked + compared) / 60:.1f} minutes; {per_file:.1f} times the reference; peak {peak:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Benchmark of response times under hundreds of slow clients, by web server.
+"""Benchmark of response times with hundreds of slow clients, by web server.
 
 Run ``python benchmarks/slow_clients.py`` on an otherwise idle machine. Each server serves the same site on
-SQLite, with two processes of 16 threads, to 200 half heads, 100 slow bodies and 200 silent connections from
-25 addresses of the loopback; each client that is sent away comes back at once. Meanwhile three people
-read a leaderboard and upload files. Without a name all servers that are installed take part; those that
-Fairboard does not use need ``pip install gevent granian`` first.
+SQLite with two processes of 16 threads. There are 200 connections with incomplete headers, 100 with slow
+bodies and 200 silent ones from 25 loopback addresses. Disconnected clients reconnect immediately. Meanwhile,
+three users read a leaderboard and upload files. By default, all installed servers are measured. Servers that
+Fairboard does not use must be installed first: ``pip install gevent granian``.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from tests.fixtures.web import Caller
 BOARD = "/competitions/toxicity/leaderboard"
 CROWD = {"half heads": 200, "slow bodies": 100, "silent": 200}
 PEOPLE = ("ada", "bob", "eve")
-TIMEOUT_SECONDS = 10  # an answer that takes longer counts as none
+TIMEOUT_SECONDS = 10  # slower responses count as missing
 GUNICORN = (sys.executable, "-m", "gunicorn", "webapp.wsgi:app", "--no-control-socket", "--workers=2")
 SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "fairboard": ("waitress", (*GUNICORN, "--worker-class=webapp.server.worker.Worker", "--threads=16")),
@@ -52,16 +52,16 @@ SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def main() -> None:
-    """Besiege each server in turn and print what honest people had of it."""
+    """Measure each server in turn and print the response times of regular users."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("servers", nargs="*", choices=[*SERVERS, []], help="all that are installed")
+    parser.add_argument("servers", nargs="*", choices=[*SERVERS, []], help="default: all installed servers")
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
     print(f"{'':18}{'answered':>10}{'none':>6}{'within 1 s':>12}{'median':>9}{'95 %':>9}{'uploads/s':>11}")
     for name in options.servers or SERVERS:
         package, command = SERVERS[name]
         if importlib.util.find_spec(package) is None:
-            print(f"{name:18}is not installed: pip install {package}")
+            print(f"{name:18}is not installed. Run: pip install {package}")
             continue
         with _site() as (settings, callers), _serving(settings, name, command) as address:
             people = [Caller(address, token, timeout_seconds=TIMEOUT_SECONDS) for token in callers]

@@ -1,7 +1,8 @@
-"""Benchmark of start-up: time to a command's first request and to an agent's first response.
+"""Benchmark of start-up times: a command's first request and an agent's first response.
 
-Run ``python benchmarks/start.py``; it takes about half a minute. Each figure is the median of some runs, and
-its ratio to ``python -c "import httpx, click"`` in the same run. Nothing leaves this machine.
+Run ``python benchmarks/start.py``, which takes about half a minute. Each figure is the median of several
+runs, with its ratio to ``python -c "import httpx, click"`` in the same run. All requests stay on this
+machine.
 """
 
 import os
@@ -21,7 +22,7 @@ REFUSED = b'{"error": "unauthorized", "message": "No."}'
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """Answers that the token is wrong, and notes when it was asked."""
+    """Rejects every token, and records the time of each request."""
 
     asked_at = 0.0
 
@@ -36,7 +37,7 @@ class Refusing(BaseHTTPRequestHandler):
         self.do_GET()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def python(code: str) -> float:
@@ -75,10 +76,10 @@ def main() -> None:
             "python -c pass": lambda: python("pass"),
             "fairboard submit: first request": lambda: command(environment, "submit", str(file), "-c", "x"),
             "fairboard leaderboard: first request": lambda: command(environment, "leaderboard", "-c", "x"),
-            "fairboard mcp: first answer": lambda: agent(environment, folder),
+            "fairboard mcp: first response": lambda: agent(environment, folder),
         }
         times: dict[str, list[float]] = {name: [] for name in measured}
-        for _ in range(RUNS):  # in turns, so that a busy moment slows all
+        for _ in range(RUNS):  # measured in turn, so that other load affects all commands
             for name, run in measured.items():
                 times[name].append(run())
     (base, *_) = times.values()

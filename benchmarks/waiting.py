@@ -1,9 +1,9 @@
 """Benchmark of response times while 500 programs wait for results and events.
 
-Run ``python benchmarks/waiting.py`` on an otherwise idle machine. Fairboard's own server, two processes of 16
-threads on SQLite, serves three people who read a leaderboard and a submission one after the other. In turns a
-crowd of 400 programs asks with ``?wait=60`` for a result that does not come and 100 more for a stream of
-events; whoever is sent away comes again after the ``Retry-After`` that they were given.
+Run ``python benchmarks/waiting.py`` on an otherwise idle machine. Fairboard's server (two processes of 16
+threads, SQLite) serves three users who alternately read a leaderboard and a submission. In every second turn,
+400 programs also wait with ``?wait=60`` for a result that never arrives, and 100 programs request a stream of
+events. Rejected programs repeat their request after the time in ``Retry-After``.
 """
 
 import argparse
@@ -35,10 +35,10 @@ SETTLING_SECONDS = 10
 
 
 def main() -> None:
-    """Measure in turns without and with the crowd, and print both and their ratio."""
+    """Measure response times without and with waiting programs; print both and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=20, help="of each turn")
+    parser.add_argument("--seconds", type=float, default=20, help="duration of each turn in seconds")
     parser.add_argument("--crowd", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.crowd:
@@ -47,7 +47,7 @@ def main() -> None:
     alone: list[float] = []
     among: list[float] = []
     with _site() as (web, readers, tokens):
-        _measure(web, readers, 5)  # until everything is loaded
+        _measure(web, readers, 5)  # warm-up
         for _ in range(options.rounds):
             alone += _measure(web, readers, options.seconds)
             with _waiting(web, tokens):
@@ -132,7 +132,7 @@ def _site() -> Iterator[tuple[Web, list[str], list[str]]]:
         service.submit(competition, user="ada")
         for seed in range(20):
             service.score(service.submit(competition, user=f"team {seed}", seed=seed))
-        with database.write() as session:  # five programs of each person
+        with database.write() as session:  # five programs per user
             people = [admins[place % len(admins)] for place in range(WAITING + STREAMING)]
             tokens = [_token(session, user, service) for user in people]
             readers = [_token(session, user, service) for user in admins[:3]]

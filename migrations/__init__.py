@@ -1,1 +1,1 @@
-"""Alembic migrations; they travel in the wheel."""
+"""Alembic migrations, which are part of the wheel."""

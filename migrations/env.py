@@ -1,8 +1,8 @@
-"""Alembic's environment. `grader.maintenance.schema` hands in the open connection; nothing else runs it."""
+"""Alembic environment, run only by `grader.maintenance.schema` with an open connection."""
 
 from alembic import context
 
-import grader.models  # noqa: F401  (fills the metadata)
+import grader.models  # noqa: F401  (registers the tables)
 from grader.db import Base
 
 connection = context.config.attributes["connection"]

@@ -15,5 +15,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Change them back."""
+    """Revert the changes."""
     ${downgrades if downgrades else "pass"}

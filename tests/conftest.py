@@ -1,4 +1,4 @@
-"""What all tests share: fixtures, Hypothesis without a clock, which files begin, how many threads compute."""
+"""Configuration of all tests: fixtures, Hypothesis profile, file order and thread limits."""
 
 import gc
 import os
@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# What loads leaves no garbage, and looking for some is a sixth of the start: see `pytest_collection`.
+# Imports create no garbage, and garbage collection takes a sixth of the startup time; see
+# `pytest_collection`.
 gc.disable()
 
-# Several processes share few cores: threads of one that wait for each other took 19 s for 0.7 s of work.
+# Several processes share few cores. With threads that wait for each other, 0.7 s of work took 19 s.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# Hypothesis looks for counterexamples here, not for a machine that is busy.
+# Hypothesis should find counterexamples, not report a busy machine.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
@@ -38,10 +39,11 @@ pytest_plugins = (
     "tests.fixtures.worlds",
 )
 
-# Whose tests start, kill and replace real processes: they are `make test-system`.
+# The tests in these folders start, kill and replace real processes: they are `make test-system`.
 SYSTEM_FOLDERS = ("deploy", "demo", "faults", "kaggle_client", "supervisor")
 
-# The longest first: a file is one process's, and one that comes last keeps a process alone.
+# The longest files run first. A file runs in one process, so a long one at the end would keep only that
+# process busy.
 LONGEST_FILES = (
     "security/test_walk.py",
     "demo/test_demo.py",
@@ -83,11 +85,11 @@ LONGEST_FILES = (
 HERE = Path(__file__).parent
 PLACES = {HERE / name: place for place, name in enumerate(LONGEST_FILES)}
 MOVED = [str(path) for path in PLACES if not path.is_file()]
-assert not MOVED, f"LONGEST_FILES in tests/conftest.py names files that are not there: {MOVED}"
+assert not MOVED, f"LONGEST_FILES in tests/conftest.py names missing files: {MOVED}"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only the files that `make test` or `make test-system` runs: each process would import all."""
+    """Import only the files that `make test` or `make test-system` runs, in each process."""
     is_wanted = {"system and not long": True, "not system and not long": False}.get(config.option.markexpr)
     if is_wanted is None or collection_path.suffix not in (".py", ".md"):
         return None
@@ -103,17 +105,17 @@ def _is_system(path: Path) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for garbage from now on, but not among all that was loaded: it stays to the end."""
+    """Enable garbage collection, except for loaded objects, which exist until the end."""
     result = yield
     gc.freeze()
-    gc.set_threshold(20_000, 5, 5)  # the default takes an eighth of the time of a page
+    gc.set_threshold(20_000, 5, 5)  # The default takes an eighth of a page's time.
     gc.enable()
     return result
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
-    """Mark the tests of real processes. Let the longest files begin; the others keep their random order."""
+    """Mark the tests of real processes, and move the longest files first in the random order."""
     for item in items:
         if _is_system(item.path):
             item.add_marker("system")

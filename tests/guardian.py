@@ -1,11 +1,12 @@
-"""Ends what a test process leaves running, however that process ended; a program of its own.
+"""Standalone program that ends the processes left behind by a test process.
 
-A test process starts databases, queues, web servers and browsers, and one that is killed ends none of them.
-Its guardian is told of each and finds what those started by a mark in their environment, which all of them
-inherit. Neither is enough alone: Valkey overwrites its environment, and what a child starts nobody tells.
+A test process starts databases, queues, web servers and browsers, and a killed one ends none of them. Its
+guardian receives the id of each process. It finds the descendants by a mark in their inherited environment.
+Neither is sufficient by itself: Valkey overwrites its environment, and processes started by a child are not
+reported.
 
-`python guardian.py MARK [PID]` waits for the end of standard input, or of the parent. Where a PID is given
-(that of `make`) its end is the end of the parent, too.
+`python guardian.py MARK [PID]` waits for the end of standard input or of the parent. If a PID is given (that
+of `make`), its end also ends the parent.
 """
 
 import contextlib
@@ -20,15 +21,17 @@ from pathlib import Path
 
 import psutil
 
-MARK = "TESTS_OF_FAIRBOARD"  # not FAIRBOARD_…: tests keep such variables from what they start
+# The name does not start with FAIRBOARD_ because tests remove such variables from the environment of
+# processes.
+MARK = "TESTS_OF_FAIRBOARD"
 GUARDIAN = "GUARDIAN_OF_TESTS"
 LOOK_SECONDS = 1.0
-GRACE_SECONDS = 5.0  # in which a database gives back its shared memory
+GRACE_SECONDS = 5.0  # A database needs this time to release its shared memory.
 KILL_SECONDS = 60.0
 
 
 class Ward:
-    """A test process, what it told, and what it started."""
+    """A test process, the processes and folders it has registered, and their descendants."""
 
     def __init__(self, mark: str, told: Collection[psutil.Process] = ()):
         self._mark = mark
@@ -36,7 +39,7 @@ class Ward:
         self.folders: list[Path] = []
 
     def learn(self, line: str):
-        """Take a line of what the test process tells: the id of a process, or a folder to remove."""
+        """Register the process id or the folder to remove from a line of the test process."""
         if line.startswith("/"):
             self.folders.append(Path(line))
         else:
@@ -44,21 +47,22 @@ class Ward:
                 self._known[int(line)] = psutil.Process(int(line))
 
     def living(self) -> list[psutil.Process]:
-        """Return what lives of that which the test process started, directly or not, without guardians."""
+        """Return the living processes started by the test process or its children, except guardians."""
         present = {process.pid: process for process in psutil.process_iter()}
         verdicts: dict[int, bool] = {os.getpid(): False}
         for pid in present:
             if self._is_ours(pid, present, verdicts):
-                self._known[pid] = present[pid]  # its parent, which tells that it is ours, may end before it
+                # The process is remembered now because the parent that identifies it may end first.
+                self._known[pid] = present[pid]
         return [process for process in self._known.values() if lives(process)]
 
     def end(self):
-        """End them all, by force after a grace."""
+        """End all processes, by force after a grace period."""
         for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
             deadline, asked = time.monotonic() + seconds, set[int]()
             while (living := self.living()) and time.monotonic() < deadline:
                 for process in living:
-                    if process.pid not in asked:  # those that came since, too
+                    if process.pid not in asked:  # This includes processes started in the meantime.
                         asked.add(process.pid)
                         with contextlib.suppress(psutil.Error):
                             process.send_signal(number)
@@ -68,19 +72,20 @@ class Ward:
 
     def _is_ours(self, pid: int, present: dict[int, psutil.Process], verdicts: dict[int, bool]) -> bool:
         if pid not in verdicts:
-            verdicts[pid] = False  # also while we ask for its parents
+            verdicts[pid] = False  # This also ends cycles among the parents.
             if pid in present:
                 verdict, parent = self._look_at(present[pid])
                 verdicts[pid] = self._is_ours(parent, present, verdicts) if verdict is None else verdict
         return verdicts[pid]
 
     def _look_at(self, process: psutil.Process) -> tuple[bool | None, int]:
-        """Return whether a process is ours, None where that depends on its parent, and the parent's id."""
+        """Return whether a process is ours (None if its parent decides) and its parent's id."""
         with contextlib.suppress(psutil.Error, OSError):
             if self._known.get(process.pid) == process:
                 return True, 0
             environment, parent = process.environ(), process.ppid()
-            if GUARDIAN in environment:  # another test process's, which ends when its work is done
+            # The guardian of another test process, which ends when its work is done.
+            if GUARDIAN in environment:
                 return False, 0
             return (True if environment.get(MARK, "").startswith(self._mark) else None), parent
         return False, 0
@@ -95,7 +100,7 @@ def lives(process: psutil.Process) -> bool:
 
 
 def _wait(ward: Ward, watched: int, others: Collection[int]):
-    """Return when the test process is gone; end it when one of the others is."""
+    """Return when the test process has ended; kill it when another watched process ends."""
     told = b""
     while True:
         ready, _, _ = select.select([0], [], [], LOOK_SECONDS)
@@ -105,7 +110,7 @@ def _wait(ward: Ward, watched: int, others: Collection[int]):
             *lines, told = (told + read).split(b"\n")
             for line in lines:
                 ward.learn(line.decode())
-        if os.getppid() != watched:  # somebody may hold the pipe that it left
+        if os.getppid() != watched:  # Another process may hold the pipe that it left open.
             return
         if not all(psutil.pid_exists(pid) for pid in others):
             os.kill(watched, signal.SIGKILL)
@@ -113,7 +118,7 @@ def _wait(ward: Ward, watched: int, others: Collection[int]):
 
 
 def main():
-    """Wait until the parent is gone, and end what it left."""
+    """Wait until the parent has ended, and end the processes that it left."""
     watched = os.getppid()
     mark, *others = sys.argv[1:]
     ward = Ward(mark)

@@ -1,4 +1,4 @@
-"""What a new machine gets: locks, compose file, image, make targets, CI script."""
+"""Installation files: locks, compose file, image, make targets and the CI script."""
 
 import hashlib
 import importlib
@@ -37,7 +37,7 @@ def compose():
 # --- docker-compose.yml
 
 
-def test_the_compose_file_follows_the_compose_schema():
+def test_compose_file_follows_the_compose_schema():
     subprocess.run(
         [BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"],
         cwd=ROOT,
@@ -45,24 +45,24 @@ def test_the_compose_file_follows_the_compose_schema():
     )
 
 
-def test_the_compose_file_has_every_part_of_the_service(compose):
+def test_compose_file_has_every_part_of_the_service(compose):
     parts = {"proxy", "migrate", "web", "worker", "rescorer", "sweeper", "postgres", "valkey"}
     assert set(compose["services"]) == parts
 
 
-def test_rescorings_have_a_worker_and_a_queue_of_their_own(compose):
+def test_rescorings_have_their_own_worker_and_queue(compose):
     words = {name: " ".join(compose["services"][name]["command"]) for name in ("worker", "rescorer")}
     assert f"--queues={RESCORING_QUEUE}" in words["rescorer"]
-    assert "--queues" not in words["worker"]  # Celery's default queue is the one of live scoring
+    assert "--queues" not in words["worker"]  # Celery's default queue is used for live scoring.
 
 
-def test_no_cache_lies_in_a_volume_that_is_backed_up(compose):
+def test_no_cache_is_in_a_volume_that_is_backed_up(compose):
     for name, service in compose["services"].items():
         folder = service.get("environment", {}).get("FAIRBOARD_CACHE_DIR")
         assert folder is None or f"cache:{folder}" in service["volumes"], name
 
 
-def test_every_service_runs_without_rights_it_does_not_need(compose):
+def test_every_service_runs_without_unnecessary_privileges(compose):
     for name, service in compose["services"].items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
@@ -70,18 +70,18 @@ def test_every_service_runs_without_rights_it_does_not_need(compose):
         assert service["user"] in {"10001:10001", "postgres", "valkey", "nginx"}, name
 
 
-def test_every_service_that_others_wait_for_says_when_it_is_ready(compose):
+def test_every_service_that_others_depend_on_has_a_health_check(compose):
     services = compose["services"]
     for name, service in services.items():
         for other, how in service.get("depends_on", {}).items():
             if how["condition"] == "service_healthy":
-                assert "healthcheck" in services[other], f"{name} waits for {other}"
+                assert "healthcheck" in services[other], f"{name} depends on {other}"
             else:
                 assert how["condition"] == "service_completed_successfully"
                 assert services[other]["restart"] == "no"
 
 
-def test_every_service_that_stays_has_a_health_check(compose):
+def test_every_permanent_service_has_a_health_check(compose):
     without = {name for name, service in compose["services"].items() if "healthcheck" not in service}
     assert {compose["services"][name].get("restart") for name in without} == {"no"}
 
@@ -92,7 +92,7 @@ def test_every_command_of_the_compose_file_exists(compose, tmp_path):
             check_command([str(word) for word in service["command"]], tmp_path)
 
 
-def test_the_command_of_the_image_exists(tmp_path):
+def test_command_of_the_image_exists(tmp_path):
     command = re.search(r"^CMD \[(.+)\]$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert command
     check_command(re.findall(r'"([^"]+)"', command[1]), tmp_path)
@@ -115,7 +115,7 @@ def check_command(words: list[str], data_dir: Path):
         )
 
 
-def test_every_setting_in_the_compose_file_and_the_image_is_one(compose):
+def test_every_setting_in_the_compose_file_and_the_image_exists(compose):
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     named = {
         name
@@ -127,23 +127,23 @@ def test_every_setting_in_the_compose_file_and_the_image_is_one(compose):
     assert {name.removesuffix("_FILE") for name in named} <= known
 
 
-def test_whoever_sends_mail_or_is_visited_reaches_out_and_nobody_else(compose):
+def test_only_services_that_send_mail_or_are_public_have_outbound_network_access(compose):
     networks = {name: set(service["networks"]) for name, service in compose["services"].items()}
     assert compose["networks"]["inside"]["internal"] is True
     assert {name for name, joined in networks.items() if "outside" in joined} == {"proxy", "sweeper"}
     assert {name for name, joined in networks.items() if "door" in joined} == {"proxy", "web"}
-    assert "inside" not in networks["proxy"]  # where the database and the queue are
+    assert "inside" not in networks["proxy"]  # The database and the queue use this network.
     assert {name for name, service in compose["services"].items() if "ports" in service} == {"proxy"}
     assert compose["services"]["web"]["environment"]["FAIRBOARD_TRUSTED_PROXIES"] == 1
 
 
-def test_settings_in_the_file_env_reach_every_process_and_none_is_needed(compose):
+def test_settings_in_the_env_file_reach_every_process_and_none_is_required(compose):
     ours = [service for service in compose["services"].values() if "build" in service]
     assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
     assert ".env" in (ROOT / ".gitignore").read_text().split()
 
 
-def test_every_volume_network_and_secret_in_use_is_declared(compose):
+def test_every_used_volume_network_and_secret_is_declared(compose):
     for name, service in compose["services"].items():
         mounted = {volume.split(":")[0] for volume in service.get("volumes", [])}
         volumes = {each for each in mounted if not each.startswith("./")}
@@ -173,7 +173,7 @@ def copied_paths() -> list[str]:
     return [path for line in lines for path in line.split()[:-1]]
 
 
-def test_every_path_that_the_image_copies_is_there_and_sent_to_the_builder():
+def test_every_path_copied_into_the_image_exists_and_is_sent_to_the_builder():
     sent = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     assert copied_paths()
     for path in copied_paths():
@@ -181,12 +181,12 @@ def test_every_path_that_the_image_copies_is_there_and_sent_to_the_builder():
         assert path.split("/")[0] in sent, path
 
 
-def test_the_image_copies_every_package_of_the_wheel():
+def test_image_copies_every_package_of_the_wheel():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]) <= set(copied_paths())
 
 
-def test_the_base_image_has_a_supported_python():
+def test_base_image_has_a_supported_python():
     version = re.findall(r"^FROM python:3\.(\d+)-", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert len(set(version)) == 1
     assert int(version[0]) >= 11
@@ -215,7 +215,7 @@ def rewrite(path: Path, pattern: str, replacement: str):
     path.write_text(changed)
 
 
-def test_the_locks_satisfy_the_project():
+def test_locks_satisfy_the_project():
     assert run_lock_check(ROOT) == ""
 
 
@@ -224,14 +224,14 @@ def test_the_locks_satisfy_the_project():
     [
         ("pyproject.toml", r'"click>=8\.1"', '"click>=99"', "does not satisfy click>=99"),
         ("pyproject.toml", r'"click>=8\.1"', '"click>=8.1", "lacking"', "does not satisfy lacking"),
-        ("requirements/app.lock", r"\Z", "# https://example.org\n", "app.lock holds an address"),
+        ("requirements/app.lock", r"\Z", "# https://example.org\n", "app.lock contains a URL"),
         ("requirements/app.lock", r"(?m)^(click==\S+)( \\\n    --hash=\S+)+", r"\1", "click has no hash"),
-        ("requirements/app.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999 where dev.lock"),
-        ("requirements/mutants.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999 where dev.lock"),
+        ("requirements/app.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999, but dev.lock"),
+        ("requirements/mutants.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999, but dev.lock"),
         ("pyproject.toml", r'"mutmut>=3\.8"', '"mutmut>=99"', "mutants.lock does not satisfy mutmut>=99"),
     ],
 )
-def test_a_lock_that_does_not_fit_is_named(copied_locks, path, pattern, replacement, said):
+def test_unsatisfied_lock_is_reported(copied_locks, path, pattern, replacement, said):
     rewrite(copied_locks / path, pattern, replacement)
     assert said in run_lock_check(copied_locks)
 
@@ -259,7 +259,7 @@ def test_make_has_every_promised_target():
     }
 
 
-def test_make_without_a_usable_python_says_what_to_install(tmp_path):
+def test_make_without_a_usable_python_shows_what_to_install(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements/dev.lock").touch()
@@ -289,7 +289,7 @@ def write(folder, name, version):
 
 @dataclass
 class SmallCheckout:
-    """The Makefile with locks of one server and one linter, which a folder holds instead of an index."""
+    """The Makefile with locks for one server and one linter, provided by a folder."""
 
     folder: Path
 
@@ -330,11 +330,11 @@ class SmallCheckout:
         return {path.name.partition("-")[0] for path in found} - {"pip", "setuptools"}
 
 
-def test_make_test_completes_what_make_demo_installed_and_a_broken_installation_starts_again(tmp_path):
+def test_make_test_completes_make_demos_installation_and_repairs_a_broken_one(tmp_path):
     checkout = SmallCheckout(tmp_path)
     made = checkout.make(".venv/.runnable")
     assert made.returncode == 0, made.stderr
-    assert made.stderr.startswith("Making .venv: 2 packages, about 5 s left\n")
+    assert made.stderr.startswith("Creating .venv: 2 packages, about 5 s left\n")
     assert "installed 1 of 1 packages\n" in made.stderr
     assert (checkout.stamps, checkout.packages) == ({".runnable"}, {"server", "checkout"})
 
@@ -365,7 +365,7 @@ def test_make_test_completes_what_make_demo_installed_and_a_broken_installation_
         (".complete", "test", ""),
     ],
 )
-def test_each_target_installs_what_it_lacks(tmp_path, stamp, target, installed):
+def test_each_target_installs_its_missing_packages(tmp_path, stamp, target, installed):
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "requirements").mkdir()
     for name in ("pyproject.toml", *(f"requirements/{name}.lock" for name in ("app", "build", "dev"))):
@@ -377,7 +377,7 @@ def test_each_target_installs_what_it_lacks(tmp_path, stamp, target, installed):
     assert re.findall(r"install.py .venv (.*)", done.stdout) == ([installed] if installed else [])
 
 
-def test_the_ci_script_is_executable_and_parses():
+def test_ci_script_is_executable_and_parses():
     script = ROOT / ".ci/run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)

@@ -1,4 +1,4 @@
-"""The documentation agrees with the code: settings, commands, options, pages, routes and links."""
+"""Agreement of the documentation with the code: settings, commands, pages and links."""
 
 import re
 import shlex
@@ -7,10 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from grader.cli import main
 from grader.cli.organize.setup import create
+from grader.demo.dataset import generate
 from grader.models import Competition
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import NAMES, CompetitionSettings
@@ -21,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *CHAPTERS, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 CONTEXT = click.Context(main)
-# Variables of the client, the tests and the examples, which are no settings of the server.
+# Variables of the client, the tests and the examples, which are not settings of the server.
 OTHER_VARIABLES = {
     *("FAIRBOARD_SERVER", "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION", "FAIRBOARD_TEST_HANG_SECONDS"),
     *("FAIRBOARD_X", "FAIRBOARD_PUBLISH", "FAIRBOARD_PUBLISH_HTTP", "FAIRBOARD_CRASH_AT"),
@@ -41,13 +44,13 @@ def test_every_setting_is_documented_with_its_description():
     assert missing == []
 
 
-def test_no_setting_is_documented_that_does_not_exist():
+def test_no_unknown_setting_is_documented():
     text = (ROOT / "docs" / "operations.md").read_text()
     documented = re.findall(r"^\| `FAIRBOARD_(\w+)` \|", text, flags=re.MULTILINE)
     assert set(documented) == {name.upper() for name in Settings.model_fields}
 
 
-def test_the_table_of_a_competitions_settings_is_that_of_the_code():
+def test_table_of_competition_settings_matches_the_code():
     table = (ROOT / "docs" / "competition-settings.md").read_text()
     assert re.findall(r"^\| `.*", table, flags=re.MULTILINE) == list(_rows_of_settings())
     assert "7 days" in table
@@ -55,7 +58,7 @@ def test_the_table_of_a_competitions_settings_is_that_of_the_code():
 
 
 def _rows_of_settings() -> Iterator[str]:
-    """Return a row for every setting: key, default and meaning, as the file of a new draft has them."""
+    """Return a table row for every setting: key, default and meaning, as in a new draft's file."""
     table = ""
     for line in settings_file.write("slug", CompetitionSettings()).splitlines():
         if found := re.fullmatch(r"\[(\w+)\]", line):
@@ -66,7 +69,7 @@ def _rows_of_settings() -> Iterator[str]:
             yield f"| `{table}{found[1]}` | not set | {found[2]} |"
 
 
-def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings():
+def test_database_and_shell_have_the_same_defaults_as_the_settings():
     ordinary = CompetitionSettings()
     columns = Competition.__table__.c
     stored = {name: columns[name].default.arg for name in NAMES if name in columns and columns[name].default}
@@ -83,17 +86,17 @@ def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings():
     assert numbers == 5
 
 
-def test_the_readme_is_short():
+def test_readme_is_short():
     assert len((ROOT / "README.md").read_text().split()) <= 500
 
 
-def test_the_documentation_is_short():
+def test_documentation_is_short():
     words = {path.name: len(path.read_text().split()) for path in CHAPTERS}
     assert sum(words.values()) - words["competition-settings.md"] <= 30_000
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.name)
-def test_a_chapter_starts_with_its_readers_and_what_they_can_do_afterwards(chapter: Path):
+def test_chapter_starts_with_its_readers_and_its_purpose(chapter: Path):
     if chapter.name != "README.md":
         start = chapter.read_text().split("\n\n")[1]
         assert start.startswith(("This chapter is for", "This page is for")), start
@@ -103,7 +106,7 @@ def test_a_chapter_starts_with_its_readers_and_what_they_can_do_afterwards(chapt
 def test_every_command_and_option_in_the_documents_exists(document: Path):
     wrong = []
     for line in re.findall(
-        r"(?:^|`|\$ )(?:\.venv/bin/)?fairboard ([^`#\n]+)", document.read_text(), re.MULTILINE
+        r"(?:^ *|`|\$ )(?:\.venv/bin/)?fairboard ([^`#\n]+)", document.read_text(), re.MULTILINE
     ):
         command, words = main, shlex.split(line.replace("'", "").replace('"', ""))
         while (
@@ -119,16 +122,73 @@ def test_every_command_and_option_in_the_documents_exists(document: Path):
     assert wrong == []
 
 
-def test_every_page_that_the_documents_name_has_this_name():
+def _complete_commands() -> set[str]:
+    """Return the commands in code blocks that have no optional parts or alternatives."""
+    found = set()
+    for document in DOCUMENTS:
+        lines = re.findall(r"^ +(?:\.venv/bin/)?fairboard (.+)$", document.read_text(), re.MULTILINE)
+        found |= {
+            shlex.join(shlex.split(line, comments=True)) for line in lines if not re.search(r"[\[|…]", line)
+        }
+    return found
+
+
+@pytest.mark.parametrize("line", sorted(_complete_commands()))
+def test_arguments_of_every_command_in_the_documents_are_valid(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "y")
+    command, words, context = main, shlex.split(line.replace("/mnt/backups/2026-03-01", ".")), CONTEXT
+    for word in words:
+        if word.endswith((".csv", ".json", ".md", ".toml", ".txt")):
+            Path(word).touch()
+    while isinstance(command, click.Group):
+        context = click.Context(command, parent=context, info_name=command.name)
+        below = command.get_command(context, words.pop(0))
+        assert below is not None
+        command = below
+    command.make_context(command.name, words, parent=context)
+
+
+@pytest.fixture(scope="module")
+def files_of_the_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the documented commands read, from generated comments."""
+    folder = tmp_path_factory.mktemp("examples")
+    rng = np.random.default_rng(5)
+    solution = generate(train_rows=10, test_rows=1200).solution
+    pairs = {"pair": solution.index // 2, "role": np.tile(["anti", "pro"], 600)}
+    solution = solution.assign(insult=rng.integers(0, 2, 1200), **pairs)
+    solution["group"] = np.where(solution["pair"] % 2, "F", "M")
+    for name in ("solution.csv", "fuzzed_solution.csv"):
+        solution.to_csv(folder / name, index=False)
+    for name in ("submission.csv", "ours.csv", "theirs.csv", "predictions.csv", "fuzzed_predictions.csv"):
+        noisy = solution["target"].round() + rng.normal(size=1200)
+        solution[["id"]].assign(prediction=noisy).to_csv(folder / name, index=False)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "line", sorted(each for each in _complete_commands() if each.startswith(("analyze", "score")))
+)
+def test_documented_analyses_run(line: str, files_of_the_examples: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(files_of_the_examples)
+    result = CliRunner().invoke(main, shlex.split(line))
+    assert result.exit_code == 0, result.output
+
+
+def test_every_page_name_in_the_documents_is_correct():
     templates = "".join(path.read_text() for path in (ROOT / "webapp").rglob("*.html"))
     code = "".join(path.read_text() for path in (ROOT / "webapp").rglob("*.py"))
-    pages = r"\b(?:pages?|section|step|form|under|with|on|opens|or) \*([A-Z][^*→]+)\*"
-    named = {name for path in CHAPTERS for name in re.findall(pages, path.read_text())}
+    before = r"\b(?:step|under|with|on|opens|or) \*([A-Z][^*→]+)\*"
+    after = r"\*([A-Z][^*→]+)\*\s(?:page|section|form)\b"
+    text = "".join(path.read_text() for path in CHAPTERS)
+    named = {" ".join(name.split()) for name in re.findall(before, text) + re.findall(after, text)}
     assert len(named) > 15
     assert [name for name in sorted(named) if name not in templates and name not in code] == []
 
 
-def test_every_address_of_the_api_in_the_documents_exists(arena):
+def test_every_api_address_in_the_documents_exists(arena):
     adapter = arena.app.url_map.bind("localhost")
     wrong = []
     for path in CHAPTERS:
@@ -161,7 +221,7 @@ def test_every_link_between_the_documents_leads_to_a_section():
 
 
 @pytest.mark.parametrize("document", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_every_file_that_a_map_names_is_there(document: str):
+def test_every_file_in_a_source_map_exists(document: str):
     named = re.findall(r"`([\w/]+(?:\.py|\.json|\.txt|/))`", (ROOT / document).read_text())
     assert named
     assert [name for name in named if not any((ROOT / place / name).exists() for place in PLACES)] == []

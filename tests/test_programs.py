@@ -1,4 +1,4 @@
-"""Missing programs skip tests on a bare machine and fail them in CI."""
+"""Missing programs: tests are skipped on a developer's machine and fail in CI."""
 
 import re
 from pathlib import Path
@@ -10,19 +10,19 @@ from tests.fixtures.programs import find_program
 ROOT = Path(__file__).parents[1]
 
 
-def test_a_missing_program_skips_the_test_and_names_the_command(monkeypatch: pytest.MonkeyPatch):
+def test_missing_program_skips_the_test_and_names_the_command(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(pytest.skip.Exception, match=r"no-such-program is missing.*apt-get install it"):
         find_program("no-such-program", command="apt-get install it")
 
 
-def test_a_missing_program_fails_the_test_in_ci(monkeypatch: pytest.MonkeyPatch):
+def test_missing_program_fails_the_test_in_ci(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match=r"no-such-program is missing.*apt-get install it"):
         find_program("no-such-program", command="apt-get install it")
 
 
-def test_ci_installs_every_program_that_a_test_asks_for():
+def test_ci_installs_every_program_that_tests_require():
     script = (ROOT / ".ci/run").read_text()
     commands = {
         name

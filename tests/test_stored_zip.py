@@ -1,4 +1,4 @@
-"""A stored zip: readable by others, the same bytes from any place, also beyond 4 GB."""
+"""Stored zips: readable by other programs, identical from any offset, and larger than 4 GB."""
 
 import io
 import zipfile
@@ -22,7 +22,7 @@ def opened(packed: StoredZip) -> io.BufferedIOBase:
 @given(
     st.dictionaries(st.text("aé .-", min_size=1, max_size=9), st.binary(max_size=99), max_size=5), st.data()
 )
-def test_it_holds_the_files_and_is_the_same_from_any_place(files: dict[str, bytes], data: st.DataObject):
+def test_zip_contains_its_files_and_is_the_same_from_any_offset(files: dict[str, bytes], data: st.DataObject):
     packed = StoredZip([member(name, content) for name, content in files.items()])
     whole = opened(packed).read()
     assert len(whole) == packed.size

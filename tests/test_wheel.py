@@ -1,4 +1,4 @@
-"""The wheel that `make wheel` builds, installed where nothing of the server is, and its description."""
+"""Contents, metadata and installation of the wheel that `make wheel` builds."""
 
 import json
 import re
@@ -33,7 +33,7 @@ print(found.score, sorted(loaded))
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built by the locked packages as the target of the Makefile does."""
+    """The wheel, built with the locked packages like the Makefile's target."""
     folder = tmp_path_factory.mktemp("dist")
     recipe = subprocess.run(
         ["make", "--dry-run", "wheel", f"DIST={folder}"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -48,7 +48,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel and the packages that it requires, without those of its extras."""
+    """A fresh environment with the wheel and its required packages, without those of its extras."""
     return environment(wheel, tmp_path_factory.mktemp("fresh") / "venv", extra="")
 
 
@@ -59,7 +59,7 @@ def clients_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def environment(wheel: Path, folder: Path, *, extra: str) -> Path:
-    """Make an environment with packages that are linked from this one: no network is needed."""
+    """Create an environment with packages linked from this one, so no network is needed."""
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     (site,) = folder.glob("lib/python*/site-packages")
@@ -86,7 +86,7 @@ def environment(wheel: Path, folder: Path, *, extra: str) -> Path:
 
 
 def required(name: str, *, extra: str = "") -> set[str]:
-    """Return the packages that one requires here for an extra, and all that those require without any."""
+    """Return a package's dependencies for an extra and all their own dependencies."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -107,7 +107,7 @@ def run(python: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_wheel_has_every_package_and_no_test(wheel: Path):
+def test_wheel_has_every_package_and_no_test(wheel: Path):
     names = ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {
         "grader",
@@ -117,7 +117,7 @@ def test_the_wheel_has_every_package_and_no_test(wheel: Path):
     assert {"grader/py.typed", "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
 
 
-def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path):
+def test_wheel_has_every_chapter_of_the_documentation(wheel: Path):
     docs = ROOT / "docs"
     kept = (
         *docs.glob("*.md"),
@@ -130,7 +130,7 @@ def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path):
     assert names == {path.relative_to(docs).as_posix() for path in kept}
 
 
-def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path):
+def test_metric_imports_only_numpy(python: Path):
     done = run(python, "-c", METRIC_ALONE)
     assert done.returncode == 0, done.stderr
     score, _, loaded = done.stdout.partition(" ")
@@ -138,7 +138,7 @@ def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path):
     assert loaded.strip() == "['grader', 'numpy']"
 
 
-def test_a_file_is_scored_by_the_command_of_the_wheel(python: Path, tmp_path: Path):
+def test_command_of_the_wheel_scores_a_file(python: Path, tmp_path: Path):
     rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
     (tmp_path / "solution.csv").write_text(
         "\n".join(["id,target,cat", *(",".join(map(str, each)) for each in rows)])
@@ -154,14 +154,14 @@ def test_a_file_is_scored_by_the_command_of_the_wheel(python: Path, tmp_path: Pa
     assert run(python, command, "analyze", *files).returncode == 0
 
 
-def test_what_belongs_to_the_server_says_how_it_is_installed(python: Path):
+def test_server_command_shows_how_to_install_the_server(python: Path):
     done = run(python, python.with_name("fairboard"), "serve")
     assert done.returncode == 1
     assert re.search(r"`serve` needs \w+, which is not installed", done.stderr)
     assert "fairboard-VERSION-py3-none-any.whl[server]" in done.stderr
 
 
-def test_a_command_over_http_says_how_it_is_installed(python: Path):
+def test_http_command_shows_how_to_install_the_client(python: Path):
     done = run(python, python.with_name("fairboard"), "submissions")
     assert done.returncode == 1
     assert "`submissions` needs httpx, which is not installed" in done.stderr
@@ -169,7 +169,7 @@ def test_a_command_over_http_says_how_it_is_installed(python: Path):
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_wheel_submits_with_nothing_of_the_server(
+def test_wheel_submits_a_file_without_server_packages(
     clients_python: Path, service, live_site, predictions_csv, tmp_path: Path, monkeypatch
 ):
     service.competition()
@@ -190,7 +190,7 @@ def test_the_wheel_submits_with_nothing_of_the_server(
     assert listed.stdout.startswith("toxicity\topen\t"), listed.stderr
 
 
-def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path):
+def test_classifiers_are_known_and_name_the_supported_pythons(wheel: Path):
     given = PROJECT["classifiers"]
     assert set(given) <= known_classifiers
     assert given == sorted(given)
@@ -203,7 +203,7 @@ def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Pat
     assert told["License-Expression"] == "Apache-2.0"
 
 
-def test_the_citation_is_valid_and_of_this_version():
+def test_citation_is_valid_and_has_this_version():
     check = Path(sys.executable).with_name("check-jsonschema")
     subprocess.run(
         [check, "--builtin-schema", "vendor.citation-file-format", ROOT / "CITATION.cff"], check=True
@@ -216,7 +216,7 @@ def test_the_citation_is_valid_and_of_this_version():
     )
 
 
-def test_nothing_says_that_an_index_has_fairboard():
+def test_no_document_claims_that_an_index_has_fairboard():
     folders = ("docs", "grader", "webapp")
     files = [ROOT / "README.md", *(file for folder in folders for file in (ROOT / folder).rglob("*.*"))]
     texts = {file: file.read_text() for file in files if file.suffix in {".md", ".py", ".html", ".js"}}

@@ -1,4 +1,4 @@
-"""All tables."""
+"""Initial schema."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -21,7 +21,7 @@ def _enum(name: str, *values: str) -> sa.Enum:
 
 
 def upgrade() -> None:
-    """Create the tables."""
+    """Create all tables."""
     op.create_table(
         "competition",
         sa.Column("id", sa.Integer(), primary_key=True),
@@ -643,13 +643,13 @@ def upgrade() -> None:
         sa.Column("noise", sa.Double(), nullable=False),
         sa.Column("sketch", sa.LargeBinary()),
     )
-    if op.get_bind().dialect.supports_alter:  # SQLite has the key in the table already
+    if op.get_bind().dialect.supports_alter:  # in SQLite, the table already has the foreign key
         op.create_foreign_key(LIVE, "competition", "scoring_version", ["live_scoring_version_id"], ["id"])
     _protect_audit()
 
 
 def _protect_audit() -> None:
-    """Let the database itself refuse to change or delete an entry of the audit log."""
+    """Create triggers that reject changes and deletions of audit log entries."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(
             "CREATE FUNCTION refuse_change_of_audit() RETURNS trigger LANGUAGE plpgsql AS "
@@ -668,7 +668,7 @@ def _protect_audit() -> None:
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop all tables."""
     if op.get_bind().dialect.supports_alter:
         op.drop_constraint(LIVE, "competition", type_="foreignkey")
     op.drop_table("score_basis")

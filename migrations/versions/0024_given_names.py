@@ -1,4 +1,4 @@
-"""Names that organizers gave to teams, and the names that they took away."""
+"""Columns for team names that organizers have assigned or removed."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -32,7 +32,7 @@ team = sa.table(
 
 
 def upgrade() -> None:
-    """Add the columns, with the state that the audit log records."""
+    """Add the columns and fill them from the audit log."""
     op.add_column("team", sa.Column("name_given_at", sa.DateTime(timezone=True)))
     op.add_column("team", sa.Column("name_given_because", sa.Text(), nullable=False, server_default=""))
     op.add_column("team", sa.Column("names_taken_away", sa.JSON()))

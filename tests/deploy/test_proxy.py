@@ -1,4 +1,4 @@
-"""The proxy of docker-compose.yml, its configuration run under Debian's nginx in front of a real site."""
+"""The proxy of docker-compose.yml: its configuration under Debian's nginx with a real site."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ from webapp.submissions import uploads
 ADDRESS = "https://board.example"
 END = b"Connection: close\r\n\r\n"
 SLOW_BODY = SMALL_BODY + b"Content-Length: 200000\r\n\r\nx"
-# In front of the site an application that tells what has reached it.
+# An application in front of the site that returns the received request.
 TELLS = """
 import json
 
@@ -38,7 +38,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def proxy(service, make_settings, make_web, make_proxy, wrapped) -> Proxy:
-    """A site behind the proxy, with a competition."""
+    """A site with a competition behind the proxy."""
     service.competition()
     web = make_web(make_settings(base_url=ADDRESS, trusted_proxies=1, web_workers=1))
     web.start(application="wrapped:app", **wrapped(TELLS))
@@ -92,7 +92,7 @@ def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
 
 
 @on_sqlite
-def test_the_site_hears_who_visits_from_the_proxy_alone(proxy: Proxy):
+def test_site_trusts_client_addresses_only_from_the_proxy(proxy: Proxy):
     forged = (
         b"GET /told HTTP/1.1\r\nHost: board.example\r\n"
         b"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 7.7.7.7\r\n"
@@ -110,7 +110,7 @@ def test_the_site_hears_who_visits_from_the_proxy_alone(proxy: Proxy):
 
 
 @on_sqlite
-def test_nothing_but_the_site_is_behind_it(proxy: Proxy):
+def test_proxy_serves_only_the_site(proxy: Proxy):
     for path in (
         "/.env",
         "/secrets/secret_key",
@@ -129,7 +129,7 @@ def test_nothing_but_the_site_is_behind_it(proxy: Proxy):
 
 
 @on_sqlite
-def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy):
+def test_plain_http_is_redirected_to_tls(proxy: Proxy):
     plain = http.client.HTTPConnection(*proxy.http, timeout=HANG_SECONDS)
     plain.request("GET", "/competitions/toxicity?page=2", headers={"Host": "board.example"})
     answer = plain.getresponse()
@@ -138,7 +138,7 @@ def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy):
 
 
 @on_sqlite
-def test_slow_clients_keep_nobody_waiting(proxy: Proxy):
+def test_slow_clients_block_nobody_else(proxy: Proxy):
     crowd = {"half heads": 60, "slow bodies": 30, "silent": 60}
     with ExitStack() as open_ones:
         for server in (proxy.http, proxy.https):
@@ -150,14 +150,14 @@ def test_slow_clients_keep_nobody_waiting(proxy: Proxy):
             assert proxy.ask("GET", "/login", Host="board.example").status == 200
 
 
-def test_while_the_site_is_away_the_proxy_says_when_to_come_again(make_proxy):
+def test_proxy_sets_retry_after_while_the_site_is_down(make_proxy):
     proxy = make_proxy(("127.0.0.1", 9))
     answer = proxy.ask("GET", "/login", Host="board.example")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
     assert json.loads(answer.content)["code"] == 503
 
 
-def test_files_may_be_as_large_as_the_site_takes_them_and_only_where_it_takes_any(arena):
+def test_upload_limit_equals_that_of_the_site_and_applies_only_to_uploads(arena):
     (pattern,) = (each for each in locations() if each.startswith("^"))
     assert f"client_max_body_size {uploads.LARGEST_BODY_BYTES};" in locations()[pattern]
     assert "client_max_body_size 300k;" in CONFIGURATION.read_text()
@@ -167,4 +167,4 @@ def test_files_may_be_as_large_as_the_site_takes_them_and_only_where_it_takes_an
         if rule.endpoint in taking:
             assert re.search(pattern, path), path
         elif "POST" in rule.methods and re.search(pattern, path):
-            raise AssertionError(f"{path} takes no file.")
+            raise AssertionError(f"{path} accepts no file, but has the limit for uploads.")

@@ -1,4 +1,4 @@
-"""Sieges of worlds."""
+"""Fixtures for fuzz tests of complete sites."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,7 +10,7 @@ from tests.fixtures.worlds import Truth, World
 
 @pytest.fixture(scope="module")
 def make_siege(make_world: Callable[..., World]) -> Iterator[Callable[..., Siege]]:
-    """A factory of sieges of worlds in which much has happened."""
+    """Factory of sieges, which are test sites with a long history under arbitrary input."""
     sieges: list[Siege] = []
 
     def make(*, database_url: str | None = None) -> Siege:

@@ -1,4 +1,4 @@
-"""Whatever happens in a competition, in any order: its boards, statuses and quotas are those of the model."""
+"""Stateful test of leaderboards, statuses and quotas against the reference model."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -66,7 +66,7 @@ ROWS = 60
 IDENTITIES = ("female", "muslim")
 OPEN_FOR, WEEK = timedelta(days=9), timedelta(days=7)
 TRUTHS = {name: write_solution(ROWS, seed=seed) for name, seed in (("first", 1), ("second", 2), ("third", 3))}
-# Two of them are equal, and one has ids that are not there.
+# Two of the files are equivalent, and one has unknown ids.
 FILES = {
     "noise": write_predictions(ROWS, seed=1),
     "other noise": write_predictions(ROWS, seed=2),
@@ -79,7 +79,7 @@ FILES = {
 
 
 def recounted() -> dict[tuple[str, str], dict[str, Decimal]]:
-    """Return what every file gets under every truth, by the second implementation of the score."""
+    """Return each file's scores under each solution, from the score's second implementation."""
     metric = {"power": -5.0, "label_threshold": 0.5, "identity_threshold": 0.5, "undefined": "error"}
     metric["weights"] = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), 0.25)
     rules = slowly.Settings.from_dict({"identities": IDENTITIES, "metric": metric})
@@ -100,7 +100,7 @@ def recounted() -> dict[tuple[str, str], dict[str, Decimal]]:
 
 
 class Installation:
-    """A competition in which nothing has happened yet, to which every run of the machine returns."""
+    """A competition without any events, to which every run of the state machine returns."""
 
     def __init__(self, service: Service, url: str):
         self.service = service
@@ -127,7 +127,7 @@ class Installation:
 
 
 class BoardMachine(RuleBasedStateMachine):
-    """Does to an installation and to the model the same."""
+    """Applies each action to an installation and to the model."""
 
     def __init__(self, here: Installation):
         super().__init__()
@@ -187,7 +187,7 @@ class BoardMachine(RuleBasedStateMachine):
         jobs = self.waiting()
         if jobs:
             job_id = data.draw(st.sampled_from(sorted(jobs)))
-            if lost:  # by a worker that claimed it and was never seen again
+            if lost:  # The worker claimed it and then disappeared.
                 with self.service.database.write() as session:
                     assert scoring.claim(session, job_id=job_id, lease=LEASE, now=self.now)
                 assert not self.scorer.run(job_id)
@@ -377,7 +377,7 @@ class BoardMachine(RuleBasedStateMachine):
             assert {tuple(row) for row in session.execute(counted)} <= {(2, 2), (3, 3)}
 
     def teardown(self):
-        """Let everything come to an end, and have the campaign's checker look at all tables."""
+        """Finish all jobs and run the campaign's checker on all tables."""
         self.score_all()
         self.to(self.now + timedelta(hours=1))
         self.score_all()
@@ -387,7 +387,7 @@ class BoardMachine(RuleBasedStateMachine):
         assert not found.violations, "\n".join(map(str, found.violations[:9]))
 
     def waiting(self) -> dict[int, tuple[int, int]]:
-        """Return the jobs that may be claimed, each with its submission and its version's number."""
+        """Return the claimable jobs, each with its submission and its version's number."""
         with self.service.database.read() as session:
             query = (
                 select(ScoringJob.id, ScoringJob.submission_id, ScoringVersion.number)
@@ -408,14 +408,14 @@ class BoardMachine(RuleBasedStateMachine):
 
 
 def lines(rows) -> list[tuple[str, int, Decimal]]:
-    """Return the ranked lines of a board, whose ranks must be 1, 2, 3 and so on."""
+    """Return the ranked rows of a leaderboard, whose ranks must be 1, 2, 3 and so on."""
     ranked = [row for row in rows if not row.is_benchmark]
     assert [row.rank for row in ranked] == list(range(1, len(ranked) + 1))
     return [(row.team, row.submission_id, Decimal(row.score)) for row in ranked]
 
 
 def expecting(refusal: type[Exception] | None) -> AbstractContextManager[Any]:
-    """Expect that the model foretells: that an act is refused, or that it is not."""
+    """Expect the model's prediction: that an action raises this error, or none."""
     return nullcontext() if refusal is None else pytest.raises(refusal)
 
 
@@ -423,7 +423,7 @@ def expecting(refusal: type[Exception] | None) -> AbstractContextManager[Any]:
 def make_installation(
     tmp_path: Path, migrated_sqlite: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[str], Installation]]:
-    """A factory of installations whose clock stands still between the acts."""
+    """Factory of installations whose clock stops between actions."""
     made: list[Installation] = []
     with pytest.MonkeyPatch.context() as patch:
 
@@ -455,7 +455,7 @@ def make_installation(
         pytest.param("postgresql", 500, marks=[pytest.mark.long, pytest.mark.timeout(7200)]),
     ],
 )
-def test_whatever_happens_the_boards_are_those_of_the_model(
+def test_leaderboards_equal_those_of_the_model_after_any_actions(
     make_installation: Callable[[str], Installation], kind: str, examples: int
 ):
     here = make_installation(kind)

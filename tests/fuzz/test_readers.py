@@ -1,4 +1,4 @@
-"""Any file, whatever happened to it, is read or refused with its problems, the same way twice."""
+"""Fuzz tests of file readers: each file is read or rejected with its problems, repeatably."""
 
 import json
 import random
@@ -27,8 +27,9 @@ from grader.receipts import InvalidReceipt, Receipt, Settings, UnreadableFile, r
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
 
 ROW_IDS = RowIds.of(IDS)
-MANY = 1_000_000  # in all, over the readers
-SECONDS = 2.0  # for one file of some kilobytes; an honest one takes a thousandth
+MANY = 1_000_000  # in total, over all readers
+# The limit for a file of some kilobytes. A normal file takes a thousandth of it.
+SECONDS = 2.0
 
 
 def submission(data: bytes, other_labels: Sequence[str] = ()) -> object:
@@ -90,7 +91,7 @@ PREDICTIONS_BESIDE = PREDICTIONS.replace(b"\n", b',?,"a, b"\n').replace(
     b'?,"a, b"', b'insult,"severe, toxic"', 1
 )
 METRIC = Settings.from_dict(json.loads(RECEIPT)["settings"])
-# A reader, a file it takes, how it refuses others, and its share of the many.
+# Each reader with a valid file, its errors for invalid files, and its share of the files.
 READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...], float]] = {
     "submission": (submission, PREDICTIONS, (FileRejected,), 0.4),
     "submission with other labels": (submission_beside, PREDICTIONS_BESIDE, (FileRejected,), 0.05),
@@ -106,13 +107,13 @@ READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardE
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_reader_takes_its_file(name: str):
+def test_every_reader_accepts_its_file(name: str):
     read, file, _, _ = READERS[name]
     assert read(file)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_whatever_happened_to_a_file_it_is_read_or_refused_the_same_way_twice(name: str):
+def test_damaged_file_is_read_or_rejected_with_the_same_result_twice(name: str):
     read, file, refusals, _ = READERS[name]
 
     @settings(max_examples=150, deadline=None)
@@ -127,7 +128,7 @@ def test_whatever_happened_to_a_file_it_is_read_or_refused_the_same_way_twice(na
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", READERS)
-def test_of_a_million_files_each_is_read_or_refused(name: str):
+def test_each_of_a_million_files_is_read_or_rejected(name: str):
     read, file, refusals, share = READERS[name]
     for seed in range(round(MANY * share)):
         damaged = mishap(random.Random(seed)).happen_to(file)
@@ -140,7 +141,7 @@ def test_of_a_million_files_each_is_read_or_refused(name: str):
 
 
 def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[FairboardError], ...]) -> str:
-    """Return what a reader says of a file; anything but a refusal is an error of ours."""
+    """Return a reader's result or rejection; any other exception is a failure."""
     try:
         return repr(read(data))
     except refusals as refused:
@@ -153,7 +154,7 @@ def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[Fa
 
 
 def require_readable(remarks: Iterable[Problem | Note]):
-    """Fail unless a database can keep these remarks, and a person read them."""
+    """Fail unless a database can store these remarks and a person can read them."""
     for remark in remarks:
         require_text(remark.as_dict())
         assert remark.message.endswith(".")
@@ -162,7 +163,7 @@ def require_readable(remarks: Iterable[Problem | Note]):
 
 
 def require_text(value: object):
-    """Fail if PostgreSQL would not keep this as JSON: it takes neither NUL nor half a character."""
+    """Fail if PostgreSQL cannot store this as JSON, because of NUL or a lone surrogate."""
     match value:
         case str():
             assert "\0" not in value

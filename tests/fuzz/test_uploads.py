@@ -1,4 +1,4 @@
-"""Any bytes as a submission, on every way in: one verdict, no error of ours, and nothing `failed`."""
+"""Fuzz tests of uploads: page, check and worker agree, and nothing fails internally."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +15,12 @@ from tests.fixtures.worlds import SLUG
 
 API = f"/api/v1/competitions/{SLUG}"
 PAGE = f"/competitions/{SLUG}/submit"
-# By a name, for reports of failures are read.
+# The values are named to keep failure reports readable.
 LARGE = {"brackets": "[" * 200_000, "braces": '{"selected":' * 9999, "bytes": "x" * 70_000}
 EXAMPLES = pytest.mark.parametrize(
     "examples", [12, pytest.param(3_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
 )
-# Headers of a part and whole bodies that no browser sends.
+# Part headers and whole bodies that no browser sends.
 DISPOSITIONS = (
     b'form-data; name="file"; filename="p.csv"',
     b'form-data; name="file"',
@@ -53,14 +53,14 @@ ENDS = (b"--b--\r\n", b"--b--", b"--b", b"", b"--b--\r\nepilogue", b"--b\r\n--b-
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> Siege:
-    """An open competition under siege."""
+    """An open competition under arbitrary input."""
     if request.param == "sqlite":
         return make_siege()
     return make_siege(database_url=request.getfixturevalue("make_postgresql_url")())
 
 
 @EXAMPLES
-def test_page_check_and_worker_give_a_file_the_same_verdict(siege: Siege, examples: int):
+def test_page_check_and_worker_return_the_same_verdict(siege: Siege, examples: int):
     world = siege.world
     file = world.sent.predictions(12)
 
@@ -73,11 +73,11 @@ def test_page_check_and_worker_give_a_file_the_same_verdict(siege: Siege, exampl
         )
         checked = post(siege, f"{API}/check", form)
         if checked.status_code == 503:
-            return  # no time to check: an honest answer on a busy machine
+            return  # A busy machine may not have time to check.
         kept = post(siege, f"{API}/submissions", form)
         assert checked.status_code == 200
         is_clean = checked.json["is_clean"]
-        if kept.status_code == 400:  # the description is too long
+        if kept.status_code == 400:  # The description is too long.
             return
         assert kept.status_code == 201, kept.text
         world.arena.score_all()
@@ -167,7 +167,7 @@ def part(disposition: bytes, content: bytes, extra: bytes = b"") -> bytes:
 
 
 def codes(problems: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    """Return problems without their words, which may quote what the standard library says of an archive."""
+    """Return problems without their messages, which may quote the standard library's zip errors."""
     return [(problem["code"], problem["count"]) for problem in problems]
 
 
@@ -188,6 +188,6 @@ def post(siege: Siege, path: str, form: bytes) -> TestResponse:
 
 
 def trying(examples: int, test: Callable[[], None]):
-    """Try a property on as many examples."""
+    """Run a property test with this number of examples."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings(max_examples=examples, deadline=None, suppress_health_check=checks)(test)()

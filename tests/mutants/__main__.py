@@ -1,4 +1,4 @@
-"""`python -m tests.mutants`: change the rules in small ways and see whether a test notices."""
+"""`python -m tests.mutants`: mutation tests of the rules."""
 
 import shutil
 import sys
@@ -15,13 +15,15 @@ GOAL = 0.95
 
 
 @click.command()
-@click.option("--group", "names", multiple=True, help="Only this group of groups.toml. May be repeated.")
-@click.option("--module", "modules", multiple=True, help="Only this file of the groups. May be repeated.")
-@click.option("--sample", "size", default=40, show_default=True, help="Mutants of each module; 0 runs all.")
-@click.option("--seed", default=0, show_default=True, help="Another number draws another sample.")
-@click.option("--jobs", default=2, show_default=True, help="How many run at once.")
+@click.option("--group", "names", multiple=True, help="Run only this group of groups.toml. Can be repeated.")
+@click.option("--module", "modules", multiple=True, help="Run only this file of the groups. Can be repeated.")
+@click.option(
+    "--sample", "size", default=40, show_default=True, help="Number of mutants per module; 0 runs all."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the sample.")
+@click.option("--jobs", default=2, show_default=True, help="Number of parallel processes.")
 def main(names: tuple[str, ...], modules: tuple[str, ...], size: int, seed: int, jobs: int):
-    """Run mutants of the rules; end with 1 if fewer than 95 % of a group are killed."""
+    """Run mutants of the rules; exit with 1 if fewer than 95 % of a group are killed."""
     chosen = [group for name, group in groups().items() if not names or name in names]
     results = [_run(group, modules, size, seed, jobs) for group in chosen]
     sys.exit(0 if all(results) else 1)
@@ -50,7 +52,7 @@ def _run(group: Group, modules: tuple[str, ...], size: int, seed: int, jobs: int
 
 
 def _stale(made: list[Mutant]) -> list[str]:
-    """Tell which listed equivalents are mutants no more, of the functions that were mutated."""
+    """Print and return the listed equivalents that are no longer mutants of their functions."""
     functions, found = {each.function for each in made}, {each.identity for each in made}
     stale = [
         f"{each.function}: {each.becomes}"
@@ -58,13 +60,13 @@ def _stale(made: list[Mutant]) -> list[str]:
         if each.function in functions and each.identity not in found
     ]
     for line in stale:
-        click.echo(f"equivalents.toml lists what is no mutant: {line}")
+        click.echo(f"This entry of equivalents.toml is no longer a mutant: {line}")
     return stale
 
 
 def _told(group: Group, results: dict[Mutant, str]) -> bool:
     known = equivalents()
-    # A mutant that never ends is killed: its test would not end either.
+    # A mutant that never ends counts as killed, because its test would not end either.
     alive = {mutant: status for mutant, status in results.items() if status not in (KILLED, TIMED_OUT)}
     unexplained = {mutant: status for mutant, status in alive.items() if mutant.identity not in known}
     for mutant, status in unexplained.items():
@@ -74,7 +76,7 @@ def _told(group: Group, results: dict[Mutant, str]) -> bool:
     wrong = [each for each in results if each.identity in known and each not in alive]
     for mutant in wrong:
         click.echo(
-            f"\nkilled, though equivalents.toml lists it: {mutant.function}\n{_marked('+', mutant.becomes)}"
+            f"\nKilled although equivalents.toml lists it: {mutant.function}\n{_marked('+', mutant.becomes)}"
         )
     click.echo()
     counts = {path: Counter() for path in sorted({mutant.path for mutant in results})}
@@ -94,7 +96,7 @@ def _figures(count: Counter) -> str:
 
 
 def _share(count: Counter) -> float:
-    """Return the share of the mutants that can be killed which were."""
+    """Return the share of killable mutants that were killed."""
     killed = count[KILLED] + count[TIMED_OUT]
     tried = killed + count["alive"]
     return killed / tried if tried else 1.0

@@ -1,7 +1,7 @@
-"""`python -m tests.mutants.generate`: make the mutants of the folder it runs in, and print them as JSON.
+"""`python -m tests.mutants.generate`: create the mutants and print them as JSON.
 
-It runs in a process of its own, in a copy of the tree: mutmut reads its settings from the working folder
-when it is imported, and has no command that makes mutants without running them.
+The program runs in its own process in a copy of the tree, because mutmut reads its settings from the working
+directory when it is imported. mutmut has no command that creates mutants without running them.
 """
 
 import json
@@ -20,7 +20,7 @@ NUMBER = re.compile(r"__mutmut_(orig|[0-9]+)")
 
 
 def main():
-    """Print for each mutant its name, its file, and the lines that it takes away and puts in their place."""
+    """Print, for each mutant, its name, its file, and the removed and added lines."""
     Path("mutants").mkdir(exist_ok=True)
     with redirect_stdout(sys.stderr):
         copy_src_dir()
@@ -32,7 +32,7 @@ def main():
 
 
 def _described(path: str, names: Iterable[str]) -> Iterator[dict[str, str]]:
-    # The texts are compared: mutmut's own comparison would parse them, mutant by mutant.
+    # Compare texts, because mutmut's own comparison parses each mutant.
     index = MutantLineSpans.load(path)
     assert index is not None, path
     functions = list(index.span_by_function_name)

@@ -1,4 +1,4 @@
-"""What is mutated: the groups of modules with their tests, the mutants that are run, and the equivalents."""
+"""The mutation plan: groups of modules with their tests, selected mutants, and equivalents."""
 
 import hashlib
 import re
@@ -8,13 +8,13 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-# A literal with a space in it is a sentence; how it is worded is no rule.
+# A literal with a space is a sentence, and its wording is not a rule.
 _SENTENCE = re.compile(r"""(['"])(?:(?!\1).)*\s(?:(?!\1).)*\1""")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Modules that are mutated together, the tests beside them, and an expression of tests to leave out."""
+    """Modules that are mutated together, their tests, and an expression for excluded tests."""
 
     name: str
     modules: tuple[str, ...]
@@ -22,7 +22,7 @@ class Group:
     without: str = ""
 
     def files(self) -> tuple[str, ...]:
-        """Return the paths of its modules: `*` is one folder's, for pathlib and not for mutmut."""
+        """Return the paths of its modules: `*` matches one folder in pathlib, but not in mutmut."""
         return _files(self.modules)
 
     def test_files(self) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A small change to one function, and what became of it."""
+    """A small change to one function, and its result."""
 
     name: str
     path: str
@@ -41,25 +41,25 @@ class Mutant:
 
     @property
     def function(self) -> str:
-        """The function's name as Python writes it, with its module: grader.ranking.order.order."""
+        """The function's qualified name, for example grader.ranking.order.order."""
         module, _, mangled = self.name.rpartition("__mutmut_")[0].rpartition(".")
         return f"{module}.{mangled.removeprefix('x_').removeprefix('xǁ').replace('ǁ', '.')}"
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What names it in the list of equivalents: numbers change with every edit of the function."""
+        """The key in the list of equivalents; numbers change with every edit of the function."""
         return self.function, self.was, self.becomes
 
     @property
     def only_rewords(self) -> bool:
-        """Whether it changes nothing but the letters of a sentence."""
+        """Whether the mutant changes only the letters of a sentence."""
         without = [_SENTENCE.sub('""', text) for text in (self.was, self.becomes)]
         return without[0] == without[1] and self.was != self.becomes
 
 
 @dataclass(frozen=True)
 class Equivalent:
-    """A mutant that no test can kill, and why."""
+    """A mutant that no test can kill, and the reason."""
 
     function: str
     was: str
@@ -68,12 +68,12 @@ class Equivalent:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What the mutant is compared by."""
+        """The key for comparison with mutants."""
         return self.function, self.was, self.becomes
 
 
 def groups() -> dict[str, Group]:
-    """Return the groups by their names."""
+    """Return the groups by name."""
     found = tomllib.loads((HERE / "groups.toml").read_text())
     return {
         name: Group(name, tuple(each["modules"]), tuple(each["tests"]), each.get("without", ""))
@@ -89,7 +89,10 @@ def equivalents() -> dict[tuple[str, str, str], Equivalent]:
 
 
 def sample(mutants: list[Mutant], size: int, seed: int = 0) -> list[Mutant]:
-    """Return at most `size` mutants of each module, the same for a seed until their functions change."""
+    """Return at most `size` mutants of each module.
+
+    The sample of a seed changes only if its functions change.
+    """
     by_path: dict[str, list[Mutant]] = {}
     for mutant in mutants:
         by_path.setdefault(mutant.path, []).append(mutant)

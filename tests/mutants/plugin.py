@@ -1,6 +1,6 @@
-"""A plugin of pytest for runs of mutants: which tests call what, nothing remembered, a bound on memory.
+"""A pytest plugin for mutants: recorded calls, cleared caches, and resource limits.
 
-It needs mutmut, and is loaded by `tests.mutants.workshop` alone.
+It requires mutmut. Only `tests.mutants.workshop` loads it.
 """
 
 import functools
@@ -17,24 +17,27 @@ from hypothesis import Phase, settings
 from mutmut.state import state
 from sqlalchemy import make_url
 
-MEMORY = 4 << 30  # a mutant that never ends may also never stop growing
-SECONDS = 15  # of the processor, beside twice what its tests took: a busy machine only makes a mutant slow
+# A mutant that never ends may also allocate memory without end.
+MEMORY = 4 << 30
+# CPU time in addition to twice the duration of its tests. CPU time does not depend on the machine's load.
+SECONDS = 15
 
 _hits: dict[pytest.FixtureDef[Any], set[str]] = {}
 
 
 def pytest_configure():
-    """Bound the memory, and let Hypothesis stop at the first counterexample: nobody reads the smallest."""
+    """Limit the memory and disable shrinking in Hypothesis, because no one reads the examples."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate))
     settings.load_profile("mutants")
-    databases = sys.modules["tests.fixtures.databases"]  # imported here it would not be rewritten by pytest
+    # An import here would prevent pytest from rewriting the module.
+    databases = sys.modules["tests.fixtures.databases"]
     if not isinstance(databases._migrate, MigratedOnce):
         databases._migrate = MigratedOnce(databases._migrate)
 
 
 class MigratedOnce:
-    """Writes the file of the first migration for all: migrating takes as long as many a mutant's tests."""
+    """Copies the first migrated database for all tests, because a migration is slow."""
 
     def __init__(self, migrate: Callable[[str], None]):
         self._migrate = migrate
@@ -49,7 +52,7 @@ class MigratedOnce:
 
 
 def pytest_collection_finish(session: pytest.Session):
-    """Bound the time of a mutant."""
+    """Limit the CPU time of a mutant."""
     if "__mutmut_" in os.environ.get("MUTANT_UNDER_TEST", ""):
         took = sum(state().duration_by_test.get(item.nodeid, 0.0) for item in session.items)
         limit = int(time.process_time() + SECONDS + 2 * took)
@@ -58,7 +61,7 @@ def pytest_collection_finish(session: pytest.Session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
-    """Forget what functions remember: mutants run in copies of a process that has run all tests."""
+    """Clear the caches of functions: mutants run in copies of a process that has run all tests."""
     for name, module in list(sys.modules.items()):
         if name.startswith("grader."):
             for value in vars(module).values():
@@ -68,7 +71,7 @@ def pytest_runtest_setup():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-    """Note which functions a fixture of several tests calls."""
+    """Record the functions that a shared fixture calls."""
     if fixturedef.scope == "function":
         return (yield)
     called = state()._stats
@@ -83,7 +86,10 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Function):
-    """Count what such a fixture calls for each of its tests, where mutmut counts it for the first alone."""
+    """Attribute the calls that a shared fixture makes to every test that uses it.
+
+    Without this hook mutmut counts them for the first test only.
+    """
     for found in item._fixtureinfo.name2fixturedefs.values():
         for fixturedef in found:
             state()._stats |= _hits.get(fixturedef, set())

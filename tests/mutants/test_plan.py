@@ -1,4 +1,4 @@
-"""The plan of `make mutants`: its groups name what is there, and its mutants have lasting names."""
+"""The plan of `make mutants`: groups match existing files, and mutants have stable names."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.mutants.plan import ROOT, Mutant, equivalents, groups, sample
 
 
 @pytest.mark.parametrize("group", groups().values(), ids=groups())
-def test_every_pattern_of_a_group_names_files(group):
+def test_every_pattern_of_a_group_matches_files(group):
     for pattern in (*group.modules, *group.tests):
         assert list(ROOT.glob(pattern)), pattern
 
@@ -17,7 +17,7 @@ def test_every_pure_package_is_mutated():
         assert set((ROOT / "grader" / package).rglob("*.py")) <= modules, package
 
 
-def test_every_equivalent_is_of_a_function_that_is_there_and_has_a_reason():
+def test_every_equivalent_has_an_existing_function_and_a_reason():
     for each in equivalents().values():
         folders = ["grader", *each.function.split(".")[1:-1]]
         places = [ROOT.joinpath(*folders[:end]).with_suffix(".py") for end in (len(folders), -1)]
@@ -33,20 +33,20 @@ def mutant(was, becomes, number=1, path="grader/a.py"):
     return Mutant(f"grader.a.xǁBoardǁrank__mutmut_{number}", path, was, becomes)
 
 
-def test_a_mutant_is_named_by_its_function_and_change():
+def test_mutant_is_identified_by_its_function_and_change():
     assert mutant("a < b", "a <= b").function == "grader.a.Board.rank"
     assert mutant("a < b", "a <= b", 1).identity == mutant("a < b", "a <= b", 7).identity
     assert Mutant("grader.a.x__of__mutmut_2", "grader/a.py", "", "").function == "grader.a._of"
 
 
-def test_what_changes_the_letters_of_a_sentence_alone_is_no_rule():
+def test_mutant_that_only_changes_letters_of_a_sentence_only_rewords():
     assert mutant('raise Gone("It is gone.")', 'raise Gone("XXIt is gone.XX")').only_rewords
     assert mutant('raise Gone("It is gone.")', 'raise Gone("IT IS GONE.")').only_rewords
     assert not mutant('name == "usage"', 'name == "XXusageXX"').only_rewords
     assert not mutant('raise Gone("It is gone.")', "raise Gone(None)").only_rewords
 
 
-def test_a_sample_is_the_same_each_time_and_grows():
+def test_sample_is_reproducible_and_grows():
     mutants = [mutant("a", str(number), number, f"grader/{'ab'[number % 2]}.py") for number in range(40)]
     few, more = (sample(mutants, size) for size in (3, 5))
     assert len(few) == 6
@@ -55,12 +55,12 @@ def test_a_sample_is_the_same_each_time_and_grows():
     assert set(sample(mutants, 0)) == set(mutants)
 
 
-def test_another_seed_draws_another_sample():
+def test_another_seed_selects_another_sample():
     mutants = [mutant("a", str(number), number) for number in range(40)]
     samples = [sample(mutants, 5, seed) for seed in (1, 2, 1)]
     assert samples[0] == samples[2] != samples[1]
 
 
-def test_no_module_is_mutated_in_two_groups_with_other_tests():
+def test_no_module_is_in_two_groups():
     files = [path for group in groups().values() for path in group.files()]
     assert len(files) == len(set(files))

@@ -1,4 +1,4 @@
-"""A copy of the tree in which mutmut makes the mutants of one group and runs them."""
+"""A copy of the tree in which mutmut creates and runs the mutants of one group."""
 
 import json
 import os
@@ -33,7 +33,7 @@ TIMES_OUT = frozenset({36, -24, 24, 152, 255})
 
 
 class MutantsNotRun(Exception):
-    """mutmut did not come to an end; its last lines say why."""
+    """mutmut ended with an error; the message contains its last lines."""
 
 
 class Workshop:
@@ -41,7 +41,7 @@ class Workshop:
 
     def __init__(self, folder: Path, group: Group, files: Sequence[str]):
         self.folder = folder
-        # CI: Hypothesis draws the same examples each time, and has no deadline that a busy machine misses.
+        # CI makes Hypothesis generate the same examples each time and disables its deadlines.
         own = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
         self.environment = os.environ | own
         for name in COPIED:
@@ -54,7 +54,7 @@ class Workshop:
         (folder / "pyproject.toml").write_text(text + settings)
 
     def generate(self) -> list[Mutant]:
-        """Make all mutants of the files."""
+        """Create all mutants of the files."""
         command = [sys.executable, "-m", "tests.mutants.generate"]
         done = subprocess.run(
             command, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
@@ -64,7 +64,7 @@ class Workshop:
         return [Mutant(**each) for each in json.loads(done.stdout)]
 
     def run(self, mutants: list[Mutant], jobs: int) -> dict[Mutant, str]:
-        """Run the tests against each mutant; return what became of it."""
+        """Run the tests against each mutant; return the result of each."""
         command = [Path(sys.executable).with_name("mutmut"), "run", "--max-children", str(jobs)]
         command += [mutant.name for mutant in mutants]
         log = self.folder / "mutmut.log"

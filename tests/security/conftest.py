@@ -12,7 +12,7 @@ from grader.services.accounts import api_tokens
 
 @dataclass
 class Scene:
-    """Ann has a scored and a rejected submission, Bob a scored one; nobody else has an account."""
+    """Ann has a scored and a rejected submission, Bob a scored one; there are no other accounts."""
 
     arena: Any
     ann: Any
@@ -22,7 +22,7 @@ class Scene:
     spare_token_id: int
 
     def browser(self, role: str) -> FlaskClient:
-        """Return the browser of a stranger, of Bob ("outsider") or of Ann ("owner")."""
+        """Return the browser of an anonymous visitor, of Bob ("outsider") or of Ann ("owner")."""
         return {
             "stranger": self.arena.app.test_client,
             "outsider": lambda: self.bob.browser,

@@ -1,4 +1,4 @@
-"""The two-truths walk of `test_walk.py` in the coarse modes of feedback."""
+"""The two-solution crawl of `test_walk.py` in the coarse feedback modes."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,10 @@ from tests.security.test_walk import MOMENTS, Extent, assert_same, follow
         *(pytest.param(each, marks=pytest.mark.long) for each in (Feedback.NOISED, Feedback.BLIND)),
     ],
 )
-def test_in_a_coarse_mode_nothing_depends_on_private_labels_before_the_reveal(
+def test_coarse_modes_disclose_nothing_about_private_labels_before_the_reveal(
     make_world: Callable[..., World], feedback: Feedback
 ):
-    """All worlds have one key of the feedback, so files have the same noise and the same sketches."""
+    """All worlds share one feedback key, so files have the same noise and the same sketches."""
     moments = ("open", "closed", "settled")
     extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
     truth = Truth.first()

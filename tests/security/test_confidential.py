@@ -1,4 +1,4 @@
-"""What organizers write about one team, and what one team writes to them, stays between the two."""
+"""Confidentiality of texts exchanged between organizers and one team."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def revealed(scene):
     return scene
 
 
-def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed):
+def test_final_standings_show_that_a_team_was_disqualified_but_not_why(revealed):
     with revealed.arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         act = acting.begin(session, competition=competition, actor=TESTS)

@@ -1,4 +1,4 @@
-"""A draft is not there: all but its organizers are told the same as about a slug that nobody has taken."""
+"""Invisibility of drafts: other users receive the same responses as for an unknown slug."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -11,13 +11,13 @@ from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import addresses
 
-DRAFT, UNKNOWN = "drafted", "unknown"  # of one length, or the answers could not be
+DRAFT, UNKNOWN = "drafted", "unknown"  # Both have the same length; otherwise the responses would differ.
 SECRET = "Nobody knows of this yet"
 
 
 @pytest.fixture
 def site(make_arena: Callable[..., Any]):
-    """A published competition in which Ann takes part and which Olga owns, and a draft of Dan's alone."""
+    """A published competition of Olga's in which Ann participates, and a draft of Dan's."""
     arena = make_arena()
     arena.competition()
     arena.competition(DRAFT, title=SECRET, opens_at=arena.now() - timedelta(days=1))
@@ -33,7 +33,7 @@ def site(make_arena: Callable[..., Any]):
 
 
 @pytest.mark.parametrize("name", [None, "Ann", "Olga"])
-def test_a_draft_answers_as_a_slug_that_nobody_has(site, name: str | None):
+def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | None):
     asked = 0
     for method, endpoint, path in _paths(site):
         form = ROUTES[f"{method} {endpoint}"].visit.form
@@ -47,7 +47,7 @@ def test_a_draft_answers_as_a_slug_that_nobody_has(site, name: str | None):
 
 
 @pytest.mark.parametrize("name", [None, "Ann", "Olga"])
-def test_a_draft_stands_in_no_list(site, name: str | None):
+def test_draft_is_in_no_list(site, name: str | None):
     browser = site.people[name].browser if name else site.app.test_client()
     bearer = site.people[name].bearer if name else {}
     for path in ("/", "/account", "/api/v1/competitions", "/livez", "/healthz", "/readyz"):
@@ -56,7 +56,7 @@ def test_a_draft_stands_in_no_list(site, name: str | None):
         assert SECRET not in text
 
 
-def test_its_owner_finds_it(site):
+def test_owner_finds_the_draft(site):
     dan = site.people["Dan"]
     assert SECRET in dan.browser.get("/").text
     assert SECRET in dan.browser.get(f"/competitions/{DRAFT}").text
@@ -64,7 +64,7 @@ def test_its_owner_finds_it(site):
 
 
 def _paths(site) -> Iterator[tuple[str, str, str]]:
-    """Return each route that holds a slug, with all choices of its other arguments."""
+    """Return each route that contains a slug, with all choices of its other arguments."""
     for method, endpoint, path in addresses(site.app):
         if path.startswith(("/competitions/toxicity", "/api/v1/competitions/toxicity")):
             yield method, endpoint, path

@@ -1,8 +1,8 @@
-"""What a mode of feedback withholds cannot be inferred: whatever it is, everybody is told the same bytes.
+"""Independence of all responses from the scores that a feedback mode withholds.
 
-After the history of a world the withheld values change places between submissions, and every page, export
-and API answer that reads the table of scores is requested again. The values that the mode shows stay in
-place: the scores themselves, and in the coarse modes the values derived from them.
+After a world's history, the withheld values are exchanged between submissions, and every page, export and API
+response that reads the table of scores is requested again. The values that the mode shows stay in place: the
+scores themselves, or in the coarse modes the values derived from them.
 """
 
 import re
@@ -37,7 +37,7 @@ WITHHELD = {
 
 @pytest.fixture(scope="module")
 def begun(make_world: Callable[..., World]) -> World:
-    """A world in which much has happened and that is open."""
+    """A world with a long history in an open competition."""
     world = make_world(Truth.first())
     world.begin()
     return world
@@ -45,14 +45,14 @@ def begun(make_world: Callable[..., World]) -> World:
 
 @pytest.fixture
 def world(begun: World) -> Iterator[World]:
-    """The world that is open; what a test changes is undone."""
+    """The world with the open competition; changes by a test are undone."""
     with begun.undone():
         yield begun
 
 
 @pytest.mark.parametrize("every_query_again", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_what_is_withheld_changes_nothing_before_the_reveal(world: World, every_query_again: bool):
-    """The short run tries every query where the most is withheld: while open, with the score alone shown."""
+def test_withheld_values_change_nothing_before_the_reveal(world: World, every_query_again: bool):
+    """The short run tries every query only while open, in the mode that shows just the score."""
     everywhere = tuple(WITHHELD)
     _assert_that_what_is_withheld_changes_nothing(
         world, queries=everywhere if every_query_again else (Feedback.SCORE,)
@@ -70,13 +70,13 @@ def test_what_is_withheld_changes_nothing_before_the_reveal(world: World, every_
 @pytest.mark.parametrize(
     ("columns", "readers"), [(("counts",), {"participant", "leader"}), (TERMS, set(NAMES))]
 )
-def test_what_open_feedback_shows_is_seen_to_change(
+def test_values_shown_by_open_feedback_do_change_responses(
     world: World, columns: tuple[str, ...], readers: set[str]
 ):
     assert _who_sees(world, columns, Feedback.OPEN)[0] == readers
 
 
-def test_each_mode_shows_what_it_promises(world: World):
+def test_each_mode_shows_the_promised_values(world: World):
     _set(world, Feedback.SCORE)
     ann, api = world.people["Ann"], world.arena.app.test_client()
     board = api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json
@@ -98,7 +98,7 @@ def test_each_mode_shows_what_it_promises(world: World):
     assert "weakest term" in page
 
 
-def test_the_coarse_modes_say_what_they_show(world: World):
+def test_coarse_modes_describe_their_feedback(world: World):
     ann, api = world.people["Ann"], world.arena.app.test_client()
     _set(world, Feedback.TIERED)
     exact = api.get("/api/v1/submissions/1", headers=world.people["Root"].bearer).json["public_score"]
@@ -121,29 +121,29 @@ def test_the_coarse_modes_say_what_they_show(world: World):
         "your best exact public scores (shown after the reveal)"
         in ann.browser.get(f"/competitions/{SLUG}/submissions").text
     )
-    _set(world, Feedback.LADDER)  # these files were scored before, so they cannot be compared
+    _set(world, Feedback.LADDER)  # These files were scored earlier, so they cannot be compared.
     assert "no new best" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
     page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
     assert "no new best: the file is not clearly better" in page
 
 
-def test_histogram_and_agreement_depend_on_no_label_identity_or_split(
+def test_histogram_and_agreement_do_not_depend_on_labels_identities_or_split(
     make_world: Callable[..., World],
 ):
-    """The second world has the same files and row ids; all labels, identities and splits are drawn again."""
+    """The second world has the same files and row ids, but new labels, identities and splits."""
     seen = []
     for truth in (Truth.first(), Truth.first().with_everything_else()):
         world = make_world(truth, Feedback.BLIND)
         world.begin()
         browser = world.people["Ann"].browser
         pages = [browser.get(f"/competitions/{SLUG}/submissions/{number}").text for number in range(1, 12)]
-        seen.append([page.partition("Its predictions")[2].partition("Score receipt")[0] for page in pages])
+        seen.append([page.partition(">Predictions<")[2].partition("Score receipt")[0] for page in pages])
     assert seen[0] == seen[1]
     assert any("Agreement with earlier files" in section for section in seen[0])
 
 
 @pytest.mark.parametrize("address", ["/competitions/toxicity", "/api/v1/competitions/toxicity"])
-def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address: str):
+def test_leaderboard_without_terms_cannot_be_sorted_by_them(world: World, address: str):
     _set(world, Feedback.SCORE)
     for term in TERMS:
         answer = world.arena.app.test_client().get(
@@ -175,7 +175,7 @@ def _assert_that_what_is_withheld_changes_nothing(world: World, *, queries: Coll
 def _who_sees(
     world: World, columns: tuple[str, ...], feedback: Feedback, only: Collection[Asked] | None = None
 ) -> tuple[set[str], Collection[Asked]]:
-    """Return the roles whose answers change when these values change places, and all repeated requests."""
+    """Return the roles whose responses change with these values, and all repeated requests."""
     before, after = _before_and_after(world, columns, feedback, queries=False, only=only)
     return {role for role, request in after if before[role, request] != after[role, request]}, after.keys()
 
@@ -188,14 +188,14 @@ def _before_and_after(
     queries: bool,
     only: Collection[Asked] | None = None,
 ) -> tuple[Walk, Walk]:
-    """Return all answers, and again those for which scores were read when the values have changed places."""
+    """Return all responses, and those that read scores again after the values were exchanged."""
     _set(world, feedback)
     walks, dice = [], world.dice.getstate()
     with Reads(world, Score.__tablename__) as reads:
         for columns_now in ((), columns):
             with world.undone():
                 _rotate(world, columns_now)
-                world.dice.seed(2)  # no token comes again that the world was made with
+                world.dice.seed(2)  # No token from the creation of the world is repeated.
                 told = walk(world, NAMES, posts=(), queries=queries, desks=(), only=only, reads=reads)
                 walks.append(
                     {asked: FORM_TOKEN.sub("the form's token", text) for asked, text in told.items()}
@@ -206,7 +206,7 @@ def _before_and_after(
 
 
 def _rotate(world: World, columns: tuple[str, ...]):
-    """Give these values of each public score to the next one; a benchmark's score is shown, if rounded."""
+    """Move each of these values to the next public score; a benchmark's rounded score is shown."""
     with world.arena.database.write() as session:
         query = select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)
         everybodys = session.scalars(query).all()

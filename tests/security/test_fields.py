@@ -1,4 +1,4 @@
-"""Every key of the API's answers is a field of the table, and goes only to those who may see that field."""
+"""Fields of API responses: each is in the visibility table, and sent only as permitted."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -123,7 +123,7 @@ PERSON = {
     **dict.fromkeys(("name", "about", "teams"), Field.TEAM),
     **dict.fromkeys(("teams.rank", "teams.team_count"), Field.PRIVATE_RANK),
 }
-# Each address with whose eyes it is read and the fields that its keys are.
+# Each address with its reader's role and the fields of its keys.
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
         Viewer.PUBLIC,
@@ -189,9 +189,9 @@ def _keys(value, path: str = "") -> Iterator[str]:
 
 
 def _field(key: str, fields: Mapping[str, Field]) -> Field:
-    """Return the field of the longest known beginning of a key; a new key needs an entry."""
+    """Return the field of the longest known prefix of a key; a new key needs an entry."""
     words = key.split(".")
     known = [".".join(words[:count]) for count in range(len(words), 0, -1)]
     found = [fields[each] for each in known if each in fields]
-    assert found, f"{key} is no field of the table"
+    assert found, f"{key} is missing from the table of fields"
     return found[0]

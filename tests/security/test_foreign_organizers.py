@@ -1,4 +1,4 @@
-"""Who organizes one competition reaches nothing of another, by whatever id and under whichever address."""
+"""Isolation of competitions from each other's organizers, by any id or address."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -17,14 +17,14 @@ from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
 
-# Cookies and form tokens: three letters of a name come up in them by chance.
+# Cookies and CSRF tokens are excluded because they contain short names by chance.
 SIGNED = re.compile(r"[\w-]+\.[\w-]{6}\.[\w-]{27}")
 NAMES = ("Aces", "Bob", "Cem", "Dora", "Edda", "predictions.csv")
 
 
 @pytest.fixture(scope="module")
 def world(make_world: Callable[..., World]) -> World:
-    """A world in which Eve owns a competition in which nothing has happened, and a solution is checked."""
+    """A world in which Eve owns a competition without events and a solution is being checked."""
     world = make_world(Truth.first())
     world.begin()
     blob = world.arena.storage.put(b"the solution")
@@ -39,7 +39,7 @@ def world(make_world: Callable[..., World]) -> World:
     return world
 
 
-def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(world: World):
+def test_ids_of_another_competition_disclose_nothing_under_the_organizers_own_address(world: World):
     paths = [
         (method, endpoint, path.replace(f"/{SLUG}", f"/{ELSEWHERE}", 1))
         for method, endpoint, path in addresses(world.arena.app)
@@ -53,7 +53,7 @@ def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(worl
 
 
 @pytest.mark.parametrize(("name", "refused"), [("Eve", "403"), ("Ann", "403"), (None, "302")])
-def test_every_organizers_page_is_refused_to_others(world: World, name: str | None, refused: str):
+def test_every_organizers_page_is_denied_to_others(world: World, name: str | None, refused: str):
     paths = _console(world)
     for method, path, told in _ask(world, name, paths):
         is_strange = name is None and path.startswith("/api/")
@@ -61,7 +61,7 @@ def test_every_organizers_page_is_refused_to_others(world: World, name: str | No
     assert len(paths) > 40
 
 
-def test_a_viewer_sees_the_pages_and_changes_nothing(world: World):
+def test_viewer_sees_the_pages_and_changes_nothing(world: World):
     seen = 0
     for method, path, told in _ask(world, "Vera", _console(world)):
         assert method == "GET" or told.startswith("403"), f"{method} {path}: {told[:40]}"
@@ -77,7 +77,7 @@ def _console(world: World) -> list[tuple[str, str, str]]:
 def _ask(
     world: World, name: str | None, paths: Iterable[tuple[str, str, str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Return the method, path and answer of each address; no form changes anything of the competition."""
+    """Yield the method, path and response of each address; no form may change the competition."""
     before = _rows(world)
     with Asker(world, world.people[name] if name else None) as asker:
         for method, endpoint, path in paths:
@@ -93,7 +93,7 @@ def _ask(
 
 
 def _rows(world: World) -> dict[str, list[Any]]:
-    """Return everything that is stored of the competition."""
+    """Return all stored rows of the competition."""
     with world.arena.database.read() as session:
         here = lookup.get(session, slug=SLUG).id
         return {

@@ -1,4 +1,4 @@
-"""The headers that every answer carries, errors and files included."""
+"""Security headers of every response, including errors and files."""
 
 from io import BytesIO
 
@@ -32,7 +32,7 @@ POLICY = {
 }
 
 
-def test_every_answer_carries_the_strict_policy(arena):
+def test_every_response_has_the_strict_policy(arena):
     arena.competition()
     browser = arena.app.test_client()
     for path, status in PATHS.items():
@@ -41,14 +41,14 @@ def test_every_answer_carries_the_strict_policy(arena):
         _check(answer)
 
 
-def test_an_error_of_ours_carries_it_too(arena, monkeypatch: pytest.MonkeyPatch):
+def test_internal_error_has_the_strict_policy(arena, monkeypatch: pytest.MonkeyPatch):
     _break_the_list(monkeypatch)
     answer = arena.app.test_client().get("/")
     assert answer.status_code == 500
     _check(answer)
 
 
-def test_nothing_personal_is_kept_by_a_cache(arena):
+def test_personal_data_is_not_cached(arena):
     arena.competition()
     ann = arena.person("Ann")
     for path in ("/", "/account", "/competitions/toxicity/submissions", "/competitions/toxicity"):
@@ -59,14 +59,14 @@ def test_nothing_personal_is_kept_by_a_cache(arena):
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_static_files_named_by_their_content_are_kept_for_ever_and_others_are_asked_for(arena):
+def test_static_files_named_by_content_are_cached_forever_and_others_revalidated(arena):
     browser = arena.app.test_client()
     assert "immutable" in browser.get("/static/fairboard.css?v=1").headers["Cache-Control"]
     assert browser.get("/static/fairboard.css").headers["Cache-Control"] == "no-cache"
     assert "immutable" not in browser.get("/static/nothing.css?v=1").headers["Cache-Control"]
 
 
-def test_pages_hold_no_script_or_style_of_their_own(scene):
+def test_pages_contain_no_inline_script_or_style(scene):
     here = "/competitions/toxicity"
     for path in (here, f"{here}/leaderboard", f"{here}/submissions/{scene.scored_id}", f"{here}/submit"):
         text = scene.ann.browser.get(path).text
@@ -87,7 +87,7 @@ def test_https_makes_cookies_secure_and_binds_them_to_the_host(make_arena):
     assert answer.headers["Strict-Transport-Security"]
 
 
-def test_an_error_of_ours_shows_an_incident_and_nothing_else(
+def test_internal_error_shows_only_an_incident(
     arena, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     _break_the_list(monkeypatch)
@@ -104,7 +104,7 @@ def test_an_error_of_ours_shows_an_incident_and_nothing_else(
     assert "hidden label" in caplog.text
 
 
-def test_an_organizers_error_is_not_shown_to_participants(arena, monkeypatch: pytest.MonkeyPatch):
+def test_organizers_error_is_not_shown_to_participants(arena, monkeypatch: pytest.MonkeyPatch):
     from grader.errors import OrganizerError
 
     _break_the_list(monkeypatch, OrganizerError("Row 7 of the solution is a hidden label."))
@@ -113,7 +113,7 @@ def test_an_organizers_error_is_not_shown_to_participants(arena, monkeypatch: py
     assert "hidden label" not in answer.text
 
 
-def test_an_upload_of_a_stranger_is_answered_before_it_is_read(arena):
+def test_unauthenticated_upload_is_rejected_before_it_is_read(arena):
     arena.competition()
     body = BytesIO(b"x" * 3_000_000)
     answer = arena.app.test_client().post("/api/v1/competitions/toxicity/submissions", input_stream=body)

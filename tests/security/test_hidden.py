@@ -1,4 +1,4 @@
-"""What is hidden cannot be reached: all that every role can open holds no private score before the reveal."""
+"""Absence of private scores from everything that any role can open before the reveal."""
 
 import re
 from html import unescape
@@ -28,7 +28,7 @@ API_PATHS = (
 )
 
 
-def test_the_files_of_the_solution_and_the_key_of_the_feedback_are_behind_no_address(scene):
+def test_solution_files_and_feedback_key_are_not_served(scene):
     with scene.arena.database.read() as session:
         solution = session.scalars(select(Solution)).one()
         key = session.scalars(select(Competition.feedback_key)).one()
@@ -41,7 +41,7 @@ def test_the_files_of_the_solution_and_the_key_of_the_feedback_are_behind_no_add
     assert any(solution.commitment in text for text in told)
 
 
-def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(arena):
+def test_private_leaderboard_error_does_not_show_whether_scores_exist(arena):
     arena.competition()
     ann = arena.person("Ann")
     before = ann.browser.get(f"{HERE}/leaderboard/private")
@@ -52,7 +52,7 @@ def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(are
 
 
 def _everything(scene, role: str) -> dict[str, str]:
-    """Return bodies and headers of all pages that links reach, and of all API addresses."""
+    """Return bodies and headers of all linked pages and all API addresses."""
     browser, asked, seen = scene.browser(role), set(), {}
     left = [*STARTS, f"{HERE}/submissions/{scene.scored_id}/status"]
     while left:
@@ -61,7 +61,8 @@ def _everything(scene, role: str) -> dict[str, str]:
             continue
         asked.add(path)
         answer = browser.get(path)
-        if not path.endswith("/file"):  # comes back byte for byte: its predictions may have a score's digits
+        # This file is returned unchanged, so its predictions may contain a score's digits.
+        if not path.endswith("/file"):
             seen[path] = f"{answer.headers}\n{answer.get_data(as_text=True)}"
         if answer.mimetype == "text/html":
             links = re.findall(r'(?:href|action|src|data-live)="(/[^"#]*)', answer.text)

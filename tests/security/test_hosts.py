@@ -1,4 +1,4 @@
-"""Names of hosts: a request may say any, and no link repeats one that is not the site's."""
+"""Host header handling: any name may be requested, and no link contains a forged one."""
 
 import ast
 import re
@@ -18,12 +18,13 @@ FORGED = (
     "localhost@evil.example",
     "[::2]",
 )
-# What makes an address with the host of the request; only site.py may, which looks at the host first.
+# Attributes that build addresses from the request's host. Only site.py may use them, because it checks the
+# host first.
 ABSOLUTE = {"_external", "url_root", "host_url", "base_url", "url"}
 
 
 class Linking:
-    """An administrator with a team, and every page of theirs that makes a link for somebody else."""
+    """An administrator with a team, and the pages that create links for other users."""
 
     def __init__(self, arena):
         arena.competition()
@@ -31,11 +32,12 @@ class Linking:
         assert self.root.post(f"{TEAM}", {"name": "Aces"}).status_code == 303
 
     def pages(self, host: str) -> list[str]:
-        """Return what those pages say when they are asked for under a host."""
+        """Return the content of those pages when requested under a host."""
         token = self.root.arena.form_token(self.root.browser, "/account")
         cookies = (self.root.browser.get_cookie(f"fairboard_{name}") for name in ("login", "session"))
         sent = "; ".join(f"{cookie.key}={cookie.value}" for cookie in cookies if cookie)
-        browser = self.root.arena.app.test_client(use_cookies=False)  # its own know other hosts
+        # A client with cookies would only send them to its own host.
+        browser = self.root.arena.app.test_client(use_cookies=False)
         headers = {"Host": host, "Cookie": sent}
         paths = ("/people/invitations", f"/people/{self.ann.user.id}/reset-link", f"{TEAM}/link")
         answers = [browser.post(path, data={"csrf_token": token}, headers=headers) for path in paths]
@@ -45,7 +47,7 @@ class Linking:
 
 
 @pytest.mark.parametrize("host", FORGED)
-def test_without_a_public_address_a_forged_host_is_in_no_link(make_arena, host: str):
+def test_forged_host_is_in_no_link_without_a_public_address(make_arena, host: str):
     arena = make_arena()
     linking = Linking(arena)
     for text in linking.pages(host):
@@ -53,14 +55,14 @@ def test_without_a_public_address_a_forged_host_is_in_no_link(make_arena, host: 
         assert re.search(r"http://(127\.0\.0\.1|localhost)(:7777)?/", text)
 
 
-def test_without_a_public_address_the_names_of_this_machine_are_in_the_links(make_arena):
+def test_local_host_names_are_used_in_links_without_a_public_address(make_arena):
     arena = make_arena()
     linking = Linking(arena)
     for host in ("localhost:7777", "127.0.0.1:7777", f"{socket.gethostname()}:8000", "localhost"):
         assert all(f"http://{host}/" in text for text in linking.pages(host)), host
 
 
-def test_with_a_public_address_every_link_begins_with_it(make_arena):
+def test_every_link_starts_with_the_public_address(make_arena):
     arena = make_arena(base_url="http://board.example:8080/")
     linking = Linking(arena)
     for host in ("board.example:8080", "localhost", "127.0.0.1:7777", "10.9.8.7"):
@@ -69,7 +71,7 @@ def test_with_a_public_address_every_link_begins_with_it(make_arena):
             assert f"http://{host}/" not in text or host == "board.example:8080"
 
 
-def test_names_that_nobody_gave_are_refused_and_those_of_the_site_are_not(make_arena):
+def test_unknown_host_names_are_rejected_and_configured_ones_accepted(make_arena):
     arena = make_arena(base_url="http://board.example", trusted_hosts="Other.example, .inside.example")
     arena.competition()
     browser = arena.app.test_client()
@@ -84,11 +86,11 @@ def test_names_that_nobody_gave_are_refused_and_those_of_the_site_are_not(make_a
             assert (answer.status_code, answer.json["error"]) == (400, "unknown_host"), (path, host)
             assert "evil" not in answer.text
     assert browser.post("/login", headers={"Host": "evil.example"}).status_code == 400
-    for path in ("/livez", "/readyz", "/healthz"):  # asked by machines, under any name
+    for path in ("/livez", "/readyz", "/healthz"):  # These paths are requested by machines under any name.
         assert browser.get(path, headers={"Host": "web:7777"}).status_code == 200
 
 
-def test_behind_a_trusted_proxy_the_host_that_it_forwards_counts(make_arena):
+def test_forwarded_host_of_a_trusted_proxy_is_used(make_arena):
     arena = make_arena(base_url="http://board.example", trusted_proxies=1)
     browser = arena.app.test_client()
 
@@ -99,7 +101,7 @@ def test_behind_a_trusted_proxy_the_host_that_it_forwards_counts(make_arena):
     assert status("board.example", "evil.example") == 400
 
 
-def test_only_one_module_makes_absolute_addresses():
+def test_only_one_module_creates_absolute_addresses():
     folder = Path(webapp.__file__).parent
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,4 @@
-"""Logins: new tokens each time, ended on the server, and no way out to other sites."""
+"""Login security: token rotation, server-side logout, redirects and rate limits."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.fixtures.arena import without_form_tokens
 PASSWORD = "correct horse battery"
 
 
-def test_each_login_has_a_new_token_and_the_old_one_is_dead(arena):
+def test_each_login_has_a_new_token_and_the_old_one_is_invalid(arena):
     ann = arena.person("Ann")
     first = ann.browser.get_cookie("fairboard_login").value
     token = arena.form_token(ann.browser, "/account")
@@ -16,7 +16,7 @@ def test_each_login_has_a_new_token_and_the_old_one_is_dead(arena):
     assert _status_with(arena, first) == 302
 
 
-def test_a_cookie_that_was_there_before_the_login_is_worth_nothing_after_it(arena):
+def test_cookie_from_before_the_login_is_invalid_after_it(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     browser.set_cookie("fairboard_login", "planted")
@@ -25,7 +25,7 @@ def test_a_cookie_that_was_there_before_the_login_is_worth_nothing_after_it(aren
     assert _status_with(arena, "planted") == 302
 
 
-def test_the_form_token_of_before_the_login_is_worth_nothing_after_it(arena):
+def test_csrf_token_from_before_the_login_is_invalid_after_it(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     token = arena.form_token(browser)
@@ -41,7 +41,7 @@ def test_logging_out_ends_the_login_on_the_server(arena):
     assert _status_with(arena, token) == 302
 
 
-def test_logging_out_everywhere_ends_the_other_browsers_too(arena):
+def test_logging_out_everywhere_also_ends_logins_in_other_browsers(arena):
     ann = arena.person("Ann")
     other = arena.app.test_client()
     arena.log_in(other, "Ann")
@@ -66,7 +66,7 @@ def test_changing_the_password_ends_all_other_logins_and_keeps_this_browser(aren
     assert arena.log_in(other, "Ann", "another good one").status_code == 302
 
 
-def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena):
+def test_login_cookie_is_not_accessible_to_scripts_and_other_sites(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     cookies = arena.log_in(browser, "Ann").headers.getlist("Set-Cookie")
@@ -76,7 +76,7 @@ def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena):
     assert "Path=/" in login
 
 
-def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena):
+def test_unknown_name_and_wrong_password_return_the_same_response(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     answers = [arena.log_in(browser, name, "not the password") for name in ("Ann", "Bob")]
@@ -106,14 +106,14 @@ def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena):
         " /account",
     ],
 )
-def test_a_login_leads_to_no_other_site(arena, target: str):
+def test_login_never_redirects_to_another_site(arena, target: str):
     arena.person("Ann")
     answer = arena.log_in(arena.app.test_client(), "Ann", next=target)
     assert answer.headers["Location"] == "/"
     assert "a=b" not in str(answer.headers)
 
 
-def test_a_login_leads_back_to_the_page_that_asked_for_it(arena):
+def test_login_redirects_to_the_page_that_required_it(arena):
     arena.competition()
     arena.person("Ann")
     browser = arena.app.test_client()
@@ -123,7 +123,7 @@ def test_a_login_leads_back_to_the_page_that_asked_for_it(arena):
     assert browser.post(asked, data=form).headers["Location"] == "/competitions/toxicity/submissions?page=2"
 
 
-def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena):
+def test_upload_with_an_ended_login_redirects_to_the_login_page(arena):
     arena.competition()
     path = "/competitions/toxicity/submit"
     assert arena.app.test_client().post(path, data={"x": "y"}).headers["Location"].startswith("/login")
@@ -131,7 +131,7 @@ def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena):
     assert (answer.status_code, answer.json["error"]) == (401, "login_needed")
 
 
-def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena):
+def test_setup_link_creates_one_administrator_and_is_then_invalid(arena):
     from grader.services.accounts import administrators
 
     with arena.database.write() as session:
@@ -153,17 +153,17 @@ def test_sign_up_can_be_closed(make_arena):
     assert "/sign-up" not in browser.get("/login").text
 
 
-def test_guesses_at_passwords_are_slowed_down(make_arena):
+def test_password_guesses_are_rate_limited(make_arena):
     arena = make_arena(rate_limits=True)
     browser = arena.app.test_client()
     statuses = [arena.log_in(browser, "Ann", "guess").status_code for _ in range(22)]
     assert statuses == [422] * 20 + [429] * 2
     answer = arena.log_in(browser, "Ann", "guess")
-    assert "20 wrong passwords came from your address within a minute." in answer.text
+    assert "20 wrong passwords were entered from your address within a minute." in answer.text
     assert 0 < int(answer.headers["Retry-After"]) <= 60
 
 
-def test_a_forged_forwarded_address_does_not_evade_the_limit(make_arena):
+def test_forged_forwarded_address_does_not_evade_the_limit(make_arena):
     arena = make_arena(rate_limits=True)
     browser = arena.app.test_client()
     token = arena.form_token(browser)
@@ -178,7 +178,7 @@ def test_a_forged_forwarded_address_does_not_evade_the_limit(make_arena):
     assert answers[-1] == 429
 
 
-def test_behind_a_trusted_proxy_each_address_has_its_own_limit(make_arena):
+def test_each_address_behind_a_trusted_proxy_has_its_own_limit(make_arena):
     arena = make_arena(rate_limits=True, trusted_proxies=1)
     browser = arena.app.test_client()
     token = arena.form_token(browser)
@@ -191,7 +191,7 @@ def test_behind_a_trusted_proxy_each_address_has_its_own_limit(make_arena):
         assert answer.status_code == 422
 
 
-def test_a_broker_that_is_gone_lets_people_log_in(make_arena):
+def test_users_can_log_in_without_a_broker(make_arena):
     arena = make_arena(rate_limits=True, broker_url="redis://127.0.0.1:1/0")
     assert arena.person("Ann").browser.get("/account").status_code == 200
 
@@ -202,7 +202,7 @@ def _status_with(arena, token: str) -> int:
     return browser.get("/account").status_code
 
 
-def test_the_menu_logs_out_from_a_page_of_this_site_alone(arena):
+def test_menu_can_only_log_out_from_a_page_of_this_site(arena):
     ann = arena.person("Ann")
     for site in ("cross-site", "same-site", None):
         headers = {"Sec-Fetch-Site": site} if site else {}

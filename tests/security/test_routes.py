@@ -1,4 +1,4 @@
-"""Every route of the manifest as every role: a route that it lacks fails, and one with another status."""
+"""Route manifest: completeness, and the status of every route for every role."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,16 @@ ROLES = ("stranger", "outsider", "owner")
 NEW_LOGINS = ("POST account.sign_up", "POST account.log_out_everywhere")
 
 
-def test_every_route_stands_in_the_manifest(arena):
+def test_every_route_is_in_the_manifest(arena):
     rules = arena.app.url_map.iter_rules()
     assert {f"{method} {rule.endpoint}" for rule in rules for method in methods(rule)} == set(ROUTES), (
-        "A route needs an entry in tests/fixtures/routes.py, and its answers fields in visibility.py."
+        "A route needs an entry in tests/fixtures/routes.py, and its response needs fields in visibility.py."
     )
 
 
 @pytest.mark.parametrize("is_revealed", [False, True])
 @pytest.mark.parametrize("place", range(len(ROLES)))
-def test_every_route_answers_each_role_as_the_manifest_says(make_scene, place: int, is_revealed: bool):
+def test_every_route_returns_the_manifests_status_for_each_role(make_scene, place: int, is_revealed: bool):
     scene, role = make_scene(revealed=is_revealed), ROLES[place]
     wrong = []
     for name, route, path in _routes(scene):
@@ -35,7 +35,7 @@ def test_every_route_answers_each_role_as_the_manifest_says(make_scene, place: i
     assert not wrong
 
 
-def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene):
+def test_unsafe_requests_need_a_csrf_token(make_scene):
     scene = make_scene()
     for name, _, path in _routes(scene):
         if _is_form(name):
@@ -44,7 +44,7 @@ def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene):
             assert "another site" in answer.text
 
 
-def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_scene):
+def test_unsafe_requests_from_another_site_are_rejected_even_with_a_token(make_scene):
     scene = make_scene()
     for foreign in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
         for name, _, path in _routes(scene):
@@ -53,14 +53,14 @@ def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_sce
                 assert answer.status_code == 403, name
 
 
-def test_a_login_cookie_opens_nothing_in_the_api(scene):
+def test_login_cookie_gives_no_access_to_the_api(scene):
     answer = scene.ann.browser.get(f"{API}/submissions/{scene.scored_id}")
     assert answer.status_code == 401
     assert answer.json["code"] == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_columns_that_are_sent_along_change_nothing(scene):
+def test_extra_columns_in_a_request_change_nothing(scene):
     scene.bob.post("/account/tokens", {"token_name": "x", "user_id": "1", "is_admin": "1", "revoked_at": ""})
     submission_id = scene.arena.submit(
         scene.bob,
@@ -77,7 +77,7 @@ def test_columns_that_are_sent_along_change_nothing(scene):
 
 
 def _routes(scene) -> Iterator[tuple[str, Route, str]]:
-    """Return each route with one address: of Ann's scored file, and of a token that nothing else uses."""
+    """Return each route with one address: Ann's scored file, and a token used by no other test."""
     rules = {rule.endpoint: rule for rule in scene.arena.app.url_map.iter_rules()}
     adapter = scene.arena.app.url_map.bind("localhost")
     for name, route in ROUTES.items():

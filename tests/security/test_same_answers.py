@@ -1,4 +1,4 @@
-"""A file has the same answer, byte for byte, whatever the hidden solution: checks, rejections and notes."""
+"""Independence of file checks, rejections and notes from the hidden solution, byte for byte."""
 
 import gzip
 import io
@@ -63,7 +63,7 @@ changes = st.one_of(
 
 @pytest.fixture(scope="module")
 def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
-    """Two worlds of the same row ids whose labels, identities and splits have nothing in common."""
+    """Two worlds with the same row ids but unrelated labels, identities and splits."""
     truth = Truth.first()
     one = make_world(truth)
     one.begin()
@@ -74,7 +74,7 @@ def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
 
 @settings(max_examples=25, deadline=None)
 @given(made=st.lists(changes, max_size=4), wrapping=st.sampled_from(sorted(WRAPPINGS)))
-def test_a_file_is_answered_alike_whatever_the_solution(
+def test_file_gets_the_same_response_for_any_solution(
     pair: tuple[World, World], made: list[Any], wrapping: str
 ):
     file = WRAPPINGS[wrapping](_changed(pair[0].sent.predictions(3), made))
@@ -103,7 +103,7 @@ def _changed(file: bytes, made: list[Any]) -> bytes:
 
 
 def _answers(world: World, file: bytes) -> list[Any]:
-    """Return what a check, the upload, the submission and its page say; only scores may differ."""
+    """Return the responses to check and upload, the submission and its page, without scores."""
     bob, api = world.people["Bob"], world.arena.app.test_client()
     with world.undone():
         checked, sent = (

@@ -1,4 +1,4 @@
-"""Bodies that are too large, too many or not what they say; names that would be something else."""
+"""Hostile uploads: excessive sizes, many parts, wrong types, and harmful file names."""
 
 from io import BytesIO
 
@@ -14,7 +14,7 @@ def ann(arena):
     return arena.person("Ann")
 
 
-def test_a_file_just_over_the_cap_is_told_both_sizes_in_bytes(arena, ann):
+def test_file_just_over_the_limit_is_rejected_with_both_sizes_in_bytes(arena, ann):
     answer = _send(arena, ann, b"x" * (CAP + 1))
     assert answer.status_code == 413
     assert answer.json == {
@@ -25,7 +25,7 @@ def test_a_file_just_over_the_cap_is_told_both_sizes_in_bytes(arena, ann):
 
 
 @pytest.mark.parametrize("path", [PATH, "/competitions/toxicity/submit"])
-def test_a_body_over_the_cap_is_refused_by_its_length_alone(arena, ann, path: str):
+def test_body_over_the_limit_is_rejected_by_its_content_length(arena, ann, path: str):
     answer = ann.browser.post(
         path,
         content_type="multipart/form-data; boundary=b",
@@ -36,7 +36,7 @@ def test_a_body_over_the_cap_is_refused_by_its_length_alone(arena, ann, path: st
     assert "The file is 61.3 MB; the limit is 50 MB." in answer.text
 
 
-def test_a_body_without_a_length_is_cut_at_the_cap(arena, ann):
+def test_body_without_a_length_is_cut_off_at_the_limit(arena, ann):
     head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="p.csv"\r\n\r\n'
     answer = arena.app.test_client().post(
         PATH,
@@ -48,12 +48,12 @@ def test_a_body_without_a_length_is_cut_at_the_cap(arena, ann):
     assert answer.status_code == 413
 
 
-def test_a_form_is_much_smaller_than_a_file(arena):
+def test_form_has_a_much_smaller_limit_than_a_file(arena):
     answer = arena.app.test_client().post("/login", data={"name": "x" * 300_000})
     assert answer.status_code == 413
 
 
-def test_a_thousand_parts_are_refused(arena, ann):
+def test_thousand_parts_are_rejected(arena, ann):
     parts = b"".join(
         b'--b\r\nContent-Disposition: form-data; name="f%d"\r\n\r\nx\r\n' % place for place in range(1001)
     )
@@ -66,7 +66,7 @@ def test_a_thousand_parts_are_refused(arena, ann):
     assert answer.status_code == 413
 
 
-def test_a_text_field_cannot_be_as_large_as_a_file(arena, ann):
+def test_text_field_has_a_smaller_limit_than_a_file(arena, ann):
     answer = _send(arena, ann, b"id,prediction\n", b"x" * 1_000_000)
     assert answer.status_code == 413
 
@@ -82,7 +82,7 @@ def test_a_text_field_cannot_be_as_large_as_a_file(arena, ann):
         (b"\r\n" * 1000, "multipart/form-data"),
     ],
 )
-def test_a_request_without_a_file_says_where_to_put_it(arena, ann, body: bytes, content_type: str):
+def test_request_without_a_file_is_rejected_with_the_field_to_use(arena, ann, body: bytes, content_type: str):
     answer = arena.app.test_client().post(PATH, data=body, content_type=content_type, headers=ann.bearer)
     assert answer.status_code == 400
     assert answer.json["error"] == "file_missing"
@@ -92,7 +92,7 @@ def test_a_request_without_a_file_says_where_to_put_it(arena, ann, body: bytes, 
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "C:\\x\\p.csv", "n" * 400 + ".csv", "=1+1.csv", "\u202egpj.csv"]
 )
-def test_file_names_are_kept_as_text_and_never_as_paths(arena, ann, name: str):
+def test_file_names_are_kept_as_text_and_never_used_as_paths(arena, ann, name: str):
     answer = arena.app.test_client().post(
         PATH, data={"file": (BytesIO(b"id,prediction\n"), name)}, headers=ann.bearer
     )
@@ -102,7 +102,7 @@ def test_file_names_are_kept_as_text_and_never_as_paths(arena, ann, name: str):
     assert not set(shown) & set("/\\\r\n")
 
 
-def test_every_hostile_text_is_shown_as_text(arena):
+def test_every_hostile_text_is_escaped(arena):
     hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
     arena.competition(
         title=hostile,
@@ -137,7 +137,7 @@ def test_every_hostile_text_is_shown_as_text(arena):
 
 
 def _send(arena, person, file: bytes, description: bytes = b""):
-    """Send a form that is encoded here: the test client would leave a large one in an open file."""
+    """Send a form encoded here, because the test client would leave a large one in an open file."""
     part = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
     body = part % (b"file", b'; filename="p.csv"', file) + part % (b"description", b"", description)
     return arena.app.test_client().post(

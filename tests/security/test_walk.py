@@ -1,15 +1,18 @@
-"""Nothing hidden can be reached: every route as every role, before and after the reveal, in every format.
+"""Crawl of every route as every role, which proves the absence of hidden data.
 
-Three worlds have the same history over different hidden truths: the first; one with other private labels,
-whose private scores and ranks are others and whose public ones are the same; and one in which public and
-private rows of equal content change places, so that no score changes. Each prepares another correction of its
-solution. What anybody but an organizer is told before the reveal must be the same bytes in the first two, and
-at any time in the first and the third: bodies, headers, redirects, exports, e-mails and logs. So no score,
-label, split membership, correction, or order that depends on them, can hide there in whatever form. The
-search for private values in any rounding comes on top: it names what leaked.
+Three worlds have the same history over different hidden solutions. The second has other private labels, so
+its private scores and ranks differ and its public ones are the same. In the third, public and private rows of
+equal content exchange their splits, so no score changes. Each world prepares another correction of its
+solution.
 
-How long an answer takes is out of scope here: scoring happens in workers at their own pace, always for both
-splits, and no page computes with a label.
+Before the reveal, everything sent to users other than organizers must be identical in the first two worlds.
+At any time, it must be identical in the first and the third. This includes bodies, headers, redirects,
+exports, e-mails and logs. Therefore no score, label, split membership, correction, or order that depends on
+them can be disclosed in any form. An additional search for private values in any rounding shows which value
+leaked.
+
+Response times are out of scope here: workers score at their own pace and always both splits, and no page
+computes with a label.
 """
 
 import itertools
@@ -55,11 +58,12 @@ ROLES = {
     "administrator": ("Root", Viewer.ORGANIZER),
 }
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-# Round values on the axes of charts, where the parts of a drawing lie, and how long an answer is.
+# Round values on the axes of charts, positions in drawings, and the length of the response.
 SHAPE = r'Content-Length: \d+|<text class="(?:tick|level)[^>]*>[^<]*<| (?:x|x1|x2|cx|width)="[\d.]+%"'
 DESCRIPTIONS = ("/api", "/api/openapi.json")
 DOCUMENTATION = (
-    "/docs"  # full of numbers, and the same in every world: its pages ask the database for nothing
+    # The chapters are full of numbers and identical in every world, because they do not use the database.
+    "/docs"
 )
 ORGANIZERS = {role: name for role, (name, viewer) in ROLES.items() if viewer is Viewer.ORGANIZER}
 OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZERS}
@@ -67,11 +71,11 @@ OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZ
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is asked at one moment, on top of every address as every role.
+    """Extent of the requests in one phase, in addition to every address as every role.
 
-    `queries` lets two roles try every query, and JSON; `forms` are the roles that send forms, and `desks`
-    those that knock at the organizers' pages: everybody where it is None. `others` and `organizers` are those
-    who are asked, and `acting` the organizers who send forms.
+    If `queries` is set, two roles also try every query and JSON. `forms` are the roles that send forms, and
+    `desks` those that also request the organizers' pages; None stands for all roles. `others` and
+    `organizers` are the roles that send requests, and `acting` the organizers who send forms.
     """
 
     queries: bool = True
@@ -88,8 +92,8 @@ EVERYTHING = {
     "settled": Extent(),
     "revealed": Extent(organizers=ROLES),
 }
-# There is the most to do while it is open, and the most to see when the private standings are there. All who
-# are refused are refused alike: `test_routes.py` asks every route as each role.
+# Most actions are possible while the competition is open, and most pages exist when the private standings are
+# available. All denied roles are treated the same: `test_routes.py` requests every route as each role.
 SEEING = ("public", "leader")
 THE_LEAST = {
     "open": Extent(
@@ -107,7 +111,7 @@ THE_LEAST = {
 
 @dataclass(frozen=True)
 class Secrets:
-    """What a world hides."""
+    """The hidden data of a world."""
 
     private_scores: Mapping[int, str]
     private_board: tuple[int, ...]
@@ -117,9 +121,9 @@ class Secrets:
 
 @dataclass
 class Trail:
-    """What a world told at each moment, with the mails so far and the moment's log; and what it hides.
+    """All output of a world in each phase, including e-mails and logs, and its hidden data.
 
-    Where the world breaks, what it told before stays: only the tests of what it did not reach fail.
+    If the world fails, its earlier output is kept, so only the tests of later phases fail.
     """
 
     world: World
@@ -127,11 +131,11 @@ class Trail:
     failure: Exception | None = None
 
     def at(self, moment: str) -> Walk:
-        """Return what was told at a moment."""
+        """Return the output of a phase."""
         if moment not in self.walks:
-            raise AssertionError(f"The world broke before all was asked while it was {moment}.") from (
-                self.failure
-            )
+            raise AssertionError(
+                f"The site failed before the crawl was complete while it was {moment}."
+            ) from (self.failure)
         return self.walks[moment]
 
     @cached_property
@@ -150,14 +154,14 @@ Extents = Mapping[str, Extent]
     ],
 )
 def extents(request: pytest.FixtureRequest) -> Extents:
-    """How much is asked at each moment."""
+    """Extent of the requests in each phase."""
     extents: Extents = request.param
     return extents
 
 
 @pytest.fixture(scope="module")
 def first(make_world: Callable[..., World], extents: Extents) -> Trail:
-    """The trail of the first world, organizers' answers included."""
+    """The trail of the first world, including organizers' responses."""
     return follow(make_world(Truth.first()), extents, MOMENTS, with_organizers=True)
 
 
@@ -170,7 +174,7 @@ def other_labels(make_world: Callable[..., World], extents: Extents) -> Trail:
 
 @pytest.fixture(scope="module")
 def other_split(make_world: Callable[..., World], extents: Extents) -> Trail:
-    """The trail of the world in which rows of equal content change places."""
+    """The trail of the world in which rows of equal content exchange their splits."""
     world = make_world(Truth.first().with_other_split(), correction=9)
     return follow(world, extents, ("settled", "revealed"))
 
@@ -202,13 +206,13 @@ def test_no_private_value_is_found_before_the_reveal(request: pytest.FixtureRequ
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_no_blob_of_a_solution_is_named(first: Trail, moment: str):
+def test_no_blob_of_a_solution_is_mentioned(first: Trail, moment: str):
     for (role, request), text in first.at(moment).items():
         assert not any(sha256 in text for sha256 in first.secrets.blobs), f"{request} as {role}"
 
 
 @pytest.mark.parametrize("text", CONFIDENTIAL)
-def test_what_is_confidential_reaches_nobody_else(first: Trail, text: str):
+def test_confidential_texts_reach_only_permitted_users(first: Trail, text: str):
     readers = set()
     for told_then in map(first.at, MOMENTS):
         for (role, request), told in told_then.items():
@@ -218,10 +222,10 @@ def test_what_is_confidential_reaches_nobody_else(first: Trail, text: str):
         for mail in told_then["mail", "all mails"].split(MAIL):
             name = mail.partition("@")[0].capitalize()
             assert not _holds(mail, text) or name in CONFIDENTIAL[text], mail
-    assert readers, "The text is nowhere: this test would not find it."
+    assert readers, "The text was not found for any role, so this test proves nothing."
 
 
-def test_the_same_search_finds_every_private_score_after_the_reveal(first: Trail):
+def test_same_search_finds_every_private_score_after_the_reveal(first: Trail):
     told, secrets = first.at("revealed"), first.secrets
     seen = "".join(text for (role, _), text in told.items() if role == "leader")
     shown = [score for score in secrets.private_scores.values() if score in seen]
@@ -231,7 +235,7 @@ def test_the_same_search_finds_every_private_score_after_the_reveal(first: Trail
     assert _numbers(anybody) & secrets.hidden
 
 
-def test_the_worlds_differ_in_what_they_hide(first: Trail, other_labels: Trail, other_split: Trail):
+def test_worlds_differ_in_their_hidden_data(first: Trail, other_labels: Trail, other_split: Trail):
     one, other = first.secrets, other_labels.secrets
     assert one.private_board != other.private_board
     assert not set(one.private_scores.values()) & set(other.private_scores.values())
@@ -241,12 +245,12 @@ def test_the_worlds_differ_in_what_they_hide(first: Trail, other_labels: Trail, 
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_no_route_breaks(first: Trail, moment: str):
+def test_no_route_returns_an_internal_error(first: Trail, moment: str):
     broken = [key for key, text in first.at(moment).items() if text.startswith("5") and text[:3] != "501"]
     assert not broken
 
 
-def test_a_world_that_breaks_keeps_what_it_told_before():
+def test_failed_world_keeps_its_earlier_output():
     world: Any = SimpleNamespace(begin=lambda: None, close=lambda: 1 / 0)
     trail = follow(world, THE_LEAST, ())
     assert isinstance(trail.failure, ZeroDivisionError)
@@ -264,7 +268,7 @@ def _order(secrets: Secrets, submission_ids: tuple[int, ...]) -> list[int]:
 def follow(
     world: World, extents: Extents, moments: Collection[str], *, with_organizers: bool = False
 ) -> Trail:
-    """Let a world go through its history, and ask for everything at these moments."""
+    """Run a world through its history and crawl the site in these phases."""
     trail = Trail(world)
     with _log() as lines:
         try:
@@ -296,7 +300,7 @@ def _ask_organizers(world: World, extent: Extent) -> Walk:
 
 @contextmanager
 def _log() -> Iterator[list[str]]:
-    """Collect what a log of an installation would hold."""
+    """Collect the log records of an installation."""
     lines: list[str] = []
     handler = logging.Handler(logging.INFO)
     handler.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
@@ -310,18 +314,18 @@ def _log() -> Iterator[list[str]]:
 
 
 def _holds(told: str, text: str) -> bool:
-    """Return whether an answer holds a text, as it is or as it stands in HTML or JSON."""
+    """Return whether a response contains a text, as it is or escaped in HTML or JSON."""
     return text in told or str(escape(text)) in told or json.dumps(text)[1:-1] in told
 
 
 def _sees(role: str, phase: Phase) -> bool:
-    """Return whether a role may see what is private; the log and the mails are read by anybody."""
+    """Return whether a role may see private values; log and e-mails count as public."""
     _, viewer = ROLES.get(role, (None, Viewer.PUBLIC))
     return visible(Field.PRIVATE_SCORE, viewer, phase, Feedback.OPEN)
 
 
 def assert_same(one: Walk, other: Walk, phase: Phase):
-    """Require the same answers to all roles that may not see what is private."""
+    """Require the same responses for all roles that may not see private values."""
     compared = {role for role, _ in other}
     assert {key for key in one if key[0] in compared} == other.keys()
     for (role, request), text in one.items():
@@ -370,7 +374,7 @@ def _secrets(world: World) -> Secrets:
 
 
 def _shown(score: float, terms: Sequence[float], rows: Sequence[SubgroupReport]) -> dict[Any, float]:
-    """Return the values that pages show of a file's public rows, with their digits."""
+    """Return the displayed values of a file's public rows, as rounded on pages."""
     values: dict[Any, float | None] = dict(enumerate(terms))
     for row in rows:
         values |= {(row.name, auc): getattr(row, auc) for auc in AUCS}
@@ -380,20 +384,20 @@ def _shown(score: float, terms: Sequence[float], rows: Sequence[SubgroupReport])
 
 
 def _costs(terms: Sequence[float], metric: MetricSettings) -> list[float]:
-    """Return what the shown terms of a file cost its score."""
+    """Return the costs of a file's displayed terms."""
     weights = metric.weights.as_dict().values()
     return [weight * (1 - round(term, 4)) for weight, term in zip(weights, terms, strict=True)]
 
 
 def _contributions(costs: Sequence[Sequence[float]]) -> set[str]:
-    """Return the costs of terms, and how those of two files differ: diagnoses and comparisons show them."""
+    """Return the costs of terms and their differences, which diagnoses and comparisons show."""
     pairs = itertools.combinations(costs, 2)
     found = [abs(a - b) for one, other in pairs for a, b in zip(one, other, strict=True)]
     return {f"{value:.5f}" for value in (*found, *itertools.chain(*costs))}
 
 
 def _differences(shown: Sequence[Mapping[Any, float]]) -> set[str]:
-    """Return how the displayed values of two files differ: what boards, histories and comparisons tell."""
+    """Return the differences of files' displayed values, as leaderboards and comparisons show."""
     return {
         f"{abs(round(one[key], digits) - round(other[key], digits)):.{digits}f}"
         for one, other in itertools.combinations(shown, 2)
@@ -403,7 +407,7 @@ def _differences(shown: Sequence[Mapping[Any, float]]) -> set[str]:
 
 
 def _gains(rows: Sequence[SubgroupReport], metric: MetricSettings) -> set[str]:
-    """Return the score gains that a page computes from the AUCs it shows of the public rows."""
+    """Return the score gains that a page computes from the displayed AUCs of the public rows."""
     shown = [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in AUCS}) for row in rows]
     return {f"{cell.gain:.4f}" for cell in held_back(shown, metric).cells}
 
@@ -416,7 +420,7 @@ def _roundings(values: set[float]) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers in a text as `_roundings` writes them, but not those of its shape."""
+    """Return the numbers in a text as `_roundings` formats them, except layout values."""
     return {
         number if not number.startswith(".") else f"0{number}"
         for number in re.findall(

@@ -1,4 +1,4 @@
-"""The core of the walk on PostgreSQL: what is read there tells nothing of labels or corrections either."""
+"""Reduced crawl on PostgreSQL, whose pages must not depend on labels or corrections either."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def test_nothing_read_from_postgresql_depends_on_private_labels(
 
 
 def _walks(world: World) -> list[Walk]:
-    """Ask for everything while it is open, closed, settled and revealed."""
+    """Crawl the site while the competition is open, closed, settled and revealed."""
     walks = []
     for happen in (world.begin, world.close, world.settle, world.reveal):
         happen()

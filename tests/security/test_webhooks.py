@@ -1,4 +1,4 @@
-"""What webhooks are sent in two worlds that differ in what is hidden: to a team it is the same."""
+"""Independence of team webhooks from hidden data, compared between two worlds."""
 
 import json
 import re
@@ -15,15 +15,15 @@ from grader.visibility import Feedback
 from tests.fixtures.worlds import Truth, World
 
 SITE = "https://board.example"
-# An id is drawn at random, and how often a world draws depends on what its caches hold.
+# Ids are random, and the number of random values drawn depends on the contents of caches.
 DELIVERY = re.compile(rb'("delivery": ")[0-9a-f]{32}')
 MOMENTS = ("open", "closed", "settled", "revealed")
 Sent = dict[tuple[str, int], list[bytes]]
-"""By moment and webhook, the bodies of all events so far, as JSON and for Slack."""
+"""The bodies of all events so far, as JSON and for Slack, by phase and webhook."""
 
 
 def sent(world: World) -> Sent:
-    """Return what each webhook would be sent of all that has happened, at each moment."""
+    """Return the events that each webhook would receive, in each phase."""
     found: Sent = {}
     world.begin()
     for moment, step in zip(MOMENTS, (None, world.close, world.settle, world.reveal), strict=True):
@@ -68,7 +68,7 @@ def submissions_of(found: list[bytes]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("moment", MOMENTS[:3])
-def test_nothing_that_a_teams_webhook_is_sent_before_the_reveal_depends_on_private_labels(
+def test_teams_webhook_events_before_the_reveal_do_not_depend_on_private_labels(
     first: Sent, other: Sent, moment: str
 ):
     assert first[moment, 1] == other[moment, 1]
@@ -76,17 +76,17 @@ def test_nothing_that_a_teams_webhook_is_sent_before_the_reveal_depends_on_priva
     assert {each["private"] for each in submissions_of(first[moment, 1])} == {None}
 
 
-def test_the_proof_would_see_a_difference(first: Sent, other: Sent):
-    assert first["open", 2] != other["open", 2]  # organizers see private scores
+def test_comparison_detects_a_difference(first: Sent, other: Sent):
+    assert first["open", 2] != other["open", 2]  # Organizers see private scores.
     assert first["revealed", 1] != other["revealed", 1]
 
 
-def test_a_teams_webhook_is_sent_its_own_submissions_alone(first: Sent):
+def test_teams_webhook_receives_only_its_own_submissions(first: Sent):
     assert {each["team"]["name"] for each in submissions_of(first["revealed", 1])} == {"Aces"}
     assert len({each["team"]["name"] for each in submissions_of(first["open", 2])}) > 1
 
 
-def test_terms_are_sent_as_the_feedback_shows_them(first: Sent, feedback: Feedback):
+def test_terms_are_sent_according_to_the_feedback_mode(first: Sent, feedback: Feedback):
     scored = [each for each in submissions_of(first["open", 1]) if each["status"] == "scored"]
     assert scored
     for each in scored:
@@ -94,7 +94,7 @@ def test_terms_are_sent_as_the_feedback_shows_them(first: Sent, feedback: Feedba
     assert all(each["public"]["terms"] for each in submissions_of(first["revealed", 1]) if each["public"])
 
 
-def test_every_event_was_seen(first: Sent):
+def test_every_event_was_sent(first: Sent):
     fields = [json.loads(body) for body in first["revealed", 2] if body]
-    never = {Event.TEST, Event.RANK_CHANGED, Event.RESCORING, Event.DEADLINE}  # they have tests of their own
+    never = {Event.TEST, Event.RANK_CHANGED, Event.RESCORING, Event.DEADLINE}  # They have their own tests.
     assert {each["event"] for each in fields if "event" in each} == set(Event) - never

@@ -1,7 +1,7 @@
-"""Attackers as participants: what they upload and read, and what they learn of hidden labels.
+"""Attacks over HTTP by participants: their uploads, and the labels they derive.
 
-The long run sends 300 files of every attack over HTTP. The short one sends 60 of some, and shows that a site
-answers exactly as the simulator does, with which tests/simulation tries every attack 20 times.
+The long run sends 300 files of every attack over HTTP. The short run sends 60 files of some attacks and shows
+that a site responds exactly like the simulator, with which tests/simulation tries every attack 20 times.
 """
 
 from dataclasses import replace
@@ -21,18 +21,18 @@ SMALL, LARGE = 1200, 6000
 
 
 def competition_of(seed: int, rows: int) -> Competition:
-    """A drawn competition with a site's settings and a key as a site has it."""
+    """A generated competition with a site's settings and a realistic key."""
     return replace(drawn(seed, rows), settings=MetricSettings(), key=b"%064x" % (seed + 1))
 
 
 def honest_files(competition: Competition, count: int, seed: int) -> list[FloatArray]:
-    """Files of a team that gets better."""
+    """Files of a team that improves."""
     honest, rng = Honest(competition, seed), np.random.default_rng(seed)
     return [honest.predictions(model) for model in honest.progress(rng, count)]
 
 
 @pytest.mark.parametrize(("seed", "feedback"), list(enumerate(Feedback)))
-def test_a_site_answers_as_the_simulator_does(arena, seed: int, feedback: Feedback):
+def test_site_returns_the_same_responses_as_the_simulator(arena, seed: int, feedback: Feedback):
     competition, rule = competition_of(seed, SMALL), Rule(feedback, STEP)
     site, memory = HttpOracle(arena, competition, rule), MemoryOracle(competition, rule)
     for account in (0, 1):
@@ -41,7 +41,7 @@ def test_a_site_answers_as_the_simulator_does(arena, seed: int, feedback: Feedba
 
 
 def attacked(arena, name: str, feedback: Feedback, *, files: int, rows: int, seed: int = 3):
-    """Let an attacker send its files to a site; return what it gained and how many files it sent."""
+    """Run an attack against a site; return the setting, the outcome and the number of files."""
     competition, rule = competition_of(seed, rows), Rule(feedback, STEP)
     attacker = attacker_of(competition, Honest(competition, seed), rule, files=files, seed=seed)
     site, memory = HttpOracle(arena, competition, rule), MemoryOracle(competition, rule)
@@ -53,7 +53,7 @@ def attacked(arena, name: str, feedback: Feedback, *, files: int, rows: int, see
     return competition, attacker, outcome, len(site.sent)
 
 
-def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena):
+def test_sixty_files_over_http_reveal_hidden_labels_in_open_feedback(arena):
     competition, attacker, outcome, sent = attacked(
         arena, "overall AUC by blocks", Feedback.OPEN, files=60, rows=LARGE
     )
@@ -64,7 +64,7 @@ def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena):
 
 
 @pytest.mark.parametrize("name", ["identity at the bottom", "score through the weakest subgroup"])
-def test_sixty_files_over_http_read_nothing_on_a_ladder(arena, name: str):
+def test_sixty_files_over_http_reveal_nothing_on_a_ladder(arena, name: str):
     competition, attacker, outcome, _ = attacked(arena, name, Feedback.LADDER, files=60, rows=SMALL)
     found = gain(competition, attacker, outcome)
     assert 100 * (found.right - max(found.own, found.negative)) <= 2
@@ -73,7 +73,7 @@ def test_sixty_files_over_http_read_nothing_on_a_ladder(arena, name: str):
 @pytest.mark.long
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
 @pytest.mark.parametrize("name", list(ATTACKS))
-def test_each_attack_with_300_files_over_http_brings_what_it_brings_in_memory(
+def test_each_attack_with_300_files_gains_the_same_over_http_as_in_memory(
     arena, name: str, feedback: Feedback
 ):
     attacked(arena, name, feedback, files=300, rows=LARGE)
