@@ -1,4 +1,4 @@
-"""The two-solution crawl of `test_walk.py` in the coarse feedback modes."""
+"""Independence of responses in the coarse feedback modes from the solution; each test creates its worlds."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from grader.models import Score, Split
 from grader.visibility import Feedback
-from tests.fixtures.worlds import Truth, World
+from tests.fixtures.worlds import SLUG, Truth, World
 from tests.security.test_walk import MOMENTS, Extent, assert_same, follow
 
 
@@ -34,3 +34,18 @@ def test_coarse_modes_disclose_nothing_about_private_labels_before_the_reveal(
     with one.world.arena.database.read() as session:
         shown = session.scalars(select(Score.shown_units).where(Score.split == Split.PUBLIC)).all()
     assert feedback is Feedback.BLIND or any(units is not None for units in shown)
+
+
+def test_histogram_and_agreement_do_not_depend_on_labels_identities_or_split(
+    make_world: Callable[..., World],
+):
+    """The second world has the same files and row ids, but new labels, identities and splits."""
+    seen = []
+    for truth in (Truth.first(), Truth.first().with_everything_else()):
+        world = make_world(truth, Feedback.BLIND)
+        world.begin()
+        browser = world.people["Ann"].browser
+        pages = [browser.get(f"/competitions/{SLUG}/submissions/{number}").text for number in range(1, 12)]
+        seen.append([page.partition(">Predictions<")[2].partition("Score receipt")[0] for page in pages])
+    assert seen[0] == seen[1]
+    assert any("Agreement with earlier files" in section for section in seen[0])
