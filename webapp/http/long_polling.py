@@ -1,15 +1,17 @@
-"""Long polling: limits on waiting requests, and one shared database query for all of them.
+"""Long polling: limits on waiting requests, and their database queries.
 
 A waiting request occupies a server thread. At most a quarter of a process's threads may wait, and one user
 may occupy at most a quarter of these. Requests over the limit get an immediate response with a retry delay
-that grows with their recent number. Waiting requests hold no database connection: every half second, the
-first of them queries the database for all.
+that grows with their recent number. Waiting requests hold no database connection.
+
+A request for a result queries its submission at intervals that grow with the time it has waited. Event
+streams share their queries: every half second, the first of them queries the database for all.
 """
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,6 +24,8 @@ from webapp.server import requests
 
 LONGEST_SECONDS = 60
 LOOK_SECONDS = 0.5
+FIRST_LOOK_SECONDS = 0.01
+LATER = 8  # a result is seen after at most an eighth more than the time it took
 SHARE = 4  # share of the threads, and the share of these per user
 RECENT = timedelta(minutes=2)  # longer than any request waits
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
@@ -31,11 +35,10 @@ TURNED_AWAY_FOR_A_SECOND = 3  # number of recent rejections that add one second 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One query's result: leaderboard versions, finished submissions, changes, teams."""
+    """One query's result: leaderboard versions, changes, teams."""
 
     at: float = float("-inf")
     now: datetime | None = None
-    finished: frozenset[int] = frozenset()
     boards: dict[int, str] = field(default_factory=dict)
     changed: tuple[Changed, ...] = ()
     teams: dict[Watcher, int] = field(default_factory=dict)
@@ -52,7 +55,6 @@ class Waits:
         self._lock = threading.Lock()
         self._look_lock = threading.Lock()
         self._waiting: Counter[int] = Counter()
-        self._submissions: Counter[int] = Counter()
         self._boards: Counter[Watcher] = Counter()
         self._turned_away: list[float] = []
         self._seen = Seen()
@@ -93,8 +95,15 @@ class Waits:
 
     def until_finished(self, submission_id: int, *, seconds: float) -> None:
         """Block until a submission has its result, the time is over, or the process ends."""
-        with self._watched(self._submissions, submission_id):
-            self._until(lambda seen: submission_id in seen.finished, seconds)
+        start = time.monotonic()
+        while (left := min(seconds, self.longest_seconds) - (waited := time.monotonic() - start)) > 0:
+            pause = min(max(FIRST_LOOK_SECONDS, waited / LATER), LOOK_SECONDS, left)
+            if requests.begun.wait(pause) or self._is_finished(submission_id):
+                return
+
+    def _is_finished(self, submission_id: int) -> bool:
+        with self._database.read() as session:
+            return changes.is_finished(session, submission_id=submission_id)
 
     @contextmanager
     def watching(self, watcher: Watcher) -> Iterator[None]:
@@ -102,29 +111,29 @@ class Waits:
 
         Each query reads the user's current team, because it may change in the meantime.
         """
-        with self._watched(self._boards, watcher):
+        with self._lock:
+            self._boards[watcher] += 1
+        try:
             yield
+        finally:
+            with self._lock:
+                self._boards[watcher] -= 1
+                self._boards += Counter()
 
     def pause(self) -> bool:
         """Wait for the next query; return whether the process ends."""
         return requests.begun.wait(LOOK_SECONDS)
 
     def look(self) -> Seen:
-        """Return the current state, shared by all requests and at most half a second old."""
+        """Return the current state, shared by all streams and at most half a second old."""
         with self._look_lock:
             if time.monotonic() - self._seen.at >= LOOK_SECONDS:
                 self._seen = self._look()
             return self._seen
 
-    def _until(self, is_there: Callable[[Seen], bool], seconds: float) -> None:
-        end = time.monotonic() + min(seconds, self.longest_seconds)
-        while not is_there(self.look()) and (left := end - time.monotonic()) > 0:
-            if requests.begun.wait(min(LOOK_SECONDS, left)):
-                return
-
     def _look(self) -> Seen:
         with self._lock:
-            submission_ids, watchers = list(self._submissions), list(self._boards)
+            watchers = list(self._boards)
         with self._database.read() as session:
             now = db.now(session)
             teams = changes.teams_of(session, watchers=watchers)
@@ -132,7 +141,6 @@ class Waits:
             return Seen(
                 at=time.monotonic(),
                 now=now,
-                finished=frozenset(changes.finished(session, submission_ids=submission_ids)),
                 boards={
                     competition_id: changes.board_version(session, competition_id=competition_id)
                     for competition_id in {each.competition_id for each in watchers}
@@ -140,15 +148,3 @@ class Waits:
                 changed=tuple(changes.changed_since(session, team_ids=team_ids, since=now - RECENT)),
                 teams=teams,
             )
-
-    @contextmanager
-    def _watched(self, watched: Counter, key: object) -> Iterator[None]:  # type: ignore[type-arg]
-        with self._lock:
-            watched[key] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                watched[key] -= 1
-                if not watched[key]:
-                    del watched[key]

@@ -106,14 +106,10 @@ def pending_of(session: Session, *, team_id: int) -> list[Changed]:
     return _read(session, Submission.team_id == team_id, Submission.status == SubmissionStatus.PENDING)
 
 
-def finished(session: Session, *, submission_ids: Collection[int]) -> set[int]:
-    """Return the submissions that are no longer pending."""
-    if not submission_ids:
-        return set()
-    query = select(Submission.id).where(
-        Submission.id.in_(submission_ids), Submission.status != SubmissionStatus.PENDING
-    )
-    return set(session.scalars(query))
+def is_finished(session: Session, *, submission_id: int) -> bool:
+    """Return whether a submission is no longer pending."""
+    status = session.scalar(select(Submission.status).where(Submission.id == submission_id))
+    return status != SubmissionStatus.PENDING
 
 
 def _read(session: Session, *conditions: ColumnElement[bool]) -> list[Changed]:

@@ -3,6 +3,7 @@
 import json
 import threading
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -117,6 +118,24 @@ def test_organizers_manage_their_webhooks_with_the_organize_scope(ann):
 def test_a_finished_submission_returns_immediately(ann, waits):
     ann.arena.score_all()
     assert call(ann, "GET", "/api/v1/submissions/1?wait=60").json["status"] == "scored"
+
+
+def test_a_waiting_request_looks_often_at_first_and_twice_a_second_later(waits, monkeypatch):
+    clock, pauses = [0.0], []
+
+    def pause(seconds: float) -> bool:
+        pauses.append(seconds)
+        clock[0] += seconds
+        return False
+
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(waiting, "requests", SimpleNamespace(begun=SimpleNamespace(wait=pause)))
+    waits.until_finished(1, seconds=20)
+    assert sum(pauses) == pytest.approx(20)
+    assert pauses[:8] == [waiting.FIRST_LOOK_SECONDS] * 8
+    assert pauses[8:-1] == sorted(pauses[8:-1])
+    assert max(pauses) == waiting.LOOK_SECONDS
+    assert len(pauses) < 80
 
 
 @pytest.mark.both_databases

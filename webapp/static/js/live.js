@@ -1,8 +1,9 @@
 // Polls a small JSON endpoint for each `[data-live]` region. When the state has changed, the page is fetched again and
 // the region is replaced, so that all HTML is rendered by the server.
-const FIRST_WAIT_MS = 2000;
+const FIRST_WAIT_MS = 200; // Most submissions are scored sooner.
+const WAIT_AFTER_CHANGE_MS = 2000; // A progress bar changes with every poll.
 const LAST_WAIT_MS = 10000;
-const GROWTH = 1.25;
+const GROWTH = 1.5;
 
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -32,7 +33,7 @@ async function follow(region) {
         const { is_final: isFinal } = await answer.json();
         region = await refresh(region);
         if (isFinal) return;
-        wait = FIRST_WAIT_MS;
+        wait = WAIT_AFTER_CHANGE_MS;
         continue;
       }
       if (answer.status !== 304) return; // The user is logged out, or the object no longer exists.
