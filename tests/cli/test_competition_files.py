@@ -68,9 +68,9 @@ def test_a_draft_lists_what_is_missing_until_it_is_published(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n')
     result = run("competition", "create", folder / "bare.toml")
     assert result.exit_code == 0, result.output
-    assert "- The solution is missing" in result.output
+    assert "- No solution has been accepted" in result.output
     assert run("competition", "list").output.startswith("bare\tdraft\topens when it is published")
-    assert "The solution is missing" in run("competition", "publish", "bare").output
+    assert "No solution has been accepted" in run("competition", "publish", "bare").output
     (folder / "more.toml").write_text('[files]\nsolution = "solution.csv"\n')
     assert "nothing" in run("competition", "apply", "bare", folder / "more.toml").output
     assert "bare is published." in run("competition", "publish", "bare").output

@@ -33,7 +33,7 @@ def root(hall: Hall) -> Desk:
 def test_a_competition_is_created_filled_launched_and_tested(root: Desk, hall: Hall):
     told = root.run("competitions", "launch", SLUG)
     assert told.code == 1
-    assert "The solution is missing." in told.err
+    assert "No solution has been accepted." in told.err
     root.write("data/train.csv", b"id,text\n1,a\n")
     root.ok("competitions", "data", "update", SLUG, "-p", "data", "-m", "first", "-q")
     root.write("data/extra.csv", b"id\n1\n")

@@ -63,7 +63,7 @@ def missing(competition: Competition, *, now: datetime) -> list[Fault]:
     """Return the problems with settings and the `SOLUTION` that prevent a draft's publication."""
     found = []
     if competition.live_scoring_version is None:
-        found.append(Fault("The solution is missing. Upload it, and accept it after its check.", (SOLUTION,)))
+        found.append(Fault("No solution has been accepted. Upload one and accept its check.", (SOLUTION,)))
     return found + unpublishable(competition_settings.of(competition), now=now)
 
 

@@ -62,7 +62,7 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
     with pytest.raises(NotReady) as refused:
         act(service, lifecycle.publish, draft)
     problems = "\n".join(refused.value.problems)
-    for part in ("solution is missing", "title", "is in the past. Choose a future date", "team size"):
+    for part in ("No solution has been accepted", "title", "is in the past. Choose a future date", "team size"):
         assert part in problems
     assert len(refused.value.problems) >= 4
     assert service.reload(draft).state is CompetitionState.DRAFT

@@ -101,7 +101,7 @@ def test_the_next_action_of_a_draft_without_a_solution_is_its_setup(arena, root)
         drafts.create(session, slug="next", settings=settings, actor=Actor.shell(), now=arena.now())
     page = root.browser.get("/competitions/next/organize").text
     assert next_act(page) == ("Continue setup", "/competitions/next/organize/state")
-    assert "The solution is missing." in page
+    assert "No solution has been accepted." in page
     for tab in ("leaderboard", "submissions"):
         answer = root.browser.get(f"/competitions/next/{tab}")
         assert answer.status_code == 200

@@ -418,7 +418,7 @@ def test_an_incomplete_draft_is_not_published_and_lists_what_is_missing(arena, r
     make(root)
     answer = root.confirm(f"{HERE}/state/publish")
     assert answer.status_code == 409
-    assert "The solution is missing" in answer.text
+    assert "No solution has been accepted" in answer.text
     assert arena.app.test_client().get("/competitions/toxicity").status_code == 404
 
 
