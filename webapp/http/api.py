@@ -6,7 +6,7 @@ by headers.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -135,7 +135,27 @@ def _name(model: type[BaseModel]) -> str:
     return model.model_config.get("title") or model.__name__
 
 
-SPEC = SpecTree(
+class _Spec(SpecTree):
+    """A SpecTree that generates schemas with the document, because they take a third of the start-up time."""
+
+    def __init__(self, **options: Any) -> None:
+        self._described: dict[str, tuple[type[BaseModel], Any]] = {}
+        super().__init__(**options)
+
+    def _add_model(self, model: type[BaseModel], mode: Any = "validation") -> str:
+        name = self.naming_strategy(model)
+        self._described[name] = (model, mode)
+        return name
+
+    def document(self, forms: Iterable[type[FileForm]]) -> dict[str, Any]:
+        """Return the OpenAPI document of all operations and of the forms."""
+        self.models = {}
+        for model, mode in [*self._described.values(), *((form, "validation") for form in forms)]:
+            super()._add_model(model, mode)
+        return self._generate_spec()
+
+
+SPEC = _Spec(
     validation_error_model=ErrorAnswer,
     backend=_Plugin,
     before=_refuse_unreadable,
