@@ -126,7 +126,8 @@ def web_program(
         "log-level": "warning",
     }
     flags = tuple(part for name, value in options.items() for part in (f"--{name}", str(value)))
-    command = (*PYTHON, "gunicorn", application, *flags, "--no-control-socket")
+    # The application is imported once, before the workers are forked, and they share its memory.
+    command = (*PYTHON, "gunicorn", application, *flags, "--preload", "--no-control-socket")
     return Program("web", command, environment, pass_fds=(listener,), grace_seconds=WEB_GRACE_SECONDS + 2)
 
 

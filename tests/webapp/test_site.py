@@ -4,7 +4,11 @@ import ast
 import re
 from pathlib import Path
 
+import psutil
+
 import webapp
+from grader.settings import Settings
+from webapp.app import create_app
 
 CSS = Path(webapp.__file__).parent / "static" / "css"
 
@@ -147,3 +151,12 @@ def test_no_view_shadows_a_global_template_function(arena):
         if keyword.arg in known
     ]
     assert hidden == []
+
+
+def test_creating_the_application_opens_nothing_that_forked_workers_would_share(tmp_path):
+    this = psutil.Process()
+    before = this.children(), this.net_connections()
+    app = create_app(Settings(data_dir=tmp_path))
+    pool = app.extensions["fairboard"].database.engine.pool
+    assert pool.checkedin() == pool.checkedout() == 0
+    assert (this.children(), this.net_connections()) == before
