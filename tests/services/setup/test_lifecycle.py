@@ -62,7 +62,8 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
     with pytest.raises(NotReady) as refused:
         act(service, lifecycle.publish, draft)
     problems = "\n".join(refused.value.problems)
-    for part in ("No solution has been accepted", "title", "is in the past. Choose a future date", "team size"):
+    date = "is in the past. Choose a future date"
+    for part in ("No solution has been accepted", "title", date, "team size"):
         assert part in problems
     assert len(refused.value.problems) >= 4
     assert service.reload(draft).state is CompetitionState.DRAFT
