@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.counts import IdentityCounts, PairCounts
 from grader.metrics.prepared import (
+    BoolArray,
     FloatArray,
     IndexArray,
     MentionLayout,
@@ -21,6 +22,8 @@ from grader.metrics.prepared import (
 )
 
 _ALL_BUT_SIGN = 2**63 - 1
+# Ties are many if more than one row in this number of rows repeats the prediction of another.
+_MANY = 3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,14 +35,16 @@ class Ordering:
     codes : ndarray of int64, shape (rows,)
         Row codes (twice the row number, plus one if the row is positive) in ascending order of
         prediction. The order among equal predictions is arbitrary.
-    run_starts, run_ends : ndarray of int64
-        For each run of two or more equal predictions, the first position and the position after the
-        last.
+    is_repeat : ndarray of bool, shape (rows,)
+        Whether the prediction at a position equals the previous one.
+    repeats : ndarray of int64 or None
+        The positions of the repeats, or None if there are so many that passes over all rows take less
+        time than lookups of the repeats.
     """
 
     codes: IndexArray
-    run_starts: IndexArray
-    run_ends: IndexArray
+    is_repeat: BoolArray
+    repeats: IndexArray | None
 
 
 def order(
@@ -62,15 +67,20 @@ def order(
     keys |= row_codes
     keys.sort()
     np.bitwise_xor(keys[1:], keys[:-1], out=workspace.differences[1:])
-    np.less(workspace.differences, 2**code_bits, out=workspace.flags)
-    alike = np.flatnonzero(workspace.flags[1:])
+    is_repeat = np.less(workspace.differences, 2**code_bits, out=workspace.flags)
+    is_repeat[0] = False
     keys &= 2**code_bits - 1
-    if dropped:
-        alike = _compare_in_full(keys, alike, predictions)
-    return Ordering(keys, *_runs(alike))
+    if _MANY * np.count_nonzero(is_repeat) > is_repeat.size:
+        if dropped:
+            _compare_all_in_full(keys, is_repeat, predictions, workspace)
+        return Ordering(keys, is_repeat, None)
+    repeats = np.flatnonzero(is_repeat)
+    if dropped and repeats.size:
+        repeats = _compare_in_full(keys, is_repeat, repeats, predictions)
+    return Ordering(keys, is_repeat, repeats)
 
 
-def places_of(starts: IndexArray, ends: IndexArray) -> IndexArray:
+def _places_of(starts: IndexArray, ends: IndexArray) -> IndexArray:
     """Return all positions in the runs, concatenated."""
     lengths = ends - starts
     before = np.cumsum(lengths) - lengths
@@ -114,28 +124,53 @@ def _ordered(number: float) -> int:
     return int(bits if bits >= 0 else bits ^ _ALL_BUT_SIGN)
 
 
-def _compare_in_full(codes: IndexArray, alike: IndexArray, predictions: FloatArray) -> IndexArray:
-    """Correct the order where the dropped bits matter, and return the positions of the ties."""
-    below, above = predictions[codes[alike] >> 1], predictions[codes[alike + 1] >> 1]
+def _compare_in_full(
+    codes: IndexArray, is_repeat: BoolArray, alike: IndexArray, predictions: FloatArray
+) -> IndexArray:
+    """Correct the order where the dropped bits matter, and return the corrected repeats."""
+    below, above = predictions[codes[alike - 1] >> 1], predictions[codes[alike] >> 1]
     if np.any(below > above):
-        # Rows that appear equal form runs, and the runs are already in order relative to each other.
-        # Sorting the rows of all runs together therefore sorts each run in place.
-        places = places_of(*_runs(alike))
-        confused = codes[places]
-        codes[places] = confused[np.argsort(predictions[confused >> 1])]
-        below, above = predictions[codes[alike] >> 1], predictions[codes[alike + 1] >> 1]
-    ties: IndexArray = alike[below == above]
-    return ties
+        places = _places_of(*_runs(alike))
+        _sort_runs(codes, places, predictions[codes[places] >> 1])
+        below, above = predictions[codes[alike - 1] >> 1], predictions[codes[alike] >> 1]
+    is_tie = below == above
+    is_repeat[alike] = is_tie
+    repeats: IndexArray = alike[is_tie]
+    return repeats
+
+
+def _compare_all_in_full(
+    codes: IndexArray, is_repeat: BoolArray, predictions: FloatArray, workspace: Workspace
+) -> None:
+    """Correct the order and the repeats like `_compare_in_full`, in passes over all rows."""
+    rows = np.right_shift(codes, 1, out=workspace.rows)
+    ordered = workspace.differences.view(np.float64)
+    np.take(predictions, rows, out=ordered, mode="clip")
+    if np.less(ordered[1:], ordered[:-1], out=workspace.mask[1:]).any():
+        places = _places_of(*_runs(np.flatnonzero(is_repeat)))
+        ordered[places] = _sort_runs(codes, places, ordered[places])
+    np.equal(ordered[1:], ordered[:-1], out=is_repeat[1:])
+
+
+def _sort_runs(codes: IndexArray, places: IndexArray, values: FloatArray) -> FloatArray:
+    """Sort the rows of runs that appear equal by their predictions, and return the sorted predictions.
+
+    The runs are already in order relative to each other. Sorting the rows of all runs together therefore
+    sorts each run in place.
+    """
+    ranking = np.argsort(values)
+    codes[places] = codes[places][ranking]
+    return values[ranking]
 
 
 def _runs(alike: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the runs formed by positions whose value equals the next one."""
+    """Return the starts and ends of the runs formed by positions whose value equals the previous one."""
     breaks = np.diff(alike) > 1
     first = np.ones(alike.size, np.bool_)
     first[1:] = breaks
     last = np.ones(alike.size, np.bool_)
     last[:-1] = breaks
-    return alike[first], alike[last] + 2
+    return alike[first] - 1, alike[last] + 1
 
 
 def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
@@ -193,25 +228,42 @@ def finite_extremes(predictions: FloatArray, argument: str = "y_score") -> tuple
 
 def _rank(ordering: Ordering, layout: MentionLayout, workspace: Workspace) -> None:
     """Write the doubled midranks among the positive rows by position, and among all rows by row."""
-    codes = ordering.codes
+    codes, repeats = ordering.codes, ordering.repeats
     is_positive, among_positives = workspace.is_positive, workspace.among_positives
     np.bitwise_and(_low_words(codes), 1, out=is_positive)
     np.cumsum(is_positive, out=among_positives)
-    midranks = layout.midranks
-    if ordering.run_starts.size:
-        starts, ends = ordering.run_starts, ordering.run_ends
-        lengths, tied = ends - starts, places_of(starts, ends)
-        below = among_positives[starts] - is_positive[starts]
-        not_above = among_positives[ends - 1]
-        midranks = workspace.midranks
-        np.copyto(midranks, layout.midranks)
-        midranks[tied] = np.repeat(starts + ends, lengths)
-    among_positives += among_positives
-    among_positives -= is_positive
-    if ordering.run_starts.size:
-        among_positives[tied] = np.repeat(below + not_above, lengths)
+    midranks = layout.midranks if repeats is not None and not repeats.size else workspace.midranks
+    if repeats is None:
+        _rank_runs(ordering.is_repeat, workspace)
+    else:
+        if repeats.size:
+            starts, ends = _runs(repeats)
+            lengths, tied = ends - starts, _places_of(starts, ends)
+            sums = among_positives[starts] - is_positive[starts] + among_positives[ends - 1]
+            np.copyto(midranks, layout.midranks)
+            midranks[tied] = np.repeat(starts + ends, lengths)
+        among_positives += among_positives
+        among_positives -= is_positive
+        if repeats.size:
+            among_positives[tied] = np.repeat(sums, lengths)
     codes >>= 1
     workspace.by_row[codes] = midranks
+
+
+def _rank_runs(is_repeat: BoolArray, workspace: Workspace) -> None:
+    """Write both doubled midranks by position in passes over all rows, for predictions with many ties."""
+    is_first = np.logical_not(is_repeat, out=workspace.mask)
+    run_of = np.cumsum(is_first, out=workspace.rows)
+    run_of -= 1
+    starts = np.flatnonzero(is_first)
+    among_positives = workspace.among_positives
+    below = among_positives[starts] - workspace.is_positive[starts]
+    # A doubled midrank is the number of rows below the run plus the number of rows not above it.
+    for counts, total, out in (
+        (starts.astype(np.uint32), is_repeat.size, workspace.midranks),
+        (below, among_positives[-1], among_positives),
+    ):
+        np.take(counts + np.append(counts[1:], np.uint32(total)), run_of, out=out, mode="clip")
 
 
 def _rank_mentions(layout: MentionLayout, workspace: Workspace) -> None:

@@ -38,8 +38,10 @@ class Workspace:
         Views of the memory of `differences`, which must be read before these are written.
     among_positives, midranks : ndarray of uint32, shape (rows,)
         Doubled midranks by position in the sort order.
-    flags : ndarray of bool, shape (rows,)
-        Temporary boolean mask of the rows.
+    rows : ndarray of int64, shape (rows,)
+        Temporary row numbers or positions.
+    flags, mask : ndarray of bool, shape (rows,)
+        Temporary boolean masks of the rows.
     mention_midranks, mention_ranks : ndarray of uint32, shape (mentions,)
         Doubled midranks of each mention among all rows and among the positive rows.
     mention_places : ndarray of int64, shape (mentions,)
@@ -56,7 +58,9 @@ class Workspace:
         self.is_positive, self.by_row = self.differences.view(np.uint32).reshape(2, rows)
         self.among_positives = np.empty(rows, np.uint32)
         self.midranks = np.empty(rows, np.uint32)
+        self.rows = np.empty(rows, np.int64)
         self.flags = np.empty(rows, np.bool_)
+        self.mask = np.empty(rows, np.bool_)
         self.mention_midranks = np.empty(mentions, np.uint32)
         self.mention_ranks = np.empty(mentions, np.uint32)
         self.mention_places = np.empty(mentions, np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.counts import PairCounts
-from grader.metrics.pair_counting import count_identities, finite_extremes, no_pairs, order, places_of
+from grader.metrics.pair_counting import count_identities, finite_extremes, no_pairs, order
 from grader.metrics.prepared import MAX_ROWS, IndexArray, PreparedSplit, Workspace, as_vector
 
 RankArray = NDArray[np.unsignedinteger[Any]]
@@ -67,10 +67,7 @@ def dense_ranks(predictions: ArrayLike) -> RankArray:
     workspace = Workspace(values.size, 0, np.dtype(np.uint32))
     row_codes = np.arange(0, 2 * values.size, 2, dtype=np.int64)
     ordering = order(values, finite_extremes(values, "predictions"), row_codes, workspace)
-    is_new = np.ones(values.size, np.bool_)
-    is_new[0] = False
-    is_new[places_of(ordering.run_starts + 1, ordering.run_ends)] = False
-    by_place = np.cumsum(is_new)
+    by_place = np.cumsum(~ordering.is_repeat, dtype=np.int64) - 1
     ranks = np.empty(values.size, np.min_scalar_type(int(by_place[-1])))
     ranks[ordering.codes >> 1] = by_place
     return ranks

@@ -75,6 +75,22 @@ def test_predictions_that_differ_in_their_last_bits_are_ordered():
     assert count_pairs(split, y_score) == count_pairs(split, dense_ranks)
 
 
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.35, 0.9])
+@pytest.mark.parametrize("are_adjacent", [False, True])
+def test_any_share_of_ties_gives_the_counts_of_the_dense_ranks(share, are_adjacent):
+    rng = np.random.default_rng(0)
+    rows = 20_000
+    labels = rng.random(rows) < 0.1
+    y_score = rng.normal(size=rows)
+    repeating = rng.random(rows) < share
+    y_score[repeating] = np.round(y_score[repeating], 1)
+    if are_adjacent:  # These values differ only in bits that do not fit into the sort keys.
+        y_score[rng.permutation(np.flatnonzero(repeating))[: rows // 100]] *= 1 + 2.0**-52
+    _, dense_ranks = np.unique(y_score, return_inverse=True)
+    split = prepare(labels, {"cat": rng.random(rows) < 0.2})
+    assert count_pairs(split, y_score) == count_pairs(split, dense_ranks)
+
+
 def test_counts_are_equal_beyond_the_limits_of_narrow_keys():
     rng = np.random.default_rng(0)
     rows, identities = 2**20, 2**9
