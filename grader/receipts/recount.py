@@ -1,13 +1,12 @@
 """Second implementation of the score: sorted lists, exact fractions, no NumPy."""
 
 import math
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
-from operator import itemgetter
+from itertools import chain
 from typing import Any, NamedTuple
 
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -23,19 +22,29 @@ class Row(NamedTuple):
     mentions: frozenset[str]
 
 
-class Ordered(NamedTuple):
-    """The rows of a class in ascending order of prediction; every subset has the same order."""
+class RowClass:
+    """The predictions of the rows of a class in ascending order, for every subset of the identities."""
 
-    values: Sequence[float]
-    mentions: Sequence[frozenset[str]]
+    def __init__(self, rows: Iterable[Row], predictions: Mapping[str, float]) -> None:
+        # Few sets of identities occur. Sorting the concatenation of sorted lists only merges them.
+        self._groups: dict[frozenset[str], list[float]] = {}
+        for row in rows:
+            self._groups.setdefault(row.mentions, []).append(predictions[row.row_id])
+        for group in self._groups.values():
+            group.sort()
+
+    def values(self) -> list[float]:
+        """Return the predictions of all rows."""
+        return sorted(chain.from_iterable(self._groups.values()))
 
     def of(self, name: str) -> list[float]:
         """Return the predictions of the rows that mention an identity."""
-        return [value for value, named in zip(self.values, self.mentions, strict=True) if name in named]
+        return sorted(chain.from_iterable(group for names, group in self._groups.items() if name in names))
 
     def of_others(self, name: str) -> list[float]:
         """Return the predictions of the rows that do not mention an identity."""
-        return [value for value, named in zip(self.values, self.mentions, strict=True) if name not in named]
+        groups = self._groups.items()
+        return sorted(chain.from_iterable(group for names, group in groups if name not in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +74,18 @@ class Settings:
 
 def count(rows: Sequence[Row], predictions: Mapping[str, float], settings: Settings) -> dict[str, Any]:
     """Count the pairs of a split: 2 for each pair won by the first set, 1 for each tie."""
-    positives = _ordered((row for row in rows if row.is_positive), predictions)
-    negatives = _ordered((row for row in rows if not row.is_positive), predictions)
+    positives = RowClass((row for row in rows if row.is_positive), predictions)
+    negatives = RowClass((row for row in rows if not row.is_positive), predictions)
+    own, other = positives.values(), negatives.values()
     return {
         "rows": len(rows),
-        "positives": len(positives.values),
-        "overall_wins": _wins(positives.values, negatives.values),
+        "positives": len(own),
+        "overall_wins": _wins(own, other),
         "identities": [_count_identity(name, positives, negatives) for name in settings.identities],
     }
 
 
-def _ordered(rows: Iterable[Row], predictions: Mapping[str, float]) -> Ordered:
-    found = sorted(((predictions[row.row_id], row.mentions) for row in rows), key=itemgetter(0))
-    return Ordered(array("d", [value for value, _ in found]), [mentions for _, mentions in found])
-
-
-def _count_identity(name: str, positives: Ordered, negatives: Ordered) -> dict[str, Any]:
+def _count_identity(name: str, positives: RowClass, negatives: RowClass) -> dict[str, Any]:
     own_positives, other_positives = positives.of(name), positives.of_others(name)
     own_negatives, other_negatives = negatives.of(name), negatives.of_others(name)
     return {
@@ -100,8 +105,15 @@ def _wins(first: Sequence[float], second: Sequence[float]) -> int:
     # Each pair counts 2 in total, so the wins of both sets add up to twice the number of pairs.
     if len(first) > len(second):
         return 2 * len(first) * len(second) - _wins(second, first)
-    # Lower values are counted by both searches, ties by only one of them.
-    return sum(bisect_left(second, value) + bisect_right(second, value) for value in first)
+    lower = [bisect_left(second, value) for value in first]
+    # Lower values count twice and ties once. The last item of `guarded` equals no prediction.
+    guarded = [*second, math.inf]
+    ties = sum(
+        bisect_right(second, value, start) - start
+        for value, start in zip(first, lower, strict=True)
+        if guarded[start] == value
+    )
+    return 2 * sum(lower) + ties
 
 
 def score(counts: Mapping[str, Any], settings: Settings) -> dict[str, float | None]:

@@ -46,6 +46,7 @@ ACCEPTED = {
     "gzip with a long name": b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 5000 + b"\0" + gzip.compress(CLEAN)[10:],
     "gzip of blocks": b"".join(gzip.compress(CLEAN[at : at + 9]) for at in range(0, len(CLEAN), 9)),
     "maximum number of empty gzip members": gzip.compress(b"") * 99_999 + gzip.compress(CLEAN),
+    "number of 512 characters": CLEAN.replace(b"0.25", b"0.25".ljust(512, b"0")),
     "zip": zipped(CLEAN),
 }
 REJECTED = {
@@ -56,6 +57,7 @@ REJECTED = {
     "infinite": CLEAN.replace(b"0.25", b"1e999"),
     "underscore": CLEAN.replace(b"0.25", b"1_0"),
     "Arabic digits": CLEAN.replace(b"0.25", "٣".encode()),
+    "number of 513 characters": CLEAN.replace(b"0.25", b"0.25".ljust(513, b"0")),
     "hexadecimal": CLEAN.replace(b"0.25", b"0x1p3"),
     "blank": CLEAN.replace(b"0.25", b""),
     "blank line between rows": CLEAN.replace(b"7,1\n", b"\n7,1\n"),
@@ -87,6 +89,12 @@ def test_rejected_submission_is_not_read(data):
         read_submission(data, RowIds.of(IDS))
     with pytest.raises(UnreadableFile):
         read_predictions(data, frozenset(IDS))
+
+
+def test_quotes_around_an_id_are_never_part_of_the_id():
+    assert read_predictions(b'id,prediction\n"""7""",1\n', frozenset({'"7"'})) == {'"7"': 1.0}
+    with pytest.raises(UnreadableFile, match="is not in the solution"):
+        read_predictions(b'id,prediction\n"7",1\n', frozenset({'"7"'}))
 
 
 def test_columns_of_other_labels_are_ignored_identically():
