@@ -108,10 +108,14 @@ def write(
         session.execute(insert(Delivery), rows)
 
 
+def are_due(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that `claim` would find an event."""
+    return select(Delivery.id).join(Delivery.webhook).where(_is_due(now)).exists()
+
+
 def something_waits(session: Session, *, now: datetime) -> bool:
     """Return whether `claim` would find an event."""
-    query = select(Delivery.id).join(Delivery.webhook).where(_is_due(now)).limit(1)
-    return session.scalar(query) is not None
+    return bool(session.scalar(select(are_due(now))))
 
 
 def claim(session: Session, *, now: datetime) -> Claimed | None:

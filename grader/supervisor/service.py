@@ -134,8 +134,9 @@ def web_program(
 def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
     options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
     flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
-    # Jobs are database rows, so workers need not discover each other, which takes a second at each start.
-    flags += ("--without-gossip", "--without-mingle")
+    # Jobs are database rows, so workers need not discover each other, which takes a second at each start, and
+    # no one listens to their heartbeats.
+    flags += ("--without-gossip", "--without-mingle", "--without-heartbeat")
     command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
     return Program(name, command, {**environment, **ONE_THREAD})
 

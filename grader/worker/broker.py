@@ -42,6 +42,7 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,  # retry forever
         "broker_transport_options": {
+            "polling_interval": 10,  # seconds until a blocking read is repeated; hints end it immediately
             # This must exceed the time limit; otherwise, running tasks would be delivered again.
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,

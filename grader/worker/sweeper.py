@@ -6,12 +6,16 @@ import signal
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from sqlalchemy import select
+
 from grader import db
 from grader.db import Database
+from grader.services import webhook_outbox
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
@@ -31,10 +35,40 @@ CHILDREN = 2
 STOP_GRACE_SECONDS = 3
 ORGANIZERS_WAIT_SECONDS = 1  # poll interval; short because an organizer is watching the page
 LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this machine
+DUE_SECONDS = 0.5  # lanes share a query that is at most this old
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
 READY_AFTER_SECONDS = 10  # children must not slow down the start of the service
 
 logger = logging.getLogger(__name__)
+
+
+class DueWork:
+    """Lanes that have work, found by one statement for all of them."""
+
+    def __init__(self, database: Database, *, seconds: float) -> None:
+        self._database, self._seconds = database, seconds
+        self._lock = threading.Lock()
+        self._found: dict[str, bool] = {}
+        self._read_at = float("-inf")
+
+    def has(self, lane: str) -> bool:
+        """Return whether a lane had work at the last query, which is at most `seconds` old."""
+        with self._lock:
+            if time.monotonic() - self._read_at >= self._seconds:
+                self._found, self._read_at = {}, time.monotonic()  # in case the query fails
+                self._found = self._read()
+            return self._found.get(lane, False)
+
+    def _read(self) -> dict[str, bool]:
+        with self._database.read() as session:
+            now = db.now(session)
+            conditions = {
+                "claims": leased_rows.are_held(now),
+                "checks": organizer_jobs.are_waiting(now, checks=True),
+                "organizers": organizer_jobs.are_waiting(now, checks=False),
+                "webhooks": webhook_outbox.are_due(now),
+            }
+            return dict(zip(conditions, session.execute(select(*conditions.values())).one(), strict=True))
 
 
 class Sweeper:
@@ -52,6 +86,7 @@ class Sweeper:
         self._heartbeat = heartbeat
         self._database = database
         self._calendar = Calendar(database)
+        self.due = DueWork(database, seconds=min(DUE_SECONDS, settings.sweep_interval_seconds / 2))
         self._children = [JobChild(settings) for _ in range(CHILDREN)]
         self._rescoring_child = JobChild(settings)
         self._organizers_children = {checks: JobChild(settings) for checks in (True, False)}
@@ -86,13 +121,16 @@ class Sweeper:
         wait = min(ORGANIZERS_WAIT_SECONDS, pause)
         return [
             *sweeps,
-            Lane("claims", self._free_claims, min(LOOK_AGAIN_SECONDS, pause)),
+            self._lane("claims", self._free_claims, min(LOOK_AGAIN_SECONDS, pause)),
             Lane("calendar", self._calendar.run_due, pause),
             Lane("texts", self._format_texts, pause),
             Lane("rescoring", self._rescore, pause),
-            Lane("checks", partial(self._work_for_organizers, checks=True), wait),
-            Lane("organizers", partial(self._work_for_organizers, checks=False), wait),
+            self._lane("checks", partial(self._work_for_organizers, checks=True), wait),
+            self._lane("organizers", partial(self._work_for_organizers, checks=False), wait),
         ]
+
+    def _lane(self, name: str, step: Callable[[], object], pause: float) -> Lane:
+        return Lane(name, step, pause, is_due=partial(self.due.has, name))
 
     def _sweep(self, child: JobChild) -> bool:
         job_id = self._next()
@@ -162,11 +200,12 @@ class Sweeper:
             )
 
 
-def _call_webhooks(settings: Settings, database: Database, stop: threading.Event) -> None:
+def _call_webhooks(settings: Settings, database: Database, due: DueWork, stop: threading.Event) -> None:
     # Importing the sender's HTTP client is slow and must not delay the first score.
     from grader.worker.webhook_sender import WebhookSender
 
-    repeating.run(WebhookSender(settings, database).lanes(stop), stop)
+    is_due = partial(due.has, "webhooks")
+    repeating.run(WebhookSender(settings, database).lanes(stop, is_due=is_due), stop)
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
@@ -180,14 +219,15 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
     database = Database(settings.database(), pool_size=CHILDREN + 12)
+    sweeper = Sweeper(settings, database, heartbeat=heartbeat)
     repeating.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(
-        target=_call_webhooks, args=(settings, database, stop), name="webhooks", daemon=True
+        target=_call_webhooks, args=(settings, database, sweeper.due, stop), name="webhooks", daemon=True
     )
     webhooks.start()
     mailer = repeating.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
     try:
-        Sweeper(settings, database, heartbeat=heartbeat).run(stop)
+        sweeper.run(stop)
         repeating.join([*mailer, webhooks], STOP_GRACE_SECONDS)
     finally:
         database.dispose()

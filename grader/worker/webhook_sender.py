@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 
 from grader import db
@@ -40,11 +41,11 @@ class WebhookSender:
         self._resolve, self._seconds = resolve, seconds
         self._networks = settings.webhook_networks()
 
-    def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return the lanes that send events and the lane that detects rank changes."""
+    def lanes(self, stop: threading.Event, *, is_due: Callable[[], bool] = lambda: True) -> list[Lane]:
+        """Return the lanes that send events if any `is_due`, and the lane that detects rank changes."""
         pause = min(WAIT_SECONDS, self._settings.sweep_interval_seconds)
         send = partial(self.send_waiting, stop)
-        lanes = [Lane(f"webhooks-{number}", send, pause) for number in range(THREADS)]
+        lanes = [Lane(f"webhooks-{number}", send, pause, is_due=is_due) for number in range(THREADS)]
         return [*lanes, Lane("ranks", self.look_at_ranks, min(RANKS_SECONDS, 10 * pause))]
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:

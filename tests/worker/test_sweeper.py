@@ -11,15 +11,18 @@ from pathlib import Path
 
 import psutil
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from grader.db import Database
-from grader.models import ScoringJob, SubmissionStatus
+from grader.models import OrganizerJobKind, ScoringJob, SubmissionStatus
+from grader.services.jobs import organizer_jobs
 from grader.services.scoring import jobs
 from grader.settings import Settings
 from grader.worker.children.job_child import JobChild
 from grader.worker.process import holders
-from grader.worker.sweeper import CHILDREN, Sweeper
+from grader.worker.sweeper import CHILDREN, DueWork, Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.statements import recorded
 
 pytestmark = pytest.mark.both_databases
 
@@ -185,3 +188,29 @@ def test_claim_freed_during_a_sweep_is_found_by_the_next_sweep(service, monkeypa
         eventually(is_free, "the end of the dead process's lease")
         goes_on.set()
         eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
+
+
+def test_lanes_share_one_statement_that_finds_their_work(service):
+    lanes = ("claims", "checks", "organizers", "webhooks")
+    idle = DueWork(service.database, seconds=HANG_SECONDS)
+    with recorded(service.database) as sent:
+        assert [idle.has(lane) for lane in lanes] == [False] * 4
+    assert sent.count == 1 + (service.database.engine.dialect.name == "postgresql")  # for the clock
+    service.now = datetime.now(UTC)
+    competition = service.competition()
+    claim_as_a_dead_process(service, service.submit(competition))
+    with service.database.write() as session:
+        for kind in (OrganizerJobKind.CHECK, OrganizerJobKind.DIAGNOSE):
+            organizer_jobs.add(
+                session, competition=competition, kind=kind, parameters={}, created_by=None, now=service.now
+            )
+    busy = DueWork(service.database, seconds=HANG_SECONDS)
+    assert [busy.has(lane) for lane in lanes] == [True, True, True, False]
+
+
+def test_lanes_have_no_work_while_the_database_is_unavailable(service, tmp_path: Path):
+    due = DueWork(empty := Database(f"sqlite:///{tmp_path / 'empty.db'}"), seconds=HANG_SECONDS)
+    with pytest.raises(OperationalError):
+        due.has("checks")
+    assert not due.has("organizers")  # without another attempt
+    empty.dispose()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.base import ExecutableOption
 
@@ -208,6 +208,15 @@ def give_up(job: ScoringJob | OrganizerJob, limits: Limits, *, now: datetime) ->
     incident, lost = new_incident(), limits.lost_leases
     logger.error("Incident %s: %s %s failed after losing %s leases.", incident, limits.noun, job.id, lost)
     finish(job, JobState.FAILED, now=now, incident=incident)
+
+
+def are_held(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that `holders` may find a process, on any machine."""
+    held = (
+        exists().where(queue.state == JobState.CLAIMED, queue.lease_until > now)
+        for queue in (ScoringJob, OrganizerJob)
+    )
+    return or_(*held)
 
 
 def holders(session: Session, *, machine: str, now: datetime) -> set[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CursorResult, Select, case, func, select, update
+from sqlalchemy import ColumnElement, CursorResult, Select, case, exists, func, select, update
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
@@ -120,6 +120,12 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
         leased_rows.finish(job, JobState.FAILED, now=now)
         _forget_kept(job)
     session.flush()
+
+
+def are_waiting(now: datetime, *, checks: bool) -> ColumnElement[bool]:
+    """Return the condition that `waiting` would find a job."""
+    is_check = OrganizerJob.kind.in_(CHECKS)
+    return exists().where(leased_rows.is_free(OrganizerJob, now), is_check if checks else ~is_check)
 
 
 def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None = None) -> list[int]:

@@ -21,12 +21,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A repeated step, which returns whether it did something, and the pause after idle steps."""
+    """A repeated step, which returns whether it did something, and the pause after idle steps.
+
+    The step is skipped unless `is_due`, a cheap check that several lanes can share.
+    """
 
     name: str
     step: Callable[[], object]
     pause_seconds: float
     first_after_seconds: float = 0
+    is_due: Callable[[], bool] = lambda: True
 
 
 def start(lanes: Iterable[Lane], stop: threading.Event) -> list[threading.Thread]:
@@ -56,7 +60,7 @@ def _repeat(lane: Lane, stop: threading.Event) -> None:
     stop.wait(lane.first_after_seconds)
     while not stop.is_set():
         try:
-            has_done_something = lane.step()
+            has_done_something = lane.is_due() and lane.step()
         except Exception as error:  # a lane must not end unnoticed
             log_error(error, f"A step of the lane {lane.name} failed; the lane continues")
             has_done_something = False
