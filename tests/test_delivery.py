@@ -385,4 +385,4 @@ def test_ci_script_is_executable_and_parses():
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_make_target_in_the_documents_exists(document: Path):
-    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", document.read_text(), re.MULTILINE)) <= targets()
+    assert set(re.findall(r"(?:^\$ |^    |`)make ([a-z-]+)", document.read_text(), re.MULTILINE)) <= targets()

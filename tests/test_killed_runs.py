@@ -173,6 +173,6 @@ def test_session_that_leaves_a_process_running_is_an_error(make_run: Callable[[s
         capture_output=True,
         text=True,
     )
-    assert "Tests left running" in done.stdout
+    assert "Tests left processes running" in done.stdout
     assert GRANDCHILD in done.stdout
     assert done.returncode == 1

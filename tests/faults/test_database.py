@@ -78,6 +78,7 @@ class CommitCutter:
 
     def __init__(self, server: Path, folder: Path):
         folder.mkdir()
+        self.folder = folder
         self._server = str(server / ".s.PGSQL.5432")
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / ".s.PGSQL.5432"))
@@ -148,12 +149,10 @@ def test_commit_with_an_unknown_outcome_is_resolved_by_the_same_request(
     make_app,
     make_token,
     predictions_csv,
-    short_folder: Path,
     check_invariants,
 ):
     service.competition(max_daily_submissions=5)
-    folder = next(path for path in short_folder.glob("cut-*"))
-    url = make_url(service.settings.database()).update_query_dict({"host": str(folder)})
+    url = make_url(service.settings.database()).update_query_dict({"host": str(cutter.folder)})
     through_the_cutter = SecretStr(url.render_as_string(hide_password=False))
     app = make_app(make_settings(database_url=through_the_cutter, disk_reserve_mb=0, rate_limits=False))
     content = predictions_csv()
