@@ -27,7 +27,7 @@ def call(method, path, **options):
 
 
 def wait(path, is_done):
-    """Poll an address until its JSON fulfils a condition."""
+    """Poll a URL until its JSON meets a condition."""
     while not is_done(found := call("GET", path)):
         time.sleep(2)
     return found

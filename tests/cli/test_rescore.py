@@ -160,7 +160,7 @@ def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored,
     for answers in ("n\n", ""):  # The second case is a script without --yes, where no one can answer.
         refused = rescore(corrected, "--reason", "Other labels.", answers=answers)
         assert refused.exit_code == 1
-        assert "2 teams move" in refused.output or "2 teams moves" in refused.output
+        assert "2 teams change rank" in refused.output or "2 teams changes rank" in refused.output
         assert "the largest change is 0." in refused.output
         assert "The leaderboards are unchanged" in refused.output and live(service) == before
     done = rescore(corrected, "--reason", "Other labels.", answers="y\n")

@@ -363,7 +363,7 @@ def _sentences(found: Preview) -> Iterator[str]:
     if public.moved or private.moved:
         moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
     else:
-        moves = "No team moves on either leaderboard"
+        moves = "No team changes rank on either leaderboard"
     leaders = [*_leaders(found, public, "public"), *_leaders(found, private, "private")]
     yield f"{moves}; {'; '.join(leaders) or 'the leader stays the same on both leaderboards'}."
     yield _score_sentence(found)
@@ -374,7 +374,7 @@ def _sentences(found: Preview) -> Iterator[str]:
 
 def _moving(board: BoardChange) -> str:
     moved = len(board.moved)
-    return f"{moved:,} of {counted(len(board.teams), 'team')} {'moves' if moved == 1 else 'move'}"
+    return f"{moved:,} of {counted(len(board.teams), 'team')} {'changes' if moved == 1 else 'change'} rank"
 
 
 def _leaders(found: Preview, board: BoardChange, name: str) -> Iterator[str]:

@@ -73,7 +73,7 @@ def test_publishing_shows_its_changes_and_is_bound_to_them(
     arena.score_all()
     asked = eva.post(path, {"notice": 'Two <lines>,\nand "quotes".'})
     assert asked.status_code == 409
-    unchanged = "No team moves on either leaderboard; the leader stays the same on both leaderboards."
+    unchanged = "No team changes rank on either leaderboard; the leader stays the same on both leaderboards."
     assert unchanged in asked.text
     assert "2 of 2 submissions get a different displayed score; the largest change is 0." in asked.text
     assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
