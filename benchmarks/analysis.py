@@ -1,4 +1,4 @@
-"""Benchmark of reports with confidence intervals, compared with the score only.
+"""Benchmark of reports with confidence intervals against plain scores.
 
     .venv/bin/python benchmarks/analysis.py
 

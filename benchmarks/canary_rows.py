@@ -1,4 +1,4 @@
-"""Benchmark of canary rows: share of detected leaks, and false alarms for honest files.
+"""Benchmark of canary rows: share of detected leaks, false alarms for honest files.
 
 python benchmarks/canary_rows.py [--files 1000]
 """

@@ -1,4 +1,4 @@
-"""Benchmark of the leak check of a 1 GB data file: time and memory.
+"""Benchmark of the leak check for 1 GB data files: time and memory.
 
     python benchmarks/disclosure.py [--gigabytes 1] [--rows 200000] [--only NAME ...]
 

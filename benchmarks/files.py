@@ -1,4 +1,4 @@
-"""Benchmark of reading and scoring a submission, compared with the code of public notebooks.
+"""Benchmark of reading and scoring submissions against public notebook code.
 
 Run ``python benchmarks/files.py``; ``benchmarks/scoring.py`` also prints these rows. The reference reads the
 submission with pandas, merges it with the solution by id and runs the public kernel on each split. Both start

@@ -1,4 +1,4 @@
-"""Benchmark of the first paint and layout shift of the five main pages.
+"""Benchmark of first paint and layout shift on the five main pages.
 
 Run ``python benchmarks/first_paint.py``, which requires Chromium. A thread serves a competition with 15 teams
 from a temporary folder. Each page is opened in a new context without a cache, in turn with a static page.

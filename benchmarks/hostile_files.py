@@ -1,4 +1,4 @@
-"""Benchmark of malicious files: CPU time for reading them, compared with an honest file.
+"""Benchmark of hostile files: CPU time for reading them, relative to an honest file.
 
 Run ``python benchmarks/hostile_files.py``. Each file has the maximum size of a submission or decompresses to
 this size. The honest file has the format that pandas writes. No file should take three seconds of CPU time;

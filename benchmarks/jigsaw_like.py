@@ -1,4 +1,4 @@
-"""Generated predictions, labels and identities with the proportions of the Jigsaw data."""
+"""Generated predictions, labels and identities in the proportions of the Jigsaw data."""
 
 from dataclasses import dataclass
 

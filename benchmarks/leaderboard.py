@@ -1,4 +1,4 @@
-"""Benchmark of leaderboards of a large competition, compared with a Flask hello-world page.
+"""Benchmark of a large competition's leaderboards against a Flask hello-world page.
 
 Run ``python benchmarks/leaderboard.py`` for SQLite in a temporary folder, or with ``--database URL`` for an
 empty PostgreSQL database. It creates 10,000 teams and 130,000 scored submissions, and then requests pages

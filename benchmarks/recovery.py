@@ -1,4 +1,4 @@
-"""Benchmark of recovery: time to a score if the workers are killed during scoring.
+"""Benchmark of recovery: time from killing the workers to the score.
 
 Run ``python benchmarks/recovery.py [--database postgresql] [--busy 8]``, which takes about two minutes. It
 starts an installation with ``fairboard serve`` and Valkey. Whenever a file is being scored, it kills both

@@ -1,4 +1,4 @@
-"""Reference implementation of the metric, as in public notebooks.
+"""Reference implementation of the metric, modeled on public notebooks.
 
 A data frame is filtered for each identity and subset, and scikit-learn computes the AUCs.
 """

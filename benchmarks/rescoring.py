@@ -1,4 +1,4 @@
-"""Benchmark of rescoring, compared with scoring every file with public notebook code.
+"""Benchmark of rescoring against scoring every file with public notebook code.
 
 Run ``python benchmarks/rescoring.py`` on an otherwise idle machine. It needs 1 GB in the folder for temporary
 files. It fills a SQLite database with submissions and rescores them with corrected solutions, using the

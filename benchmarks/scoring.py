@@ -1,4 +1,4 @@
-"""Benchmark of scoring, compared with the code of public notebooks.
+"""Benchmark of scoring against public notebook code.
 
 Run ``python benchmarks/scoring.py``; ``--rows`` restricts it to smaller data. The last table covers the
 entire way from a file's bytes to both reports. Every figure is a ratio to a reference that is measured in

@@ -1,4 +1,4 @@
-"""Benchmark of the fair play analysis of 10,000 submissions, compared with scoring them.
+"""Benchmark of the fair play analysis against scoring, for 10,000 submissions.
 
     python benchmarks/similarity.py [FILES] [ROWS] [TEAMS]
 

@@ -1,4 +1,4 @@
-"""Benchmark of response times with hundreds of slow clients, by web server.
+"""Benchmark of web servers: response times with hundreds of slow clients.
 
 Run ``python benchmarks/slow_clients.py`` on an otherwise idle machine. Each server serves the same site on
 SQLite with two processes of 16 threads. There are 200 connections with incomplete headers, 100 with slow

@@ -1,4 +1,4 @@
-"""Benchmark of start-up times: a command's first request and an agent's first response.
+"""Benchmark of startup: time to a command's first request and an agent's first response.
 
 Run ``python benchmarks/start.py``, which takes about half a minute. Each figure is the median of several
 runs, with its ratio to ``python -c "import httpx, click"`` in the same run. All requests stay on this

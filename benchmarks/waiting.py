@@ -1,4 +1,4 @@
-"""Benchmark of response times while 500 programs wait for results and events.
+"""Benchmark of response times while 500 clients wait for results and events.
 
 Run ``python benchmarks/waiting.py`` on an otherwise idle machine. Fairboard's server (two processes of 16
 threads, SQLite) serves three users who alternately read a leaderboard and a submission. In every second turn,

@@ -1,1 +1,1 @@
-"""The grader: metric, files, leaderboards and jobs, without any web code."""
+"""The grader: metric, file readers, leaderboards and jobs, without any web code."""

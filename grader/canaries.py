@@ -1,4 +1,4 @@
-"""Canary rows: unscored rows with secret random labels, which reveal files made from a leak.
+"""Canary rows: unscored rows with random labels that identify files made from a leak.
 
 The coins are independent of the contents of an honest file. Given the predictions of such a file, every
 choice of the rows with coin 1 is therefore equally likely. The probability is computed exactly and is valid

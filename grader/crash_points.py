@@ -1,4 +1,4 @@
-"""Crash points: named places in the code at which tests terminate a process like `kill -9`.
+"""Crash points: named places in the code where tests kill the process, as with `kill -9`.
 
 A crash point is inactive unless the variable FAIRBOARD_CRASH_AT contains its name, as `name` or, for the n-th
 time, as `name:n`. tests/faults/test_crash_points.py describes the state at each crash point.

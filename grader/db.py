@@ -1,4 +1,4 @@
-"""Database access: engine, read and write sessions, UTC times and clock."""
+"""Database access: engine, read and write sessions, UTC times, clock."""
 
 import enum
 import logging

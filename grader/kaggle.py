@@ -1,4 +1,4 @@
-"""The score with the interface of Kaggle's metric notebooks.
+"""Score function with the interface of Kaggle's metric notebooks.
 
 Kaggle calls ``score(solution, submission, row_id_column_name)`` with two data frames. It shows the message of
 a `ParticipantVisibleError` to the participant and hides all other errors.

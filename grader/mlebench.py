@@ -1,4 +1,4 @@
-"""The score with the interface of MLE-bench's grader for the Jigsaw competition.
+"""Score function with the interface of MLE-bench's grader for the Jigsaw competition.
 
 MLE-bench calls ``grade(submission, answers)`` with two data frames. Its own grader rounds the predictions to
 0 and 1 before it computes AUCs, so almost all pairs are ties. This grader ranks the original predictions, as

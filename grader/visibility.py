@@ -1,4 +1,4 @@
-"""Visibility rules for fields by viewer, phase and feedback mode.
+"""Field visibility by viewer, phase and feedback mode.
 
 Pages, JSON, exports, charts and e-mails contain only these fields. Fields that a viewer may not see are not
 read from the database for that viewer. They also never affect the selection, number or order of the items

@@ -1,1 +1,1 @@
-"""Alembic migrations, which are part of the wheel."""
+"""Alembic migrations, included in the wheel."""

@@ -1,4 +1,4 @@
-"""Alembic environment, run only by `grader.maintenance.schema` with an open connection."""
+"""Alembic environment that `grader.maintenance.schema` runs with an open connection."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""Registration of the JSON API, version 1, and of its OpenAPI description."""
+"""Registration of version 1 of the JSON API and its OpenAPI description."""
 
 from flask import Flask
 

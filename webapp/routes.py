@@ -1,4 +1,4 @@
-"""Registration of the pages: blueprints and shared template functions."""
+"""Page registration: blueprints and shared template functions."""
 
 from importlib.metadata import version
 

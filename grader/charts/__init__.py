@@ -1,1 +1,1 @@
-"""Inline SVG charts styled with classes and attributes only, as a strict CSP requires."""
+"""Inline SVG charts without inline styles, as required by a strict content security policy."""

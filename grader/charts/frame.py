@@ -1,4 +1,4 @@
-"""Report charts: line, rate, bar and scatter charts."""
+"""Charts for reports: line, rate, bar and scatter charts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

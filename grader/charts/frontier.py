@@ -1,4 +1,4 @@
-"""Scatter plot of overall AUC and worst bias term, with the Pareto front.
+"""Scatter plot of overall AUC against worst bias term, with the Pareto front.
 
 Each point is the displayed result of a team. Large numbers of teams are rendered as a grid of shaded squares.
 """

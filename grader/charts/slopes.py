@@ -1,4 +1,4 @@
-"""Slope chart of two rankings, with one line for each team.
+"""Slope chart that compares two rankings, with one line per team.
 
 The chart is narrow so that its text is readable on a phone. If there are many teams, only the top teams, the
 viewer's team and the teams that moved most have names. The other teams share one faint path.

@@ -1,4 +1,4 @@
-"""Strip charts of best scores and score changes, and charts of files and best scores by day.
+"""Strip charts of best scores and score changes; daily charts of files and best scores.
 
 The charts are as wide as their containers. Horizontal positions are percentages, so text and dots keep their
 size on a phone. Only displayed values are used.

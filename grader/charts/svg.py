@@ -1,4 +1,4 @@
-"""SVG elements of charts: axes with ticks, lines, text, and the enclosing picture."""
+"""SVG elements for charts: axes with ticks, lines, text, and the enclosing picture."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Table of the `fairboard` command's subcommands and their modules."""
+"""Subcommands of the `fairboard` command and the modules that define them."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Command groups: lazy import of subcommands, exit codes of errors, shell completion.
+"""Command groups: lazy imports, exit codes for errors, shell completion.
 
 Exit code 2 means that a file was rejected. Usage errors, for which click uses 2, therefore exit with 1.
 """

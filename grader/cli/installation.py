@@ -1,4 +1,4 @@
-"""Access to the installation for commands: settings, data folder, database, schema check."""
+"""Access to the local installation: settings, data folder, database, schema check."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Parameter types, such as times and input files, and the options of the metric."""
+"""Parameter types, such as times and input files, and options for the metric."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Commands of the service: serve, sweeper, demo, settings."""
+"""Service commands: serve, sweeper, demo, settings."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Client for participants."""
+"""Participants' client."""
 
 import time
 from collections.abc import Iterator, Mapping

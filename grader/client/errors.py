@@ -1,4 +1,4 @@
-"""Client errors: denied, failed, unreachable, not scored in time."""
+"""Client errors: request denied or failed, server unreachable, score not ready in time."""
 
 import re
 from collections.abc import Mapping

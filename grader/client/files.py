@@ -1,4 +1,4 @@
-"""Uploads with progress, tables as submission files, and resumable downloads."""
+"""File transfer: uploads with progress, tables as submission files, and resumable downloads."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Typed records of the API: competitions, submissions, leaderboards, teams."""
+"""Typed API records: competitions, submissions, leaderboards, teams."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,4 +1,4 @@
-"""HTTP transport of the client: retries, errors, pagination, limits on responses."""
+"""HTTP transport of the client: retries, errors, pagination, response limits."""
 
 import time
 import uuid

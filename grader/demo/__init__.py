@@ -1,1 +1,1 @@
-"""Demo competition: generated comments, models as teams, independent check of the service."""
+"""Demo competition: generated comments, models as teams, and an independent check."""

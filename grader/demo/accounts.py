@@ -1,4 +1,4 @@
-"""Demo accounts with API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
+"""Demo accounts and their API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
 
 The `fairboard` commands would need two processes per account, each with a second of CPU time.
 """

@@ -1,4 +1,4 @@
-"""Check of `make demo CHECK=1`: comparison of the service's leaderboards with the oracle's."""
+"""`make demo CHECK=1`: comparison of the demo's leaderboards with independent ones."""
 
 from decimal import Decimal
 

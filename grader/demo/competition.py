@@ -1,4 +1,4 @@
-"""Demo competition: resumable creation of its files, accounts and submissions.
+"""Resumable creation of the demo competition: files, accounts and submissions.
 
 Each step first checks what exists, so a second start continues the first one.
 """

@@ -1,4 +1,4 @@
-"""Templates of the demo's comments: harmless and toxic sentences about many identities.
+"""Comment templates of the demo: harmless and toxic sentences about many identities.
 
 Dixon et al. (2018) and Borkan et al. (2019) measure unintended bias on sentences generated from templates,
 because their labels are known. These templates were written for this project. They are mild, but difficult in

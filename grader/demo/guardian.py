@@ -1,4 +1,4 @@
-"""Guardian process that stops the demo's service when the demo ends for any reason.
+"""Guardian process that stops the demo's service whenever the demo ends.
 
 It reads from a pipe whose only writer is the demo, so the pipe's end of file means the end of the demo.
 """

@@ -1,4 +1,4 @@
-"""Scikit-learn models of the demo's teams; none of them uses hidden labels.
+"""Scikit-learn models of the demo's teams, trained without hidden labels.
 
 They differ in their features (words, word pairs, letters), algorithms and handling of bias in the training
 comments, so overall AUC and the bias terms rank them differently.

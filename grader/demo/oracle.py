@@ -1,4 +1,4 @@
-"""Independent leaderboard of the demo, computed from the files with pandas and scikit-learn.
+"""Independent demo leaderboard, computed from the files with pandas and scikit-learn.
 
 This module uses no code of `grader.metrics`, `grader.files` or `grader.ranking`. It follows the benchmark
 kernel of the Jigsaw competition: one filter and one `roc_auc_score` for each identity and subset, and a plain

@@ -1,4 +1,4 @@
-"""Leak check of data files: detection of columns whose values disclose the solution."""
+"""Leak check for data files: detection of columns that disclose the solution."""
 
 from grader.disclosure.examination import Disclosure, Examined, examine
 from grader.disclosure.hidden import Hidden, Kind, Target

@@ -1,4 +1,4 @@
-"""Evidence for disclosure: column values of the solution's rows, collected in one pass."""
+"""Disclosure evidence: column values of the solution's rows, collected in one pass."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

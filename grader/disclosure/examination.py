@@ -1,4 +1,4 @@
-"""Leak check of one data file: its tables and the columns that disclose the solution."""
+"""Leak check of a single data file: its tables, and columns that disclose the solution."""
 
 import io
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Preview of a data file: first rows and column statistics of its first table.
+"""Data file preview: first rows and column statistics of the first table.
 
 The leak check computes the preview once from a bounded sample of the first rows.
 """

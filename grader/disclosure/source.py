@@ -1,4 +1,4 @@
-"""Input streams of the leak check, and its limits on size and CPU time."""
+"""Input streams of the leak check, with limits on size and CPU time."""
 
 import io
 import time

@@ -1,4 +1,4 @@
-"""Readers for the file formats of the leak check: delimited text, JSON, Parquet."""
+"""Table readers of the leak check: delimited text, JSON, Parquet."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Table type of the leak check, which represents all file formats as chunks of rows."""
+"""Table type of the leak check: chunks of rows, independent of the file format."""
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Fair play analysis: signs of label probing, and similar files of different teams.
+"""Fair play analysis: signs of label probing, and similar files from different teams.
 
 The analysis uses only the order of a file's rows, so monotone transforms of the predictions do not affect it.
 """

@@ -1,4 +1,4 @@
-"""Detection of similar files of different teams, including monotone transforms and blends.
+"""Detection of similar files from different teams, including rescaled and blended copies.
 
 Honest files have correlations of up to 0.99 because the same rows are easy or hard for all models. Therefore,
 only a file's individual features are compared. In each band of 32 rows that are adjacent in the crowd's

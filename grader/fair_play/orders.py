@@ -1,4 +1,4 @@
-"""Row orders of files: positions, ties, correlations and moved rows."""
+"""Row order of files: positions, ties, correlations and moved rows."""
 
 from dataclasses import dataclass
 from functools import cached_property

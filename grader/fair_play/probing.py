@@ -1,4 +1,4 @@
-"""Signs of label probing, such as few moved rows, isolated rows between blocks, and noise."""
+"""Signs of label probing, such as few moved rows, isolated rows, and noise."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence

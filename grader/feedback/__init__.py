@@ -1,4 +1,4 @@
-"""Feedback modes, which determine the scores that teams see before the reveal.
+"""Feedback modes: rules for the scores that teams see before the reveal.
 
 The function `show` implements all modes. It maps a team's files, in the order in which they were accepted, to
 the scores that are shown for them.

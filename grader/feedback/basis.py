@@ -1,4 +1,4 @@
-r"""Noise and influence sketch of a scored file, which the coarse feedback modes need.
+r"""Noise and influence sketch of a scored file, as input for the coarse feedback modes.
 
 The ladder tests whether one file is significantly better than another. The standard error of the difference
 of two scores on the same rows is the norm of the difference of their influence vectors, which have one number

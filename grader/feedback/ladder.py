@@ -1,4 +1,4 @@
-"""Ladder mode, which shows only scores that are clearly better than the team's best."""
+"""Ladder mode: only scores that are clearly better than the team's best are shown."""
 
 import math
 

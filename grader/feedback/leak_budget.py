@@ -1,4 +1,4 @@
-r"""Leak budget: the number of hidden labels that a team can derive in each feedback mode.
+r"""Leak budget: number of hidden labels that a team can derive in each feedback mode.
 
 There are two kinds of figures. An *estimate* states how many labels the known attacks derive if they use
 every response perfectly. A *ceiling* holds for any attack: it is the information content of all possible

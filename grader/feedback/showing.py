@@ -1,4 +1,4 @@
-"""Displayed public scores of a team's files in each feedback mode."""
+"""Displayed public scores of a team's files, by feedback mode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

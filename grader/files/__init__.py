@@ -1,4 +1,4 @@
-"""Submission and solution readers: from bytes to arrays or a list of problems."""
+"""Readers for submissions and solutions: from bytes to arrays or a list of problems."""
 
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import RowIds

@@ -1,4 +1,4 @@
-"""Backup and restore of an installation: database, stored files and settings in a folder.
+"""Backup and restore of an installation: database, blobs and settings in one folder.
 
 The manifest `backup.json` is written last, so a folder that contains it is a complete backup. Secrets are not
 included, but the manifest lists the required ones. The cache is also not included.

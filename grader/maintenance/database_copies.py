@@ -1,4 +1,4 @@
-"""Consistent copies of a complete database to files and back, even during writes.
+"""Consistent export of a whole database to files, even during writes, and its import.
 
 SQLite uses its online backup. PostgreSQL uses COPY in one snapshot, which requires no PostgreSQL programs.
 Rows are copied unchanged, because the tables may have an older schema.

@@ -1,4 +1,4 @@
-"""Checks of `fairboard doctor`: settings, permissions, disks, database, storage, jobs, mail."""
+"""Checks for `fairboard doctor`: settings, permissions, disks, database, jobs, mail."""
 
 import enum
 import os

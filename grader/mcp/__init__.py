@@ -1,1 +1,1 @@
-"""MCP server for AI agents: participant tools on standard input and output."""
+"""Model Context Protocol server for AI agents: participants' tools over standard streams."""

@@ -1,4 +1,4 @@
-"""Model Context Protocol on two streams: one JSON-RPC message per line, tools only."""
+"""Model Context Protocol over two streams: one JSON-RPC message per line, tools only."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Tools of the Model Context Protocol: descriptions, arguments, and actions in one folder."""
+"""Model Context Protocol tools: descriptions, arguments, and actions within one folder."""
 
 import inspect
 from collections.abc import Callable, Mapping

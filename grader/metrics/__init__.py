@@ -1,4 +1,4 @@
-"""The Jigsaw unintended bias metric, bit-for-bit reproducible; requires only NumPy.
+"""The Jigsaw unintended bias metric, reproducible to the last bit; requires only NumPy.
 
 `bias_report` measures one model. To score many submissions, prepare the split once with `prepare`, then
 call `count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them

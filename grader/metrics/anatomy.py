@@ -1,4 +1,4 @@
-"""Counts of a solution: subgroup cells, blanks, values near a threshold, overlaps."""
+"""Solution counts: subgroup cells, blanks, values near a threshold, overlaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

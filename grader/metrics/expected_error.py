@@ -1,4 +1,4 @@
-"""Expected standard error of an AUC or score, estimated from a solution's counts only.
+"""Expected standard error of an AUC or score, estimated only from a solution's counts.
 
 The rows of a split are a sample, and a model would have a different score on another sample of the same
 size. The size of this difference depends on the counts of each cell, which are known from the solution, and

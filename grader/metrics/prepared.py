@@ -1,4 +1,4 @@
-"""Splits prepared once for scoring many submissions, with reused memory buffers.
+"""Prepared splits for scoring many submissions with reused memory buffers.
 
 Buffers are reused because the operating system maps new memory page by page. For 100,000 rows this takes
 longer than the sort itself.

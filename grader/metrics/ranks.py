@@ -1,4 +1,4 @@
-"""Pair counts from stored dense ranks, for rescoring without sorting the predictions again."""
+"""Pair counts from stored dense ranks, for rescoring without sorting again."""
 
 from dataclasses import dataclass
 from typing import Any

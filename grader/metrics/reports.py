@@ -1,4 +1,4 @@
-"""Bias report of a submission on one split: score, terms and AUCs of each identity."""
+"""Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

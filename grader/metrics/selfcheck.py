@@ -1,4 +1,4 @@
-"""Metric version and a self-check of the machine against golden values."""
+"""Metric version, and a self-check of the machine's arithmetic against golden values."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Tables of the audit log and of organizers' marks on the Fair play page."""
+"""Tables for the audit log and for organizers' marks on the Fair play page."""
 
 from datetime import datetime
 from typing import Any

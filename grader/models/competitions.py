@@ -1,4 +1,4 @@
-"""Tables of competitions, organizers, participants, data files, figures and announcements."""
+"""Tables for competitions, organizers, participants, data files, figures, announcements."""
 
 import enum
 from datetime import datetime

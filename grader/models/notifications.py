@@ -1,4 +1,4 @@
-"""Tables of notifications, read marks, and queued e-mails."""
+"""Tables for notifications, read marks, and queued e-mails."""
 
 from datetime import datetime
 

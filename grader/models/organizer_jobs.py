@@ -1,4 +1,4 @@
-"""Table of organizers' background jobs."""
+"""Table for organizers' background jobs."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Tables of accounts, sessions, API tokens, one-time links and rate-limit counters."""
+"""Tables for accounts, sessions, API tokens, one-time links and rate-limit counters."""
 
 import enum
 import secrets

@@ -1,4 +1,4 @@
-"""Tables of solutions, scoring versions, scores and scoring jobs."""
+"""Tables for solutions, scoring versions, scores and scoring jobs."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Tables of standings: leaderboard rows, daily ranks and final standings."""
+"""Tables for standings: leaderboard rows, daily ranks and final standings."""
 
 from datetime import date, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables of submissions, uploads in parts, extra submissions and questions about scores."""
+"""Tables for submissions, multipart uploads, extra submissions, questions about scores."""
 
 import enum
 from datetime import date, datetime

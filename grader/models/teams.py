@@ -1,4 +1,4 @@
-"""Tables of teams, members, invitations and merge requests."""
+"""Tables for teams, members, invitations and merge requests."""
 
 import enum
 from datetime import datetime

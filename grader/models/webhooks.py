@@ -1,4 +1,4 @@
-"""Tables of webhooks: subscriptions and the outbox of deliveries."""
+"""Tables for webhooks: subscriptions and the delivery outbox."""
 
 import enum
 from datetime import datetime

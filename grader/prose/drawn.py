@@ -1,4 +1,4 @@
-"""Formatted and plain texts as HTML, without the Markdown converter."""
+"""Formatted and plain texts as HTML, without a Markdown converter."""
 
 from html import escape
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""Pure ranking functions: order of teams, counted submissions, comparison of versions."""
+"""Pure ranking functions: team order, competing submissions, comparison of versions."""

@@ -1,4 +1,4 @@
-"""File and submission readers of the second implementation: plain, gzip and ZIP files."""
+"""File readers of the second implementation: plain, gzip and ZIP submissions."""
 
 import io
 import lzma

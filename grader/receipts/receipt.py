@@ -1,4 +1,4 @@
-"""Score receipts in JSON, and their verification against the files."""
+"""Score receipts in JSON, and their verification with the original files."""
 
 import hashlib
 import json

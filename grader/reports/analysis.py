@@ -1,4 +1,4 @@
-"""Analysis report on a solution and the predictions of up to two models."""
+"""Analysis report on a solution and the predictions of one or two models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Report charts for one model: distributions of predictions and equality curves."""
+"""Report charts for one model: prediction distributions and equality curves."""
 
 from collections.abc import Iterator, Sequence
 

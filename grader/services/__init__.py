@@ -1,1 +1,1 @@
-"""Use cases: functions that flush but never commit, because the caller owns the transaction."""
+"""Use cases: functions that flush but never commit; callers own the transaction."""

@@ -1,4 +1,4 @@
-"""Idempotency-Keys, which ensure that a repeated request takes effect only once."""
+"""Idempotency keys: a repeated request takes effect only once."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

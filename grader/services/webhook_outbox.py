@@ -1,4 +1,4 @@
-"""Outbox of webhook events: adding, claiming, retries and the delivery log.
+"""Webhook event outbox: adding, claims, retries, delivery log.
 
 Events are written in the same transaction as the change that they report. A webhook is leased, so its events
 are sent one at a time. Both an undelivered event and a failing webhook have a growing backoff, so an

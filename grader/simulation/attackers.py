@@ -1,4 +1,4 @@
-"""Attackers: their knowledge, their files, and the decoding of labels from scores."""
+"""Attackers: their knowledge, their files, and label decoding from scores."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Attacks that improve a file step by step, and attacks on the threshold of the ladder."""
+"""Attacks that improve a file step by step or probe the ladder's threshold."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Simulated competitions and their responses to a participant's files."""
+"""Simulated competitions and their responses to submitted files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Honest models of known quality, and honest teams' progress in each feedback mode."""
+"""Honest models of known quality, and the progress that honest teams see in each mode."""
 
 import math
 from collections import Counter

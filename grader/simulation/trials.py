@@ -1,4 +1,4 @@
-"""Trials of attacks and honest teams in several feedback modes and competitions."""
+"""Trials of attacks and honest teams across feedback modes and competitions."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

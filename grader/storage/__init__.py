@@ -1,1 +1,1 @@
-"""Storage of an installation: blobs, disk caches and disk space."""
+"""Storage of an installation: blobs, disk caches, free space."""

@@ -1,4 +1,4 @@
-"""References from database rows to blobs: required blobs and orphans.
+"""References from database rows to blobs: required blobs and orphaned blobs.
 
 A blob is stored before a row refers to it. The transaction that writes the row touches the blob under a lock
 that excludes the orphan collector. Therefore, either the collector sees the new row or the recently

@@ -1,4 +1,4 @@
-"""Storage in an S3-compatible bucket, with readable error messages for operators."""
+"""Blob storage in an S3-compatible bucket, with readable error messages for operators."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Local disks: free space, disk-full errors, syncing."""
+"""Local disks: free space, disk-full errors, fsync."""
 
 import errno
 import os

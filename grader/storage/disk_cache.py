@@ -1,4 +1,4 @@
-"""Size-limited disk cache of computed results, shared by several processes.
+"""Size-limited disk cache for computed results, shared between processes.
 
 All entries can be computed again, so they are neither synced nor backed up. Damaged entries count as missing.
 """

@@ -1,4 +1,4 @@
-"""Guardian process, which ends the processes of a killed `fairboard serve`.
+"""Guardian process that ends the child processes of a killed `fairboard serve`.
 
 Its standard input is a pipe that closes when the supervisor dies. A new `fairboard serve` also ends processes
 that have outlived their guardian. An environment variable identifies all processes of a data folder.

@@ -1,4 +1,4 @@
-"""Lock file, which allows one `fairboard serve` per data folder and describes its holder."""
+"""Lock file that allows one `fairboard serve` per data folder and identifies its holder."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Implementation of `fairboard serve`: lock, socket, migration, setup link, programs."""
+"""Implementation of `fairboard serve`: lock, socket, migration, setup link, processes."""
 
 import errno
 import logging

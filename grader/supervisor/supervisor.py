@@ -1,4 +1,4 @@
-"""Supervisor, which starts programs, restarts them with backoff, and stops them."""
+"""Process supervision: start, restart with backoff, and stop."""
 
 import logging
 import os

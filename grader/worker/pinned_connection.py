@@ -1,4 +1,4 @@
-"""Webhook POST requests that connect only to validated IP addresses.
+"""Webhook POST requests, restricted to validated IP addresses.
 
 The host name is resolved once. The deadline covers the entire request, redirects are not followed, and the
 response body is not read. TLS verifies the certificate against the host name in the URL.

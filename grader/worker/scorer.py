@@ -1,4 +1,4 @@
-"""Scoring of single submissions and rescoring batches: claim, compute, record."""
+"""Scoring of single submissions and rescoring batches: claim, computation, result."""
 
 import logging
 import os

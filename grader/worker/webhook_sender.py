@@ -1,4 +1,4 @@
-"""Delivery of queued events to webhooks, run as lanes of the sweeper process."""
+"""Webhook delivery of queued events, run as lanes of the sweeper process."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""Columns for team names that organizers have assigned or removed."""
+"""Columns for team names assigned or removed by organizers."""
 
 import sqlalchemy as sa
 from alembic import op

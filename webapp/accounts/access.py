@@ -1,4 +1,4 @@
-"""Pages to log in, log out, sign up, verify an e-mail address, and reset a password."""
+"""Pages for login, logout, sign-up, e-mail verification and password resets."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""API: the token's owner, their profile, and their API tokens."""
+"""API of the token's owner: profile and API tokens."""
 
 from datetime import timedelta
 from typing import Annotated, Any

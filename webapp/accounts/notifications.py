@@ -1,4 +1,4 @@
-"""Notifications of a user: page and API."""
+"""User notifications: page and API."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

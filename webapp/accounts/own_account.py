@@ -1,4 +1,4 @@
-"""Account page: profile, e-mail, password, API tokens, sessions, deletion."""
+"""Account page: profile, e-mail, password, API tokens, sessions, account deletion."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Password checks at login and on the account page, with limits on wrong passwords."""
+"""Password checks on the login and account pages, with limits on wrong passwords."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""User accounts for administrators, and public profiles: pages and API."""
+"""User administration and public profiles: pages and API."""
 
 from collections.abc import Callable
 from typing import Any, cast

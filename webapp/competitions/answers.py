@@ -1,4 +1,4 @@
-"""API models of competitions: list entries, and one competition with its submission rules."""
+"""API models for competitions: list entries, details, submission rules."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""API: competitions with their texts, data files, public log and last rescoring."""
+"""API of competitions: texts, data files, public log, latest rescoring."""
 
 from flask import Response, g
 from werkzeug.exceptions import NotFound

@@ -1,4 +1,4 @@
-"""Home page of a competition: leaderboard summary, dates, the viewer's next step."""
+"""Home page of a competition: leaderboard summary, dates, next step for the viewer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

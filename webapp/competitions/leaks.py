@@ -1,4 +1,4 @@
-"""API models of the leak budget and the safe step, for organizers."""
+"""API models for the leak budget and the safe step."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Pages: competition list, Home, Evaluation, figures, public log."""
+"""Competition pages: list, Home, Evaluation, figures, public log."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

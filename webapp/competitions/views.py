@@ -1,4 +1,4 @@
-"""View of a competition for its pages and the API: deadlines, countdown, metric."""
+"""Competition view for pages and API: deadlines, countdown, metric."""
 
 import csv
 import io

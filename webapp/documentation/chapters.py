@@ -1,4 +1,4 @@
-"""Chapters of the documentation, grouped by reader and loaded once per process."""
+"""Documentation chapters, grouped by reader and loaded once per process."""
 
 import json
 import posixpath

@@ -1,4 +1,4 @@
-"""Rendering of chapters as HTML: anchors, links, scrollable tables and code, glossary rows."""
+"""Chapters as HTML: anchors, links, scrollable tables and code, glossary rows."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Actions, each declared once and served as a page form and as an API operation.
+"""Actions, each declared once for both a page form and an API operation.
 
 An action runs in one transaction, which identifies the user, locks the competition and checks the role. Its
 function receives the `Act`, the input and the URL parameters.

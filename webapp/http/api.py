@@ -1,4 +1,4 @@
-"""JSON API framework: operations with scopes, request and response models, and token checks.
+"""JSON API framework: operations, scopes, request and response models, token checks.
 
 A view is decorated with `operation`. Its parameters `json` and `query` are annotated with the pydantic models
 that validate the request. It returns its response model, optionally followed by a status other than 200 and

@@ -1,4 +1,4 @@
-"""Confirmation page before an action that cannot be undone or has side effects.
+"""Confirmation pages for actions with side effects or without undo.
 
 A confirmation is bound to the displayed state. If the state has changed in the meantime,
 confirmation is requested again.

@@ -1,4 +1,4 @@
-"""Error responses: HTTP status, name and message of every error, as a page or as JSON.
+"""Error responses as pages or JSON: HTTP status, error name, message.
 
 Errors of the grader contain data and a message; this module maps them to an HTTP status. Unexpected errors
 are logged under an incident id, and the response shows only this id.

@@ -1,4 +1,4 @@
-"""Field types and base classes of the API models."""
+"""Field types and base classes for API models."""
 
 from datetime import datetime
 from functools import cache

@@ -1,4 +1,4 @@
-"""Pending requests and unread notifications of the current user, loaded once per request."""
+"""The user's pending requests and unread notifications, loaded once per request."""
 
 import logging
 

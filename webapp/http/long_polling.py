@@ -1,4 +1,4 @@
-"""Long polling: limits on waiting requests, and their database queries.
+"""Long polling: limits on waiting requests, and shared database queries.
 
 A waiting request occupies a server thread. At most a quarter of a process's threads may wait, and one user
 may occupy at most a quarter of these. Requests over the limit get an immediate response with a retry delay

@@ -1,4 +1,4 @@
-"""Lookups for the current user: competitions, submissions and the competition list."""
+"""Competitions and submissions visible to the current user, and the competition list."""
 
 from dataclasses import replace
 from datetime import datetime

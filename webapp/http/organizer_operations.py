@@ -1,4 +1,4 @@
-"""Helpers for organizers' API operations: required role, transactions, background jobs."""
+"""Helpers for organizers' API operations: role checks, transactions, background jobs."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar

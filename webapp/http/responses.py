@@ -1,4 +1,4 @@
-"""Responses with an ETag: pages, JSON, and stored files, whole or as a range."""
+"""Responses with an ETag: pages, JSON, and stored files, in full or by range."""
 
 import re
 from collections.abc import Iterator

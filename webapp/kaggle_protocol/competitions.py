@@ -1,4 +1,4 @@
-"""Kaggle protocol: list competitions, return one, and return its texts."""
+"""Kaggle protocol: competition list, details and texts."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Kaggle protocol: list the data files of a competition, and download one or all of them."""
+"""Kaggle protocol: list of a competition's data files, and downloads of one or all files."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Kaggle protocol: show and download a leaderboard, list a team's public submissions."""
+"""Kaggle protocol: leaderboard display and download, and a team's public submissions."""
 
 import hashlib
 import zipfile

@@ -1,4 +1,4 @@
-"""Kaggle protocol: URLs of kaggle 1.5 and 1.6, mapped to the current handlers.
+"""Kaggle protocol: URLs of kaggle 1.5 and 1.6, mapped to current handlers.
 
 Those versions can use any server (`KAGGLE_API_ENDPOINT`) and send the API token as a password. They expect
 plain lists and require every field that they print.

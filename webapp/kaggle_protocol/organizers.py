@@ -1,4 +1,4 @@
-"""Kaggle protocol for organizers: creation, data update, solution, launch, hosts, settings."""
+"""Kaggle protocol for organizers: creation, data, solution, launch, hosts, settings."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Registration of the `kaggle` command's API calls, and the page about the command."""
+"""Kaggle protocol: registration of API calls, and the page that explains the command."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""Signed download URLs: the kaggle command follows redirects without its token.
+"""Signed download URLs for the kaggle command, which follows redirects without its token.
 
 A URL is bound to the API token, its owner, the competition, the file and its version. It expires with the
 token, at the latest after 12 hours. Access rights are checked again when the file is sent.

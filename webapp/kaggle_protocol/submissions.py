@@ -1,4 +1,4 @@
-"""Kaggle protocol: submit, list, show and download submissions; remaining limits."""
+"""Kaggle protocol: submission, list, details, download, remaining limits."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

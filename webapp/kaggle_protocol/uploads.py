@@ -1,4 +1,4 @@
-"""Kaggle protocol: announce an upload, and receive its bytes whole, in parts or resumed."""
+"""Kaggle protocol: announced uploads, received whole, in parts or after interruptions."""
 
 import re
 from datetime import timedelta

@@ -1,1 +1,1 @@
-"""Leaderboards: pages, charts, CSV, team results, the last published rescoring."""
+"""Leaderboards: pages, charts, CSV, team results, published rescorings."""

@@ -1,4 +1,4 @@
-"""API models of leaderboards: public, private and final, and competing submissions."""
+"""API models for leaderboards and competing submissions."""
 
 from typing import Annotated, Any
 

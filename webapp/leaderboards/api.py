@@ -1,4 +1,4 @@
-"""API: public, private and final leaderboards as JSON."""
+"""API of public, private and final leaderboards."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Charts of a leaderboard with their data tables."""
+"""Leaderboard charts with their data tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

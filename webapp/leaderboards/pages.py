@@ -1,4 +1,4 @@
-"""Leaderboard pages: public, private, final, CSV, team results, published rescoring."""
+"""Leaderboard pages: public, private, final, CSV, team results, published rescorings."""
 
 from datetime import datetime
 from functools import partial

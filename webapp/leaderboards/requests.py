@@ -1,4 +1,4 @@
-"""Leaderboard requests: query parameters, requested leaderboard, submission and diagnosis."""
+"""Leaderboard requests: query parameters, and the requested leaderboard or submission."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Views of leaderboards, their CSV files, and a team's results after the reveal."""
+"""Leaderboard views, CSV files, and a team's results after the reveal."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""OpenAPI document of the API, and its page."""
+"""OpenAPI document of the API, and the page that shows it."""

@@ -1,4 +1,4 @@
-"""Static files with fingerprints in their URLs, and the design page."""
+"""Static files with fingerprinted URLs, and the design page."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta

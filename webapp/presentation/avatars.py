@@ -1,4 +1,4 @@
-"""Avatars: symmetrical patterns of squares generated from a random key."""
+"""Avatars: symmetrical patterns of squares, generated from a random key."""
 
 from flask import Flask
 from markupsafe import Markup

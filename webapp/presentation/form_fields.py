@@ -1,4 +1,4 @@
-"""Form fields: parsed texts, check boxes, and dates with a time (UTC)."""
+"""Form fields: parsed texts, checkboxes, and UTC dates with times."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time

@@ -1,4 +1,4 @@
-"""Formats of numbers, sizes, dates and durations, and the shades of table cells."""
+"""Number, size, date and duration formats, and shades for table cells."""
 
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Names and explanations of the score's terms and of the feedback modes."""
+"""Names and explanations of score terms and feedback modes."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""HTTP request parser: headers first, then a body up to the limit set by the application.
+"""HTTP request parser with separate limits for headers and bodies.
 
 The application runs all checks that need no body: login, disk space, rate limits. The body of a rejected
 request is never stored.

@@ -1,4 +1,4 @@
-"""Event loop of a web process: receives from all connections and closes late ones."""
+"""Event loop of a web process: receives all requests and closes overdue connections."""
 
 import logging
 import time

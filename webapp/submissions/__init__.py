@@ -1,1 +1,1 @@
-"""Submissions of a team: upload, list, selection, comparison, receipts (pages and API)."""
+"""Teams' submissions (pages and API): upload, list, selection, comparison, receipts."""

@@ -1,4 +1,4 @@
-"""API models of submissions: status, scores, problems, selection, remaining limits."""
+"""API models for submissions: status, scores, problems, selection, remaining limits."""
 
 from typing import Annotated, Any
 

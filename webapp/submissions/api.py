@@ -1,4 +1,4 @@
-"""API: upload or check a file; list, select and download submissions."""
+"""API of submissions: upload, check, list, select, download."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Comparison page of two submissions: own, benchmark, or competing after the reveal."""
+"""Comparison page for two submissions: own, benchmarks, all competing after the reveal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

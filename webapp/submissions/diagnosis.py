@@ -1,4 +1,4 @@
-"""Diagnosis of a submission: AUCs that lower the score, histogram of the predictions."""
+"""Submission diagnosis: AUCs that lower the score, and the histogram of predictions."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""View of a team's own files: list, rejected files, final selection, chart of scores."""
+"""View of a team's files: list, rejected files, final selection, score chart."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

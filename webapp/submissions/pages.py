@@ -1,4 +1,4 @@
-"""Pages of one submission: scores, file, receipt, final selection, question to organizers."""
+"""Submission pages: scores, file, receipt, final selection, question to the organizers."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Uploads from the Submissions page: check, submission, resubmission of earlier files."""
+"""Submit form: check, submission, resubmission of earlier files."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Uploads of submission files: size limit, storage, transfer to acceptance."""
+"""Submission uploads: size limit, storage, handover to the acceptance service."""
 
 import os
 from collections.abc import Callable, Mapping

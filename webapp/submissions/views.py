@@ -1,4 +1,4 @@
-"""View of a submission (status, scores, problems) for its pages and the API."""
+"""Submission view for pages and API: status, scores, problems."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

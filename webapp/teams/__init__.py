@@ -1,1 +1,1 @@
-"""Entries and teams: joining, members, invitations, mergers (pages and API)."""
+"""Entries and teams (pages and API): joining, members, invitations, mergers."""

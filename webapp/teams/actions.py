@@ -1,4 +1,4 @@
-"""Team actions of members, on the Team page and in the API."""
+"""Members' team actions, on the Team page and in the API."""
 
 from collections.abc import Iterator
 from typing import Any

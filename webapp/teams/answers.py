@@ -1,4 +1,4 @@
-"""API models of a user's entry and team."""
+"""API models for a user's entry and team."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Joining a competition and requests to join: pages and API."""
+"""Competition entry (pages and API): joining and join requests."""
 
 from typing import Any
 

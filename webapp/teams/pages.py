@@ -1,4 +1,4 @@
-"""Team page, and the page of an invitation link."""
+"""Team page and invitation page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Public profile of a team: page and API."""
+"""Public team profile (page and API)."""
 
 from datetime import datetime
 

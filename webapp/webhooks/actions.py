@@ -1,4 +1,4 @@
-"""Webhooks of teams and organizers: pages, actions, API."""
+"""Webhooks for teams and organizers: pages, actions, API."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""API: server-sent events of a team's submissions and of leaderboard changes."""
+"""Server-sent events for a team's submissions and leaderboard changes."""
 
 import json
 import re

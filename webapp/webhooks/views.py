@@ -1,4 +1,4 @@
-"""Webhooks on pages and in the API, without secrets and without the paths of their URLs."""
+"""Webhook view for pages and API, without secrets and URL paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

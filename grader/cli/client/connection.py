@@ -1,4 +1,4 @@
-"""Connections of commands to a server: address, token, stored login, exit codes."""
+"""Connection of commands to a server: address, token, stored login, exit codes."""
 
 import contextlib
 import json

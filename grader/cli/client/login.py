@@ -1,4 +1,4 @@
-"""`fairboard login` and `logout`: store and delete a server address and API token."""
+"""`fairboard login` and `logout`: store or delete a server address and its API token."""
 
 import sys
 

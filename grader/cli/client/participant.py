@@ -1,4 +1,4 @@
-"""Commands of participants: submit, check, submissions, leaderboard, team, download, mcp."""
+"""Participants' commands: submit, check, submissions, leaderboard, team, download, mcp."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard analyze`: a report on data and models, without a server."""
+"""`fairboard analyze`: a report on data and models, created without a server."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard score`: the score of a prediction file, without a server."""
+"""`fairboard score`: the score of a prediction file, computed without a server."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`fairboard simulate`: feedback modes simulated on a solution before a competition opens."""
+"""`fairboard simulate`: simulation of attackers and honest teams on a solution."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Column roles of a solution on the command line: guessed or given as COLUMN=ROLE."""
+"""Column roles of a solution on the command line: guessed, or given as COLUMN=ROLE."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

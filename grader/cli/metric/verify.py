@@ -1,4 +1,4 @@
-"""`fairboard verify`: the score in a receipt recomputed without server, database or NumPy."""
+"""`fairboard verify`: recomputation of a receipt's score without server, database or NumPy."""
 
 from pathlib import Path
 

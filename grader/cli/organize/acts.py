@@ -1,4 +1,4 @@
-"""Framework of organizers' commands: site, request, output, confirmation."""
+"""Framework for organizers' commands: site, request, output, confirmation."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Settings from competition files and options, validated before they are sent."""
+"""Competition settings from files and options, validated before they are sent."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The local site of a command: the application in this process and its pending jobs."""
+"""Local site for commands: the web application in this process, and its pending jobs."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence

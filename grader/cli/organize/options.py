@@ -1,4 +1,4 @@
-"""Options of `fairboard competition create` and `change`, and of `fairboard rescore`."""
+"""Options shared by `fairboard competition create` and `change`, and by `fairboard rescore`."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,1 +1,1 @@
-"""Shared parts of the file readers: compression, encoding, numbers, ids, problems."""
+"""Shared code of the file readers: compression, encoding, numbers, ids, problems."""

@@ -1,4 +1,4 @@
-"""Header problems of both file types: lines above it, bad encoding, invisible characters."""
+"""Header problems in any file: lines above the header, bad encoding, invisible characters."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Problems and notes of a file, their collection during reading, and FileRejected."""
+"""File problems and notes: their types, their collection during reading, and FileRejected."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Row ids to predict, indexed for joins, and reasons why an id is unknown."""
+"""Expected row ids, indexed for joins, and reasons why an id is unknown."""
 
 import heapq
 import re

@@ -1,4 +1,4 @@
-"""Text of a CSV: encoding, byte order mark, line ends, and the fields of one line."""
+"""CSV text: encoding, byte order mark, line endings, and the fields of a line."""
 
 import codecs
 import re

@@ -1,4 +1,4 @@
-"""File type detection by first bytes, and problems of files that cannot be opened."""
+"""File type detection by first bytes, and problems with files that cannot be opened."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Runs of NUL bytes in a file, left by a full disk or an interrupted transfer."""
+"""Runs of NUL bytes, as left by a full disk or an interrupted transfer."""
 
 import io
 import re

@@ -1,1 +1,1 @@
-"""Solution reader: column roles, labels, identities, Usage and problems."""
+"""Solution reader: column roles, labels, identities, Usage, problems."""

@@ -1,4 +1,4 @@
-"""Canonical CSV of a solution, with a digest and commitment independent of the file format.
+"""Canonical CSV of a solution, and its digest and commitment, for any uploaded format.
 
 The canonical form is itself a solution file: UTF-8, LF line ends, header ``id,label,<identities>,Usage``. The
 `sha256sum` of a published solution is therefore its digest. A commitment hashes a secret nonce before the

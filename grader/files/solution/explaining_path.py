@@ -1,4 +1,4 @@
-"""Slow reader of a solution CSV that explains every problem with its lines."""
+"""Slow solution reader that explains every problem with its lines."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""Fast reader of a clean solution CSV; doubtful files are left to the slow reader.
+"""Fast reader for clean solution files; doubtful files are left to the slow reader.
 
 `read_plain` returns None for any doubtful file, which `grader.files.solution.explaining_path` then reads.
 """

@@ -1,4 +1,4 @@
-"""Prediction file with a column for each label, for `fairboard analyze`."""
+"""Prediction files with one column per label, for `fairboard analyze`."""
 
 from array import array
 from collections.abc import Iterator, Sequence

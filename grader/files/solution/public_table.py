@@ -1,4 +1,4 @@
-"""Comparison of the ids in a participants' table, such as test.csv, with the solution's."""
+"""Comparison of the ids in a participants' table, such as test.csv, with the solution."""
 
 import csv
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Submission reader: header, predictions, missing ids and problems."""
+"""Submission reader: header, predictions, missing ids, problems."""

@@ -1,4 +1,4 @@
-"""Slow reader of a submission's rows that explains every problem with its line."""
+"""Slow submission reader that explains every problem with its line."""
 
 import re
 from array import array

@@ -1,4 +1,4 @@
-"""Header of a submission: delimiter, column names and their faults."""
+"""Submission header: delimiter, column names, problems."""
 
 import re
 from collections.abc import Iterator, Sequence

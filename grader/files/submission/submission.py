@@ -1,4 +1,4 @@
-"""Submission reader: size limit, fast path (pandas), and join of the predictions by id."""
+"""Submission reader: size limit, fast path (pandas), and joining predictions by id."""
 
 import csv
 import re

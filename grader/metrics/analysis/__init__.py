@@ -1,4 +1,4 @@
-"""Bias analyses from the literature, in addition to the score; require only NumPy.
+"""Bias analyses from the literature that do not affect the score; require only NumPy.
 
 Each module contains one analysis. Most of them start from `Rows` or `Annotations`.
 """

@@ -1,4 +1,4 @@
-"""Annotations: rows with several labels and identities, and counts of rater fractions."""
+"""Annotations: rows with several labels and identities, and histograms of rater fractions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Model-free data audit of a solution: label shares, co-mentions and PPMI."""
+"""Data audit of a solution without a model: label shares, co-mentions and PPMI."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Counterfactual pairs: how often a model scores one row of a pair higher than the other."""
+"""Counterfactual pairs: how often a model scores one row of a pair above the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

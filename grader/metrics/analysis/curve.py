@@ -1,4 +1,4 @@
-"""Equality Gap curve over all thresholds (Borkan et al., 2019, Figure 2)."""
+"""Equality curve over all thresholds (Borkan et al., 2019, Figure 2)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Comparison of original and fuzzed texts: effect of exchanged identity words on metrics."""
+"""Fuzzed texts: effect of swapped identity words on the metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-r"""DeLong influence of each row on the score, for variance estimates.
+r"""DeLong influence of each row on the score, the basis of variance estimates.
 
 An AUC that compares sets A and B is the mean of the placements of either set: :math:`V(a)` is the fraction of
 B below a, and :math:`V(b)` is the fraction of A above b. The influence of a row is its centered placement

@@ -1,4 +1,4 @@
-"""Confidence intervals for AUCs, scores and reports, with a bootstrap for validation."""
+"""Confidence intervals for AUCs and scores, and a bootstrap that validates them."""
 
 import math
 from collections.abc import Mapping

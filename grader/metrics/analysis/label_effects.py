@@ -1,4 +1,4 @@
-r"""Effect of changing the label of one row on the score.
+r"""Effect of a single row's label on the score.
 
 `influences` describes the effect of rows for the current labels, where the score is smooth. If an identity's
 AUC is 0 or 1, its rows have no influence, although one changed label would change the AUC. The changes

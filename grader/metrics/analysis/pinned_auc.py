@@ -1,4 +1,4 @@
-"""Pinned AUC, its four components, and a warning about its lack of robustness."""
+"""Pinned AUC, its four components and its lack of robustness."""
 
 import math
 from dataclasses import asdict, dataclass

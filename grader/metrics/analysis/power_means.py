@@ -1,4 +1,4 @@
-"""Power means: effect of the exponent, and the AUCs that reduce the score most."""
+"""Power means: effect of the exponent, and AUCs that reduce the score most."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Labels, predictions and identities of one model's rows, and their pair counts."""
+"""Rows of one model: labels, predictions, identities and pair counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

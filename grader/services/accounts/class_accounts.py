@@ -1,4 +1,4 @@
-"""Accounts for a class, each with a one-time link or an API token for the competition."""
+"""Class accounts, each with a one-time link or an API token for the competition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

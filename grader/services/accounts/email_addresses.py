@@ -1,4 +1,4 @@
-"""E-mail addresses of accounts and their verification."""
+"""Users' e-mail addresses and their verification."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Password resets with an e-mailed link or a link from an administrator."""
+"""Password resets by e-mailed links or administrators' links."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Password rules, and hashing with a limit on concurrent hashes."""
+"""Password rules, and password hashing with limited concurrency."""
 
 import re
 import threading

@@ -1,4 +1,4 @@
-"""Sign-ups with an e-mailed link, an invitation or a CSV list of invitations."""
+"""Sign-ups by e-mailed link or invitation; invitations from a CSV list."""
 
 import csv
 import io

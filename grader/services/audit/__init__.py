@@ -1,1 +1,1 @@
-"""Audit log of organizers' actions and public log of competitions."""
+"""Audit log of organizers' actions, and public log of each competition."""

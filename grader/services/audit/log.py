@@ -1,4 +1,4 @@
-"""Audit log: actions with their descriptions, entries, and the public log.
+"""Audit log: action descriptions, entries, and the public log.
 
 The log is append-only: the database rejects changes and deletions. Actions that change standings, deadlines
 or rules have an additional text for the public log. Entries refer to teams and users by id and are shown with

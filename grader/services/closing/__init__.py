@@ -1,1 +1,1 @@
-"""Close of a competition: settle, reveal, finalize and verify; its checklist."""
+"""Close of a competition: checklist, settling, reveal, final standings, verification."""

@@ -1,4 +1,4 @@
-"""Checklist before the reveal and the final standings: missing, failed and pending items."""
+"""Checklist for the reveal and the final standings: missing, failed and pending items."""
 
 from dataclasses import dataclass
 from datetime import datetime

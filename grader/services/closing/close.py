@@ -1,4 +1,4 @@
-"""Close of a competition: settle, reveal the private leaderboard, make the standings final.
+"""Steps of the close: settling, reveal of the private leaderboard, final standings.
 
 A competition is settled once every submission accepted in time has a result: the private standings are then
 computed but hidden. The reveal publishes them by updating one row, so that no read mixes two states.

@@ -1,4 +1,4 @@
-"""Verification of a close: recompute the competing scores from the raw files, and compare.
+"""Verification of competing scores by recomputation from the uploaded files.
 
 The recomputation shares no code with the scoring, so that an error in either becomes visible.
 """

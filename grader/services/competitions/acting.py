@@ -1,4 +1,4 @@
-"""`Act`: the session, actor and time of an action on a locked competition."""
+"""`Act`: session, locked competition, actor and time of an action."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Announcements to participants: posting, e-mail, editing and withdrawal."""
+"""Announcements to participants: post, e-mail, edit and withdraw."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Lookup, locking and slugs of competitions."""
+"""Competition lookup, locking and slugs."""
 
 import re
 

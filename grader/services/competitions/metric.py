@@ -1,4 +1,4 @@
-"""Metric settings of drafts and of scoring versions."""
+"""Metric settings of drafts and scoring versions."""
 
 from pydantic import Field
 

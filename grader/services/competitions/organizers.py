@@ -1,4 +1,4 @@
-"""Organizers and the permissions of their roles."""
+"""Organizers, their roles, and the permissions of each role."""
 
 from collections.abc import Sequence
 from datetime import datetime

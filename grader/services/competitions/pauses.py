@@ -1,4 +1,4 @@
-"""Pausing and resuming submissions.
+"""Pause and resumption of submissions.
 
 During a pause, all pages stay available, accepted submissions are scored, and selections can be changed.
 """

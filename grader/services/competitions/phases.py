@@ -1,4 +1,4 @@
-"""Phases and stages of a competition."""
+"""Competition phases and stages."""
 
 import enum
 from datetime import datetime

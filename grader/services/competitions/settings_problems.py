@@ -1,4 +1,4 @@
-"""Validation of settings: values, the order of dates and conflicts."""
+"""Validation of settings: values, date order, conflicts."""
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Export tables for organizers (submissions, standings, scores, audit) as CSV or JSON.
+"""Organizers' exports of submissions, standings, scores and the audit log as CSV or JSON.
 
 Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 """

@@ -1,1 +1,1 @@
-"""Fair play: signs of probing and of copied files, for organizers."""
+"""Fair play analysis for organizers: signs of probing and of copied files."""

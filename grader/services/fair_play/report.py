@@ -1,4 +1,4 @@
-"""Fair play reports: signs of probing, similar files, canary rows, organizers' marks."""
+"""Fair play reports: signs of probing, similar files, canary rows, marks by organizers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

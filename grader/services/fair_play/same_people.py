@@ -1,4 +1,4 @@
-"""Teams that share addresses, browsers or members, as evidence for organizers.
+"""Teams that share addresses, browsers, files or former members, for organizers' review.
 
 Addresses and browsers are never shown, only the fact that accounts share one, how often and when. If many
 teams share one (a university, a company), they are only counted, without names.

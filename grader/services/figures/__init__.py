@@ -1,1 +1,1 @@
-"""Figures in the texts of competitions, and the stored HTML of these texts."""
+"""Figures in competition texts, and the stored HTML of these texts."""

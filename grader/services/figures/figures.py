@@ -1,4 +1,4 @@
-"""Figures in a competition's texts: image validation, upload, lists and removal."""
+"""Figures in competition texts: image validation, upload, listing, removal."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Stored HTML of a competition's texts: finding missing HTML and storing it."""
+"""Stored HTML of competition texts: detection of missing HTML, and storage."""
 
 import hashlib
 from collections.abc import Mapping

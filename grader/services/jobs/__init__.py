@@ -1,1 +1,1 @@
-"""Background jobs: leases, jobs of crashed workers, organizers' jobs."""
+"""Background jobs: leases, takeover from dead processes, organizers' jobs."""

@@ -1,4 +1,4 @@
-"""Leases of all queues: claim a row, retry with backoff, take over from dead processes.
+"""Leases for all queues: claims, retries with backoff, takeover from dead processes.
 
 A claim reserves a row until its lease ends. If the holder is lost, another process claims the row. The late
 holder's token is then outdated, so it records nothing.

@@ -1,1 +1,1 @@
-"""Leaderboards: rows, pages, charts, results of submissions and teams, ties."""
+"""Leaderboards: rows, pages, charts, submission and team results, ties."""

@@ -1,4 +1,4 @@
-"""Polling: the version of a leaderboard and recently changed submissions."""
+"""Polling: leaderboard version and recently changed submissions."""
 
 import hashlib
 from collections.abc import Collection

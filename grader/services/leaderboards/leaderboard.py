@@ -1,4 +1,4 @@
-"""Pages of the public and the private leaderboard, with access checks."""
+"""Pages of the public and private leaderboards, with access checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rows of a leaderboard: their columns, benchmarks without a rank, search and sorting."""
+"""Leaderboard rows: columns, unranked benchmarks, search and sorting."""
 
 import enum
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Results of one submission as the viewer may see them: scores, terms, identities, rank."""
+"""Submission results visible to the viewer: scores, terms, identities, rank."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

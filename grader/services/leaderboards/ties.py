@@ -1,4 +1,4 @@
-"""Statistically tied teams by a paired test: comparison, marks, publication.
+"""Statistical ties between teams: paired tests, marks, publication.
 
 A worker compares adjacent entries of the leaderboards by the paired test on the same rows. After the
 reveal, the private leaderboard shows marks if the competition marks ties or an organizer publishes them.

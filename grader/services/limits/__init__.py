@@ -1,1 +1,1 @@
-"""Submission limits of teams, and grants of extra submissions."""
+"""Teams' submission limits, and grants of extra submissions."""

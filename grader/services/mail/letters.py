@@ -1,4 +1,4 @@
-"""E-mails from the templates in `letters.toml`."""
+"""E-mails generated from the templates in `letters.toml`."""
 
 import tomllib
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""Moderation: disqualifications, marks, disputes, search for submissions and teams."""
+"""Moderation: disqualifications, marks, disputes, submission and team search."""

@@ -1,4 +1,4 @@
-"""Activity of a competition: people, teams, files and rejections by day, best score by day."""
+"""Competition activity: participants, teams, and daily files, rejections and best scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

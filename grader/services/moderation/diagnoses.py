@@ -1,4 +1,4 @@
-"""Diagnoses of submissions, which organizers request and may publish after the reveal.
+"""Submission diagnoses: request by organizers, publication after the reveal.
 
 A diagnosis belongs to the scoring version that was live when it was requested.
 """

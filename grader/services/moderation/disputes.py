@@ -1,4 +1,4 @@
-"""Disputes: teams' questions about their scores, and the organizers' answers."""
+"""Disputes: teams' questions about their scores and organizers' answers."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Organizers' list of all submissions: filter, search, sort; identical files.
+"""Submission search for organizers: filter, search, sort, identical files.
 
 A page loads quickly with 130,000 submissions: filters use indexed columns, matching teams and people are
 found first and then looked up by id, and additional columns are read only for the rows of one page.

@@ -1,4 +1,4 @@
-"""Organizers' list of all teams: search by name or member, submission counts, pages."""
+"""Team search for organizers: by name or member, with submission counts and pagination."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Names of users and teams."""
+"""User and team names."""

@@ -1,4 +1,4 @@
-"""Validation of user and team names; detection of reserved, look-alike and taken names.
+"""Validation of user and team names: reserved, look-alike and taken names.
 
 Two names count as the same if they differ only in case, look-alike characters, punctuation and spaces.
 `name_key` folds the case and replaces each character with its prototype, like the skeleton algorithm of

@@ -1,4 +1,4 @@
-"""Difference of two scoring versions: scores, ranks, CSV files, confirmation summary.
+"""Differences between two scoring versions: scores, ranks, CSV files, summary.
 
 The comparison itself is a pure function in `ranking.comparison`. It includes late, benchmark and hidden
 submissions and those of disqualified teams.

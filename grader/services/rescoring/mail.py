@@ -1,4 +1,4 @@
-"""E-mail to teams about a published rescoring: the message, and old and new scores."""
+"""E-mails about a published rescoring: message, old and new scores."""
 
 from collections import defaultdict
 from collections.abc import Collection

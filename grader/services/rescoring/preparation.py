@@ -1,4 +1,4 @@
-"""Preparation of rescorings: corrected solution or metric settings, progress, cancellation.
+"""Rescoring preparation: corrected solution or metric settings, progress, cancellation.
 
 The leaderboards do not change until the version is published; see `publication`.
 """

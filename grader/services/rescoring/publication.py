@@ -1,4 +1,4 @@
-"""Publication and rollback of a scoring version, with compensation for participants.
+"""Publication and rollback of scoring versions, with compensation for participants.
 
 A single transaction under the competition's lock updates the live version, the statuses of submissions, the
 standings, the final standings, the notices and the compensation: extra submissions, a later close, a reopened

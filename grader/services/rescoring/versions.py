@@ -1,4 +1,4 @@
-"""Scoring versions: add one, create a draft's first, use a checked or copied solution."""
+"""Creation of scoring versions from checked or copied solutions."""
 
 from datetime import datetime
 

@@ -1,1 +1,1 @@
-"""Scoring: jobs, batches, retries, stored scores, the health of the queue."""
+"""Scoring: jobs, batches, retries, stored scores, queue health."""

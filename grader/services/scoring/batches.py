@@ -1,4 +1,4 @@
-"""Batches of rescoring jobs: claim many under one lease and record them together.
+"""Batches of rescoring jobs, claimed under one lease and recorded together.
 
 Jobs that lost a lease are claimed in smaller batches and then individually, so that no file makes its
 neighbors fail.

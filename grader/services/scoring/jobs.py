@@ -1,4 +1,4 @@
-"""Scoring jobs: add, claim under a lease, record the outcome, show it.
+"""Scoring jobs: creation, claim under a lease, outcome, status.
 
 Scoring the same file twice produces the same bits, so every job has exactly one result.
 """

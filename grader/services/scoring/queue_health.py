@@ -1,4 +1,4 @@
-"""Health of the scoring queue: waiting jobs, overdue jobs, signs of active workers."""
+"""Scoring queue health: waiting jobs, overdue jobs, signs of active workers."""
 
 import enum
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Retries of failed submissions, on request or hourly for a day; positions in the queue."""
+"""Retries of failed submissions, hourly or on request; queue positions."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

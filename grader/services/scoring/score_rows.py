@@ -1,4 +1,4 @@
-"""Storage of a submission's scores on both splits, and its entry into the standings."""
+"""Stored scores of a submission on both splits, and its entry in the standings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

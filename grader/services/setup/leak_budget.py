@@ -1,4 +1,4 @@
-"""Leak budgets of a competition by feedback mode, and recommended modes by audience."""
+"""Leak budgets of a competition by feedback mode; recommended mode by audience."""
 
 import enum
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Publishing, archiving and unarchiving competitions, with suggestions before publication.
+"""Publication, archiving and unarchiving of competitions; suggestions before publication.
 
 The phases scheduled, open and closed are derived from the time. The reveal is part of `closing`.
 """

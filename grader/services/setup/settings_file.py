@@ -1,4 +1,4 @@
-"""Reading and writing competition settings as a TOML file."""
+"""TOML files with competition settings: reading and writing."""
 
 import math
 import tomllib

@@ -1,1 +1,1 @@
-"""Secret solutions: upload, checks, reports, splits, corrections and publication."""
+"""Secret solutions: upload, checks, reports, splits, corrections, publication."""

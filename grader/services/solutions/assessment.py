@@ -1,4 +1,4 @@
-"""Assessment of uploaded solutions: splits, identities in the score and problems.
+"""Assessment of uploaded solutions: splits, identities in the score, problems.
 
 Nothing here uses a database session, because the assessment runs before the transaction that stores its
 result.

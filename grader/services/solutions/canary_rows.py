@@ -1,4 +1,4 @@
-"""Canary rows of a solution: sampling, preservation in corrections, and their list.
+"""Canary rows of a solution: sampling, storage, and preservation in corrections.
 
 The list is a text with one line per row. It is stored in the database and the solution in the blob storage,
 so a leaked solution does not reveal the rows. Each line ends in random digits, and the SHA-256 of the list is

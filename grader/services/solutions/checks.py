@@ -1,4 +1,4 @@
-"""Checks of uploaded solutions and changed metric settings, and proposals of identities.
+"""Checks of uploaded solutions and changed metric settings; proposed identities.
 
 The web process stores the file and adds a job. A worker reads the file, writes the report and stores the
 blobs.

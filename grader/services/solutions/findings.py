@@ -1,4 +1,4 @@
-"""Findings of solution reports: stops, warnings and notes."""
+"""Findings in solution reports: problems, warnings and notes."""
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Publication of the secret solution after the reveal, and its canonical form.
+"""Publication of the solution in canonical form after the reveal.
 
 The published solution belongs to the live scoring version. If another version goes live, its solution is
 published instead.

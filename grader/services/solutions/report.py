@@ -1,4 +1,4 @@
-"""Reports on solutions: rows, identities, label leaks and changes from the live solution."""
+"""Solution reports: rows, identities, label leaks, changes from the live solution."""
 
 import hashlib
 import math

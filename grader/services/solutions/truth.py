@@ -1,4 +1,4 @@
-"""Hidden values of a solution, their stored form, and the random split."""
+"""Hidden values of a solution: stored form and random split."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Ranks and entries of teams on a leaderboard, read from the standings."""
+"""Teams' ranks and entries on a leaderboard, read from the standings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Submissions that count for ranking, and their public scores in the feedback mode.
+"""Ranked submissions and their displayed public scores.
 
 Exact modes display the score itself and store nothing. The displayed score of a coarse mode is stored next to
 the score. In ladder mode, it depends on all files of a team in the order of their acceptance. It is therefore

@@ -1,4 +1,4 @@
-"""Acceptance of uploads, and lists of a team's submissions."""
+"""Upload acceptance, and lists of a team's submissions."""
 
 from dataclasses import dataclass
 from datetime import datetime

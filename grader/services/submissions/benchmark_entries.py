@@ -1,4 +1,4 @@
-"""Benchmark submissions: the sample submission and baseline files."""
+"""Benchmark submissions: the sample submission and the baseline."""
 
 import os
 from datetime import datetime

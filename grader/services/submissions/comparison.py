@@ -1,4 +1,4 @@
-"""Comparable submissions: the user's own, benchmarks, and competing ones after the reveal.
+"""Submissions that a user can compare: own, benchmarks, and all competing after the reveal.
 
 Each submission shows the same results as on its own page, and each benchmark the same as on the leaderboard.
 """

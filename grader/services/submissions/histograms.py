@@ -1,4 +1,4 @@
-"""Histograms of predictions and agreement of two files, cached on disk.
+"""Prediction histograms, and agreement between two files, cached on disk.
 
 Both use all rows of a file together and are independent of labels, identities and splits.
 """

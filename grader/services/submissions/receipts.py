@@ -1,4 +1,4 @@
-"""Score receipts of submissions: complete for organizers, shortened for teams.
+"""Score receipts: complete for organizers, shortened for teams.
 
 A team's receipt is also complete once the solution is published.
 """

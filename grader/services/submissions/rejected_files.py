@@ -1,4 +1,4 @@
-"""Deletion of rejected files: after a day, or above the storage quota of a team or person.
+"""Deletion of rejected files after a day or above the storage quota.
 
 The row and its problems are kept. `file_deleted_at` is the time at which the row released its blob.
 A blob that no other row needs is deleted by the collector's rule: under the lock that excludes writers about

@@ -1,4 +1,4 @@
-"""Repeated uploads: the same idempotency key, or a file that the team has submitted before."""
+"""Repeated uploads: same idempotency key, or same file from the same team."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Final selection of submissions for the private leaderboard, by the team or automatically.
+"""Final selection for the private leaderboard, by the team or automatic.
 
 A team selects up to N submissions. After the close, its best submissions by exact public score fill the
 remaining places. The selection can be changed until the close, or until a later deadline if organizers

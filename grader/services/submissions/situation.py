@@ -1,4 +1,4 @@
-"""Situation: all data needed to decide on an upload, read at the same time."""
+"""Situation: all data needed to decide whether to accept an upload."""
 
 from dataclasses import dataclass
 from datetime import datetime

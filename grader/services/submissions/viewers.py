@@ -1,4 +1,4 @@
-"""Access to one submission by its team or an organizer, with its neighbors in time."""
+"""Submission access for its team and organizers, with previous and next submissions."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Requests to join that need approval: organizers admit or reject a user."""
+"""Join requests: approval or rejection by organizers."""
 
 from datetime import datetime
 

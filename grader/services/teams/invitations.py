@@ -1,4 +1,4 @@
-"""Team invitations by link or by user name: create, accept, decline, withdraw."""
+"""Team invitations by link or user name: create, accept, decline, withdraw."""
 
 import hashlib
 import secrets

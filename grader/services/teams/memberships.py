@@ -1,4 +1,4 @@
-"""Membership: a person's entry and team in a competition, with invitations and mergers."""
+"""Membership: a user's entry and team in a competition, with invitations and mergers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

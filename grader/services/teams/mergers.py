@@ -1,4 +1,4 @@
-"""Team mergers: request, accept, reject; rules on team size and submission counts.
+"""Team mergers: request, accept, decline; limits on team size and submissions.
 
 As on Kaggle, two teams can merge if they have used no more submissions together than one team could have used
 so far. The merged team may have no submissions left. The absorbed team keeps its row and its name.

@@ -1,4 +1,4 @@
-"""Organizers' actions on team names: find a team, replace its name, release the name.
+"""Moderation of team names: team lookup, replacement, release.
 
 A name that the organizers set is fixed, and no team can choose the name that they took away, until the
 organizers release both.

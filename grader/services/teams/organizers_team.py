@@ -1,4 +1,4 @@
-"""The organizers' team for test submissions, without members and without a rank."""
+"""Organizers' team for test submissions, without members or a rank."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Members of a team: find, add, remove, next leader, number of members."""
+"""Team members: find, add, remove, count, choose the next leader."""
 
 from datetime import datetime
 

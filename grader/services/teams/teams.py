@@ -1,4 +1,4 @@
-"""Members' actions on their team: create, rename, leave, change the leader."""
+"""Team management by members: create, rename, leave, change the leader."""
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session

@@ -1,4 +1,4 @@
-"""Pending requests for a person: invitations, merge and join requests, organizers' tasks."""
+"""Requests that await a user: invitations, merge and join requests, organizers' tasks."""
 
 import enum
 import functools

@@ -1,4 +1,4 @@
-"""Webhooks of a team or of the organizers: creation, changes, tests and deletion.
+"""Webhooks of a team or competition: creation, changes, tests, deletion.
 
 The secret is shown only once, when it is created. A user who changes a webhook becomes its owner. The webhook
 receives what its owner may see and is switched off when the owner leaves.

@@ -1,4 +1,4 @@
-"""Webhook events for changed ranks and near deadlines.
+"""Webhook events for changed ranks and upcoming deadlines.
 
 A scheduled task compares the current ranks with the last reported ones: for a team its own rank, for
 organizers the first hundred. A webhook receives at most one rank event in five minutes. A deadline event is

@@ -1,4 +1,4 @@
-"""Child process that checks files before they are submitted.
+"""Child process that checks files before submission.
 
 It receives two open files (the upload and the row ids) and the names of the other labels. It has no settings,
 database or storage, and therefore no access to labels and splits.

@@ -1,4 +1,4 @@
-"""Parent side of text formatting: queue, time shares and stored HTML."""
+"""Parent process of text formatting: queue, time shares, stored HTML."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""Parent side of job processes: start, requests, time limits."""
+"""Parent process of job processes: start, requests, time limits."""
 
 import enum
 import logging

@@ -1,4 +1,4 @@
-"""Analysis jobs: diagnoses of submissions and statistically tied teams."""
+"""Analysis jobs: submission diagnoses and statistically tied teams."""
 
 from dataclasses import replace
 from typing import Any

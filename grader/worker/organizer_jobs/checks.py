@@ -1,4 +1,4 @@
-"""Jobs that check uploaded solutions, changed settings and data files."""
+"""Check jobs for uploaded solutions, changed settings and data files."""
 
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack

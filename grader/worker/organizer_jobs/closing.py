@@ -1,4 +1,4 @@
-"""Jobs after the close: score verification, results bundle, commitments to solutions."""
+"""Jobs of the close: score verification, results bundle, commitments to solutions."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Context of a running organizers' job: parameters, progress and interim results."""
+"""Context of a running job: parameters, progress, interim results."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Job that detects probing and similar files from cached ranks."""
+"""Fair play job: detection of probing and similar files from cached ranks."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Child processes: start, requests, termination, and the request loop of the child."""
+"""Child processes: start, requests, termination, request loop."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Names of processes that hold claims, and detection of dead processes on this machine."""
+"""Names of processes that hold claims, and detection of dead local processes."""
 
 import os
 import platform

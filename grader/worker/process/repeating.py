@@ -1,4 +1,4 @@
-"""Background lanes, which repeat a step, and retries of database writes."""
+"""Background lanes: repeated steps, and retries of database writes."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Fair sharing of a child process among users: turns and time shares."""
+"""Fair use of a child process by several users: order of requests and time shares."""
 
 import math
 import threading

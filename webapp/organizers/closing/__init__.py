@@ -1,1 +1,1 @@
-"""Organizers' pages of the close: verify, reveal, finalize."""
+"""Organizers' pages for the close: verify, reveal, finalize."""

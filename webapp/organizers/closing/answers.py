@@ -1,4 +1,4 @@
-"""API models of the close: stage, open items, jobs."""
+"""API models for the close: stage, open items, jobs."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Close of a competition in the API: verify, reveal, finalize, publish the solution, bundle."""
+"""API for the close: verify, reveal, finalize, publish the solution, create the bundle."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Organizers' Close page: verify, reveal, finalize, publish the solution, results bundle."""
+"""Close & results page: verify, reveal, finalize, publish the solution, create the bundle."""
 
 from typing import Any
 

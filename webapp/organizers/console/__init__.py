@@ -1,1 +1,1 @@
-"""Organizers' pages of a running competition: console, teams, submissions, questions, audit."""
+"""Organizers' pages for a running competition: console, teams, submissions, audit."""

@@ -1,4 +1,4 @@
-"""Announcements, as a page and in the API: list, post, edit and withdraw."""
+"""Announcements (page and API): list, post, edit, withdraw."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Audit log, as a page and in the API: all actions with the values before and after."""
+"""Audit log (page and API): all actions with previous and new values."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Organizers' console, as a page and in the API; actions to pause and resume submissions."""
+"""Organizers' console (page and API), with actions to pause and resume submissions."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""View of the console: open tasks, next action, dates, activity charts, scoring queue."""
+"""Console view: open tasks, next action, dates, activity charts, scoring queue."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Diagnosis of a submission, as a page and in the API: request, show, publish."""
+"""Submission diagnosis (page and API): request, show, publish."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Teams' questions about scores, as a page and in the API: list and answer."""
+"""Teams' questions about scores (page and API): list and answer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Organizers and their roles, as a page and in the API, and accounts for a class."""
+"""Organizers and their roles, and class accounts (page and API)."""
 
 from collections.abc import Callable
 from typing import Annotated, Any

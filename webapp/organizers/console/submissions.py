@@ -1,4 +1,4 @@
-"""All teams' submissions, as pages and in the API: search, retry, kinds, identical files."""
+"""Submissions of all teams (pages and API): search, retry, marks, identical files."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Teams, as pages and in the API: search, rename, disqualify, grant extra submissions."""
+"""Teams (pages and API): search, rename, disqualify, grant extra submissions."""
 
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any

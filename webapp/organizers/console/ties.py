@@ -1,4 +1,4 @@
-"""Statistically tied teams, as a page and in the API: compare teams, publish ties."""
+"""Statistically tied teams (page and API): compare teams, publish ties."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""API models of fair play: entries with their evidence, marks, shared logins."""
+"""API models for fair play: entries with evidence, marks, shared logins."""
 
 from typing import Annotated
 

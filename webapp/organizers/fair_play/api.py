@@ -1,4 +1,4 @@
-"""Fair play in the API: signs with their evidence, marks, logins that teams share."""
+"""API for fair play: signs with evidence, marks, shared logins."""
 
 from flask import url_for
 

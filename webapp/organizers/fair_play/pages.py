@@ -1,4 +1,4 @@
-"""Organizers' pages of fair play: signs with their evidence, logins that teams share."""
+"""Organizers' fair play pages: signs with evidence, shared logins."""
 
 from typing import Any
 

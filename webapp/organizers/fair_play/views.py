@@ -1,4 +1,4 @@
-"""View of fair play: teams, pairs of files and canary rows, with evidence, charts and marks."""
+"""Fair play view: teams, file pairs and canary rows, each with evidence and marks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Organizers' pages of rescoring: versions, difference, publish, roll back."""
+"""Organizers' rescoring pages: versions, difference, publication, rollback."""

@@ -1,4 +1,4 @@
-"""API models of rescoring: scoring versions, progress, difference."""
+"""API models for rescoring: scoring versions, progress, difference."""
 
 from datetime import date
 from typing import Annotated, Any

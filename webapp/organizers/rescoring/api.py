@@ -1,4 +1,4 @@
-"""Rescoring in the API: prepare, compare, publish, roll back and drop scoring versions."""
+"""API for rescoring: prepare, compare, publish, roll back, drop."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

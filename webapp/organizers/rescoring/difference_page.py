@@ -1,4 +1,4 @@
-"""Page with the difference of two scoring versions: scores, ranks, top teams, CSV files."""
+"""Difference page: scores, ranks and top teams in two scoring versions, CSV files."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rescoring pages: list of versions, start with a corrected solution or changed settings."""
+"""Rescoring pages: version list, and new rescorings from a solution or settings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Page of one scoring version: progress, publish, roll back, drop."""
+"""Scoring version page: progress, publication, rollback, drop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""View of scoring versions: progress, settings check, difference, suggested message."""
+"""Scoring version view: progress, settings check, difference, suggested message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

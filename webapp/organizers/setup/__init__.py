@@ -1,1 +1,1 @@
-"""Setup of a competition: creation, settings, solution, data files, publication."""
+"""Competition setup: creation, settings, solution, data files, publication."""

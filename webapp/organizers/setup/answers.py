@@ -1,4 +1,4 @@
-"""API models of the setup: new competition, settings, figures."""
+"""API models for the setup: new competition, settings, figures."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Setup in the API: creation of a competition, settings, figures."""
+"""API for the setup: new competition, settings, figures."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Page to create a competition, new or as a clone of another."""
+"""Page for creating or cloning a competition."""
 
 from flask import Blueprint, abort, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

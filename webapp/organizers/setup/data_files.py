@@ -1,4 +1,4 @@
-"""Data files, as a page and in the API: upload, leak check, release, benchmarks."""
+"""Data files (page and API): upload, leak check, release, benchmarks."""
 
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Form of a settings step: fields generated from the settings model, help texts, problems."""
+"""Settings forms: fields from the settings model, help texts, problems."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Metric step of the setup: selection of identities, and the check of a new selection."""
+"""Metric step of the setup: identity selection and its check."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Competition state, as a page and in the API: publish, archive, unarchive, delete a draft."""
+"""Competition state (page and API): publish, archive, unarchive, delete a draft."""
 
 from typing import Any
 

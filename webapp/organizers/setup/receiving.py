@@ -1,4 +1,4 @@
-"""Uploads of organizers from the pages and the API: data file, figure, solution, baseline."""
+"""Organizers' uploads (pages and API): data file, figure, solution, baseline."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pages of the competition settings: the steps of the wizard, figures, text preview."""
+"""Settings pages: setup steps, figures, text preview."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

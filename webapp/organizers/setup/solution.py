@@ -1,4 +1,4 @@
-"""Solution, as a page and in the API: upload, column roles, report, acceptance."""
+"""Solution (page and API): upload, column roles, report, acceptance."""
 
 from typing import Annotated, Any
 

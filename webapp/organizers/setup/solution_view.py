@@ -1,4 +1,4 @@
-"""View of the check and the report of a solution, for the organizers' Solution page."""
+"""View of the solution check and its report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

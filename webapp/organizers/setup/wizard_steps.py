@@ -1,4 +1,4 @@
-"""Steps of the setup wizard: order, groups of settings, missing items, suggestions."""
+"""Setup wizard steps: order, setting groups, missing items, suggestions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
