@@ -1,4 +1,4 @@
-"""Configuration of all tests: fixtures, Hypothesis profile, file order and thread limits."""
+"""Configuration for all tests: fixtures, Hypothesis profile, file order, thread limits."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""Standalone program that ends the processes left behind by a test process.
+"""Standalone program that ends a test process's leftover processes.
 
 A test process starts databases, queues, web servers and browsers, and a killed one ends none of them. Its
 guardian receives the id of each process. It finds the descendants by a mark in their inherited environment.

@@ -1,4 +1,4 @@
-"""Browser fixtures: Chromium and a running site whose submissions are scored."""
+"""Browser fixtures: Chromium, and a running site that scores submissions."""
 
 import os
 import queue

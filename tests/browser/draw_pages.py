@@ -1,4 +1,4 @@
-"""`make screenshots`: all pages of the route list, during a competition and after its end."""
+"""`make screenshots`: every page in the route manifest, during and after a competition."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`make screenshots`: pages at both widths and themes, with 0, 1, 15 and 10,000 teams."""
+"""`make screenshots`: pages with 0 to 10,000 teams, at two widths and in both themes."""
 
 import base64
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Desktop and phone views of a page in both themes: screenshots and axe violations."""
+"""Desktop and phone views in both themes: screenshots and axe violations."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Account pages of a site that sends e-mail, in both themes and widths."""
+"""Account pages of a site with e-mail, at both widths and in both themes."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Accessibility of the documentation in both themes, on desktop and phone."""
+"""Accessibility of the documentation on desktop and phone, in both themes."""
 
 import pytest
 from playwright.sync_api import Browser

@@ -1,4 +1,4 @@
-"""All pages in both themes and at three widths: accessibility, layout and time zones."""
+"""Accessibility, layout and time zones of all pages, at three widths and in both themes."""
 
 from collections.abc import Callable, Iterator
 

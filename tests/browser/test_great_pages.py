@@ -1,4 +1,4 @@
-"""The five main pages: mouse, keyboard, zoom, no scripts, and no layout shift on loading."""
+"""The five main pages: mouse, keyboard, zoom, disabled JavaScript, layout shift."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""The confirmation before a rescoring is published, in a browser with and without scripts."""
+"""Confirmation of a rescoring's publication in a browser, with and without JavaScript."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A member's pages on a site with submissions in every state and a failed webhook."""
+"""Participants' pages with submissions in every state and a failed webhook."""
 
 import random
 from dataclasses import dataclass

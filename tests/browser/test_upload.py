@@ -1,4 +1,4 @@
-"""Uploading a file in a real browser and seeing its score without reloading."""
+"""File upload in a real browser, and display of the score without a reload."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Running seeded test sites and, for every page of the route list, a user who can open it."""
+"""Seeded test sites, and a user with access to each page in the route manifest."""
 
 import threading
 from collections.abc import Collection, Iterator

@@ -1,4 +1,4 @@
-"""Command `python -m tests.campaign`: fault injection with a check of the invariants."""
+"""Command `python -m tests.campaign`: fault injection with invariant checks."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Fault injection: kills, stalls, restarts, full disks and forged writes in a seeded order."""
+"""Seeded fault injection: kills, stalls, restarts, full disks, forged writes."""
 
 import os
 import random

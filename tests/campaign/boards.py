@@ -1,4 +1,4 @@
-"""Invariant I5: leaderboards are a function of submissions, selections and scoring version."""
+"""Invariant I5: leaderboards depend only on submissions, selections and scoring version."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

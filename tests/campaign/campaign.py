@@ -1,4 +1,4 @@
-"""A fault campaign from start to report."""
+"""Fault campaigns from start to report."""
 
 import re
 import signal

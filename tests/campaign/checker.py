@@ -1,4 +1,4 @@
-"""Invariants I1 to I8, which hold for an installation after any sequence of faults.
+"""Invariants I1 to I8 of an installation after any sequence of faults.
 
 The checker reads the raw tables and trusts none of them. Uploads come from the clients' histories, file
 contents from the storage, and scores from the recount of `grader.receipts`. Leaderboards, quotas and statuses

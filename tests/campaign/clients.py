@@ -1,4 +1,4 @@
-"""Simulated clients: they upload, retry with the same key, select, and read leaderboards."""
+"""Simulated clients: uploads, retries with the same key, selections, leaderboard requests."""
 
 import hashlib
 import http.client

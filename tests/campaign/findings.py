@@ -1,4 +1,4 @@
-"""Data types for the clients' observations and the checker's findings."""
+"""Data types for clients' observations and the checker's findings."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""An installation run by `fairboard serve`, with its own disk, database and processes."""
+"""Installation under `fairboard serve` with its own disk, database and processes."""
 
 import contextlib
 import http.client

@@ -1,4 +1,4 @@
-"""Ledger of actions and responses, which the checker compares with the installation."""
+"""Ledger of actions and responses, for comparison with the stored data."""
 
 import threading
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Mutations that break the service on purpose, to show that a campaign detects them.
+"""Deliberate defects in the service that a campaign must detect.
 
 A mutant replaces a piece of a module's source while it is imported, in every process whose PYTHONPATH
 contains the folder `site`. The unique constraint is removed from the tables themselves.

@@ -1,4 +1,4 @@
-"""Simulated organizer: prepares, publishes, drops and rolls back corrected solutions."""
+"""Simulated organizer: preparation, publication, rollback and cancellation of rescorings."""
 
 import random
 import threading

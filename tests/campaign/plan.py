@@ -1,4 +1,4 @@
-"""Parameters of a campaign."""
+"""Campaign parameters."""
 
 import enum
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one campaign, which can be restarted and killed."""
+"""PostgreSQL server for one campaign, with restarts and kills."""
 
 import contextlib
 import shutil

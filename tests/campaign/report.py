@@ -1,4 +1,4 @@
-"""Printed report of a campaign."""
+"""Printed campaign report."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Consistent snapshot of the tables."""
+"""Consistent snapshot of all tables."""
 
 from collections import defaultdict
 from typing import TypeVar

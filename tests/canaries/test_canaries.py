@@ -1,4 +1,4 @@
-"""Canary rows: Ignored rows are drawn first, and probabilities are exact."""
+"""Canary rows: preference for Ignored rows, and exact probabilities."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Charts of a leaderboard: lines stay inside the chart and show displayed values."""
+"""Leaderboard charts: lines within the chart area, and displayed values."""
 
 import re
 from datetime import UTC, datetime, timedelta

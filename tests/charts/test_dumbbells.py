@@ -1,4 +1,4 @@
-"""Dumbbell charts: a ring at the old value and a dot at the new one."""
+"""Dumbbell charts: a ring at the old value, a dot at the new value."""
 
 import re
 import xml.etree.ElementTree as ET

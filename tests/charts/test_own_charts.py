@@ -1,4 +1,4 @@
-"""Charts of a team's own files: dots inside the chart, and a line at the best score so far."""
+"""Charts of a team's files: dots within the chart area, and the best score so far."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Strip charts: every mark is inside the chart, and the viewer's team is highlighted."""
+"""Strip charts: marks within the chart area, and the highlighted team of the viewer."""
 
 import re
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""`fairboard competition canaries`: drawing canary rows for a draft and exporting them."""
+"""`fairboard competition canaries`: generation for a draft, and export."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard competition check`: a report without server, database or settings."""
+"""`fairboard competition check`: reports without server, database or settings."""
 
 import json
 from collections.abc import Callable

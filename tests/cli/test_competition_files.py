@@ -1,4 +1,4 @@
-"""`fairboard competition` with files: create, settings, apply, clone and publish."""
+"""Competition files in the shell: create, settings, apply, clone and publish."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard completion`: shell scripts, and completions that load no command."""
+"""`fairboard completion`: shell scripts, and completion without command imports."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Entry conditions of a competition and admission of users, from the shell."""
+"""Entry conditions and admission of users in the shell."""
 
 import re
 from datetime import timedelta

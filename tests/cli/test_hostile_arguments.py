@@ -1,4 +1,4 @@
-"""Hostile arguments: every command accepts or rejects them without a traceback."""
+"""Hostile arguments for every command: acceptance or rejection without a traceback."""
 
 from collections.abc import Iterator, Sequence
 

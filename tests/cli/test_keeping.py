@@ -1,4 +1,4 @@
-"""`fairboard backup`, `restore`, `migrate` for older tables, `orphans` and `doctor`."""
+"""Maintenance commands: backup, restore, migrate (from older tables), orphans, doctor."""
 
 import json
 import os

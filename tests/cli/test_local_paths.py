@@ -1,4 +1,4 @@
-"""URLs in place of local paths: rejected, and no folder of that name is created."""
+"""Rejection of URLs as local paths, without creating folders."""
 
 from collections.abc import Iterator
 from pathlib import Path

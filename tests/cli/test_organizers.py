@@ -1,4 +1,4 @@
-"""Organizers, the audit, the archive and administrators from the shell."""
+"""Organizers, audit log, archive and administrators in the shell."""
 
 from pathlib import Path
 

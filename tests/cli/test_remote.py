@@ -1,4 +1,4 @@
-"""Organizers' commands over HTTP, and their choice between a remote site and this machine."""
+"""Organizers' commands over HTTP, and their choice of a remote or local site."""
 
 import json
 import re

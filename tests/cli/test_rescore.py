@@ -1,4 +1,4 @@
-"""`fairboard rescore`: preview, exported differences, changed settings and rollback."""
+"""`fairboard rescore`: preview, CSV export, changed settings, rollback."""
 
 from collections.abc import Callable
 from pathlib import Path

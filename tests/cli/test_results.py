@@ -1,4 +1,4 @@
-"""Closing a competition in the shell: verification, bundle, receipts and published solution."""
+"""Close in the shell: verification, bundle, receipts, published solution."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`grader.client` under failures: lost connections, rejections, limits, and a busy server."""
+"""Failures of `grader.client`: lost connections, rejections, limits, busy servers."""
 
 import contextlib
 import gzip

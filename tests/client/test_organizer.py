@@ -1,4 +1,4 @@
-"""A whole competition by `grader.client`: created, submitted to, rescored, closed, exported."""
+"""A complete competition with `grader.client`, from creation to export."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""The demo as users run it: real commands, service, uploads, workers and leaderboards."""
+"""Demo in real use: commands, service, uploads, workers, leaderboards."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The proxy of docker-compose.yml: its configuration under Debian's nginx with a real site."""
+"""Proxy configuration of docker-compose.yml, tested with Debian's nginx and a real site."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""Agreement of a column with a target by codes, thresholds or numbers, beyond chance."""
+"""Agreement beyond chance between a column and a target: codes, thresholds, numbers."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The hidden data of a solution, and the column values gathered while a table is read."""
+"""Hidden values of a solution, and column values collected while a table is read."""
 
 import io
 

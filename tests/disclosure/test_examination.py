@@ -1,4 +1,4 @@
-"""Examination of files for disclosed labels: containers, disguises, and harmless files."""
+"""Leak check of files: containers, disguised labels, harmless files."""
 
 import bz2
 import gzip

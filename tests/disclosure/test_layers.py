@@ -1,4 +1,4 @@
-"""Tables inside files: names, columns, cells, and parts that cannot be opened."""
+"""Tables inside files: names, columns, cells, unreadable parts."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""Previews of data files: first rows and column statistics, limited in size."""
+"""Size-limited previews of data files: first rows and column statistics."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Files as tables of texts: cells, layouts of JSON, and delimiters."""
+"""Files as tables of text cells: JSON layouts and delimiters."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""A hundred honest models of the demo's comments: ten feature sets with ten learners each.
+"""A hundred honest models of the demo's comments: ten feature sets, ten learners each.
 
 Bernoulli naive Bayes is not included because its model is the same for all weights of words.
 """

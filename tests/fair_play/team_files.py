@@ -1,4 +1,4 @@
-"""Files of probing teams, as in `leaderboard-attacks`, and of twenty kinds of honest teams."""
+"""Files of probing teams and of twenty kinds of honest teams."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Similarity of files: copies by another team are found, honest models are not similar."""
+"""Similarity of files: detection of other teams' copies, no match between honest models."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Signs of probing: attacks are found within ten files, honest teams are not listed."""
+"""Signs of probing: detection of attacks within ten files, without false alarms."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Detection of the simulation's attackers within ten files, in exact and coarse modes."""
+"""Detection of simulated attackers within ten files, in exact and coarse modes."""
 
 from collections import defaultdict
 

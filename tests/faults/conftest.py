@@ -1,4 +1,4 @@
-"""Fixtures that start and kill real processes, and files that block their readers."""
+"""Fixtures for starting and killing real processes, and files that block their readers."""
 
 import contextlib
 import os

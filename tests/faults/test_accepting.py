@@ -1,4 +1,4 @@
-"""Web processes killed at every step of an upload, and retries with the same key."""
+"""Kills of web processes at every step of an upload, and retries with the same key."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""F25: a backup taken under load is restored after everything else is lost."""
+"""F25: restore of a backup taken under load, after the loss of everything else."""
 
 import itertools
 import threading

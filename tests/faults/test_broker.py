@@ -1,4 +1,4 @@
-"""A broker that is down, flushed, restarted, or delivers every message many times."""
+"""Broker faults: outages, flushes, restarts, duplicate messages."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The invariant checker: it accepts a correct state and names each violation correctly."""
+"""Invariant checker: acceptance of correct states, and the reported violations."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Crash points: each is in its listed module and inactive by default."""
+"""Crash points: documented modules, no effect by default."""
 
 import os
 import re

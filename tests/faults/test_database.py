@@ -1,4 +1,4 @@
-"""A database crash, a connection lost during COMMIT, and many concurrent SQLite writers."""
+"""Database faults: crash, connection loss during COMMIT, many concurrent SQLite writers."""
 
 import select
 import socket

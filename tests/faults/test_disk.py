@@ -1,4 +1,4 @@
-"""A disk that is really full, and the order of disk writes before an upload's response."""
+"""Full disk, and order of disk writes before an upload's response."""
 
 import re
 import shutil

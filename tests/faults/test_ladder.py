@@ -1,4 +1,4 @@
-"""A ladder whose scoring dies at any step shows the same scores as an undisturbed run."""
+"""Ladder scores after a crash at any step of scoring: equal to those of an undisturbed run."""
 
 import pytest
 

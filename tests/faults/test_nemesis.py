@@ -1,4 +1,4 @@
-"""Nemesis campaigns against a whole installation; see `tests.campaign`."""
+"""Nemesis fault campaigns on a whole installation; see `tests.campaign`."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""An organizer's job whose process dies at each of its steps still ends exactly once."""
+"""Process deaths at each step of an organizers' job: exactly one result."""
 
 from datetime import timedelta
 

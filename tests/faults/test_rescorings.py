@@ -1,4 +1,4 @@
-"""kill -9 during a rescoring: it continues, and committed results are not computed again."""
+"""kill -9 during a rescoring: continuation without repeating committed results."""
 
 from collections.abc import Callable
 from typing import Any

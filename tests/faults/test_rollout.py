@@ -1,4 +1,4 @@
-"""A rollout of a release under traffic: migrations, process replacement, retrying clients."""
+"""Release rollout under traffic: migrations, process replacement, client retries."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""The table of scenarios lists existing tests for each of F1 to F28."""
+"""Scenario table F1 to F28: references to existing tests."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scoring that crashes, stalls, repeats or exhausts memory: every file has one result."""
+"""Crashes, stalls, repetitions and memory exhaustion in scoring: one result per file."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SIGTERM: work in progress is completed or returned to the queue immediately."""
+"""SIGTERM: completion of running work, or its immediate return to the queue."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""kill -9 while a rescoring is prepared, published or rolled back, with concurrent uploads."""
+"""kill -9 during the preparation, publication or rollback of a rescoring, with uploads."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Wrong clocks and uploads at the close: only the database's time counts."""
+"""Wrong clocks, and uploads near the close: authority of the database's clock."""
 
 import os
 import subprocess

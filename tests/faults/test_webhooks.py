@@ -1,4 +1,4 @@
-"""Killed webhook senders: nothing is lost, and a repeated event is the same delivery."""
+"""Kills of webhook senders: no lost events, unchanged delivery ids in retries."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The leak budget: agreement with the reference, the order of modes, and limits."""
+"""Leak budget: agreement with a reference, order of modes, limits."""
 
 import math
 from itertools import pairwise, product

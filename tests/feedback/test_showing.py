@@ -1,4 +1,4 @@
-"""Displayed scores of a team's files in each mode: exact, bands, ladder, noise or none."""
+"""Displayed scores of a team's files: exact, bands, ladder, noise, none."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Agreement of the readers: the fast path, the explaining path, and csv with Decimal."""
+"""Agreement between readers: fast path, explaining path, and csv with Decimal."""
 
 import csv
 import io

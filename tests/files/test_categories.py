@@ -1,4 +1,4 @@
-"""Text columns that store each distinct text once."""
+"""Text columns with deduplicated texts."""
 
 from grader.files.solution.fast_path import CategoryWriter
 

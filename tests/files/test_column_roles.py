@@ -1,4 +1,4 @@
-"""Roles of a solution's columns: guessed or chosen, and stored as texts or numbers."""
+"""Column roles of a solution, guessed or chosen, and their stored texts and numbers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Malformed and unusual submissions, each with its complete golden result.
+"""Malformed and unusual submissions with complete golden results.
 
 The results are stored in golden.json. `python tests/files/test_corpus.py` regenerates it. Review the
 differences before you commit them.

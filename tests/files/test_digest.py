@@ -1,4 +1,4 @@
-"""The canonical form of a solution: equal content has an equal digest."""
+"""Canonical form of a solution: equal digests for equal content."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Messages about a field, an id or a whole file, at the limits of each rule."""
+"""Messages about a field, an id or a whole file, at the boundaries of each rule."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Prediction files with one column for each label."""
+"""Prediction files with one column per label."""
 
 import gzip
 

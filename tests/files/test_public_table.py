@@ -1,4 +1,4 @@
-"""test.csv, which must contain each id of the solution exactly once, in any order."""
+"""test.csv: each id of the solution exactly once, in any order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Zero bytes of truncated copies: every reader finds, counts and reports them."""
+"""Zero bytes of truncated copies: detection, counts and messages in every reader."""
 
 import gzip
 import io

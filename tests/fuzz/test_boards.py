@@ -1,4 +1,4 @@
-"""Stateful test of leaderboards, statuses and quotas against the reference model."""
+"""Stateful tests of leaderboards, statuses and quotas with a reference model."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext

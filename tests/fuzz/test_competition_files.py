@@ -1,4 +1,4 @@
-"""Fuzz tests of competition files: each is read or rejected with its problems."""
+"""Fuzz tests of competition files: successful reading, or rejection with all problems."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Fuzz tests of every parameter of every route with invalid values, on both databases.
+"""Fuzz tests of every route parameter with invalid values, on both databases.
 
 A path that names nothing returns 404. An unreadable address or JSON body returns 400 and names the part. A
 form shows its error on its page. There are no internal errors, and no input is rejected only by the database.

@@ -1,4 +1,4 @@
-"""Fuzz tests of file readers: each file is read or rejected with its problems, repeatably."""
+"""Fuzz tests of file readers: reproducible reading, or rejection with all problems."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Fuzz tests of uploads: page, check and worker agree, and nothing fails internally."""
+"""Fuzz tests of uploads: agreement of page, check and worker, no internal errors."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fixtures that run the official kaggle command against a site with its own server."""
+"""Fixtures for running the official kaggle command on a site with its own server."""
 
 import os
 import subprocess

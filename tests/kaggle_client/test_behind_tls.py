@@ -1,4 +1,4 @@
-"""The kaggle command and a site behind docker-compose.yml's proxy: `http_proxy=https://…`."""
+"""The kaggle command behind docker-compose.yml's TLS proxy: `http_proxy=https://…`."""
 
 from pathlib import Path
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Organizers' use of the kaggle command, from an empty site to a launched competition."""
+"""Organizers' kaggle commands, from an empty site to a launched competition."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Other Kaggle clients: kaggle 2.2.5 (the current one), kaggle 1.6.17 and kagglehub.
+"""Other Kaggle clients: kaggle 2.2.5 (current), kaggle 1.6.17 and kagglehub.
 
 Each client is installed from a hash-locked file into a separate folder. kaggle 2.2.5 is installed without its
 dependencies because it requires a newer certifi than the one locked for the development environment.

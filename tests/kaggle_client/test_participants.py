@@ -1,4 +1,4 @@
-"""Participants' use of the kaggle command."""
+"""Participants' kaggle commands."""
 
 import csv
 import json

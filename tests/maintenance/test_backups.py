@@ -1,4 +1,4 @@
-"""Backups of SQLite and PostgreSQL: complete, without secrets, and restorable elsewhere."""
+"""SQLite and PostgreSQL backups: completeness, no secrets, restore on another machine."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""`fairboard mcp` with the reference client: available tools, results, and denied access."""
+"""`fairboard mcp` with the reference client: available tools, results, denied access."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Cells, blanks, threshold values and overlaps of a solution."""
+"""Solution counts: cells, blanks, threshold values, overlaps."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Comparison of pair counts with brute force: the integers are equal, including ties."""
+"""Pair counts, including ties, compared with brute-force counts."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Expected standard errors, computed from the counts of a solution."""
+"""Expected standard errors from the counts of a solution."""
 
 import math
 

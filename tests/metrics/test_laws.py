@@ -1,4 +1,4 @@
-"""Properties that hold for any data, tested with Hypothesis."""
+"""Properties for arbitrary data, tested with Hypothesis."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Leaks of labels through row numbers, ids or hashes: clear leaks are found, chance is not."""
+"""Label leaks through row numbers, ids or hashes: clear leaks against chance."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Power means: agreement with scipy, and edge cases in which naive code overflows or warns."""
+"""Power means: agreement with scipy, and edge cases where naive code overflows or warns."""
 
 import math
 from decimal import Decimal, localcontext

@@ -1,4 +1,4 @@
-"""Comparison of metrics with independent implementations in scikit-learn and scipy."""
+"""Metrics compared with independent implementations in scikit-learn and scipy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Prepared splits: positive labels, identity mentions and storage."""
+"""Prepared splits: positive labels, identity mentions, storage."""
 
 import pickle
 

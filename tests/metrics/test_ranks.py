@@ -1,4 +1,4 @@
-"""Pair counts from dense ranks: equal to `count_pairs` on every split for any predictions."""
+"""Pair counts from dense ranks: equality with `count_pairs` on every split."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Reports: exact values, undefined values with their reasons, and both printed forms."""
+"""Reports: exact values, undefined values with reasons, both printed forms."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The self-check, which detects machines with different arithmetic, and light imports."""
+"""Self-check of the machine's arithmetic, and its lightweight imports."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Migrations: upgrade, downgrade, and comparison of the tables with the models."""
+"""Migrations: upgrade, downgrade, agreement of tables and models."""
 
 import subprocess
 import sys

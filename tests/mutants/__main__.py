@@ -1,4 +1,4 @@
-"""`python -m tests.mutants`: mutation tests of the rules."""
+"""`python -m tests.mutants`: mutation tests."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""The mutation plan: groups of modules with their tests, selected mutants, and equivalents."""
+"""Mutation plan: groups of modules with their tests, selected mutants, equivalents."""
 
 import hashlib
 import re

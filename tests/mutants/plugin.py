@@ -1,4 +1,4 @@
-"""A pytest plugin for mutants: recorded calls, cleared caches, and resource limits.
+"""Pytest plugin for mutants: recorded calls, cleared caches, resource limits.
 
 It requires mutmut. Only `tests.mutants.workshop` loads it.
 """

@@ -1,4 +1,4 @@
-"""The plan of `make mutants`: groups match existing files, and mutants have stable names."""
+"""Mutation plan: existing files in each group, and stable mutant names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A copy of the tree in which mutmut creates and runs the mutants of one group."""
+"""Copy of the source tree in which mutmut creates and runs a group's mutants."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Organizers' Markdown as HTML: formulas, figures, reported problems, and safety."""
+"""Organizers' Markdown as HTML: formulas, figures, reported problems, safety."""
 
 import re
 

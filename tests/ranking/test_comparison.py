@@ -1,4 +1,4 @@
-"""Differences between two scoring versions, for random leaderboards and small examples."""
+"""Differences between scoring versions, for random leaderboards and small examples."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

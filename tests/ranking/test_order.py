@@ -1,4 +1,4 @@
-"""Rounding, ranking and the tie rule."""
+"""Rounding, ranking and tie-breaking."""
 
 import math
 from datetime import UTC, datetime, timedelta

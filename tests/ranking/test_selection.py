@@ -1,4 +1,4 @@
-"""Comparison of leaderboards with a simple reference on thousands of random histories."""
+"""Leaderboards of thousands of random histories, compared with a simple reference."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

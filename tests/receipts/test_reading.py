@@ -1,4 +1,4 @@
-"""Comparison of the recount's file reader with `grader.files`."""
+"""File reader of the second implementation, compared with `grader.files`."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Bit-for-bit comparison of the recount with the score; the implementations share no code."""
+"""Second implementation of the score: bitwise equal results, no shared code."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Receipts and their verification from the files."""
+"""Receipts and their verification with the original files."""
 
 import dataclasses
 import hashlib

@@ -1,4 +1,4 @@
-"""The convention for differences of two models: candidate minus baseline, with both names."""
+"""Differences between two models: candidate minus baseline, with both names."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Layout of reports as text and as HTML, and positions on an axis."""
+"""Report layout as text and as HTML, and positions on an axis."""
 
 from grader.metrics.analysis.matrix import Matrix
 from grader.reports import blocks

@@ -1,4 +1,4 @@
-"""Comparison of complete reports with recorded ones.
+"""Complete reports, compared with recorded reports.
 
 After an intended change, `python -m tests.reports.test_recorded` records them again.
 """

@@ -1,4 +1,4 @@
-"""Reports: equal numbers as text, as JSON and as a self-contained page."""
+"""Reports: equal numbers in text, JSON and the self-contained page."""
 
 import base64
 import hashlib

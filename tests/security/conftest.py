@@ -1,4 +1,4 @@
-"""A competition with two teams, before or after the reveal."""
+"""Competition with two teams, before or after the reveal."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Independence of responses in the coarse feedback modes from the solution; each test creates its worlds."""
+"""Coarse feedback modes: equal responses for different solutions."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Confidentiality of texts exchanged between organizers and one team."""
+"""Confidentiality of messages between organizers and a team."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Independence of all responses from the scores that a feedback mode withholds.
+"""Feedback modes: responses independent of the withheld scores.
 
 After a world's history, the withheld values are exchanged between submissions, and every page, export and API
 response that reads the table of scores is requested again. The values that the mode shows stay in place: the

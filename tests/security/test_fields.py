@@ -1,4 +1,4 @@
-"""Fields of API responses: each is in the visibility table, and sent only as permitted."""
+"""API response fields: entries in the visibility table, and permitted viewers."""
 
 from collections.abc import Callable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Isolation of competitions from each other's organizers, by any id or address."""
+"""Isolation of competitions from other competitions' organizers, by any id or URL."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Startup hook of Python that applies a campaign's mutation in every process of the service."""
+"""Python startup hook that applies a campaign's defect in every process of the service."""
 
 import sys
 from pathlib import Path

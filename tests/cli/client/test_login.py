@@ -1,4 +1,4 @@
-"""`fairboard login`: token storage, file permissions and the servers that get the token."""
+"""`fairboard login`: token storage, file permissions, and servers that receive the token."""
 
 import json
 

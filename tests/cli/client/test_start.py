@@ -1,4 +1,4 @@
-"""Imports of the participants' commands: no server packages, and pandas only for tables."""
+"""Imports of participants' commands: no server packages, and pandas only for tables."""
 
 import json
 import os

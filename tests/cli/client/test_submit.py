@@ -1,4 +1,4 @@
-"""`fairboard submit` and other participants' commands against a running site."""
+"""`fairboard submit` and other participants' commands on a running site."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Labels and identities of rows without predictions."""
+"""Labels and identities without predictions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Association of predictions with identities: correlations, mean scores, AUCs by threshold."""
+"""Associations of identities and predictions: correlations, means, AUCs by threshold."""
 
 import numpy as np
 import pytest

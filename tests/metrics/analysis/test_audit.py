@@ -1,4 +1,4 @@
-"""The audit of a solution: correlations, PPMI, fractions and co-mentions without a model."""
+"""Data audit without a model: correlations, PPMI, fractions, co-mentions."""
 
 import json
 import math

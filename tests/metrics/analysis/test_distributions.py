@@ -1,4 +1,4 @@
-"""Distributions of predictions for all rows and by class and identity."""
+"""Prediction histograms for all rows, and by class and identity."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Comparison of a fuzzed set with the original."""
+"""Comparison between a fuzzed set and its original."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Published values of Hann, Kalil and Payne, recomputed from other values in their paper.
+"""Published values of Hann, Kalil and Payne, recomputed from other values in the paper.
 
 The paper is "Analyzing Identity Mention Bias in Toxic Comment Classification". Its data are not available
 here. If a table follows from counts, means or AUCs that the paper reports, the tests construct rows with

@@ -1,4 +1,4 @@
-"""Effects of rows and labels: comparison with influences, and bounds for changed labels."""
+"""Row and label effects: comparison with influences, bounds for changed labels."""
 
 import math
 from dataclasses import replace

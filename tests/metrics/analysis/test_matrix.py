@@ -1,4 +1,4 @@
-"""Matrices of identities and labels."""
+"""Identity-by-label matrices."""
 
 import json
 

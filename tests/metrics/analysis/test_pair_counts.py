@@ -1,4 +1,4 @@
-"""Pair counts of rows: equal to those of the score, with either background."""
+"""Pair counts of analysis rows and of the score, with either background."""
 
 import numpy as np
 import pytest

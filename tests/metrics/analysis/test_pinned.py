@@ -1,4 +1,4 @@
-"""Pinned AUC: sampled values, expectation, parts and known weaknesses."""
+"""Pinned AUC: samples, expectation, components, known weaknesses."""
 
 from fractions import Fraction
 from itertools import combinations

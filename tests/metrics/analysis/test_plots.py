@@ -1,4 +1,4 @@
-"""Comparison of the plots in docs/bias-metrics.md with the output of their program."""
+"""Plots in docs/bias-metrics.md and the output of the program that generates them."""
 
 import importlib.util
 from pathlib import Path

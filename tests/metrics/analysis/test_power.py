@@ -1,4 +1,4 @@
-"""Effect of the power mean's exponent, and the cells that lower a score."""
+"""Exponent of the power mean, and the AUCs that lower a score."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The rows that are the input of every analysis."""
+"""Input rows for all analyses."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Simulation of Table 2 of Borkan et al. (2019) and Table 1 of the note on pinned AUC.
+"""Simulation of Table 2 (Borkan et al., 2019) and Table 1 (note on pinned AUC).
 
 The simulation uses twenty times as many rows as the paper. The tolerance covers the sampling error of a
 thousand rows and the rounding to two decimals.

@@ -1,4 +1,4 @@
-"""The skew experiment of the note on pinned AUC, in the form of its Table 2."""
+"""Skew experiment of the note on pinned AUC, as in its Table 2."""
 
 import json
 

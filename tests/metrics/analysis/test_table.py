@@ -1,4 +1,4 @@
-"""The table of Borkan et al. (2019) with five metrics for each identity."""
+"""Metric table of Borkan et al. (2019): five metrics per identity."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Confidence intervals: DeLong's variance of cells, its propagation to means, and coverage."""
+"""Confidence intervals: DeLong's variance, its propagation to means, coverage."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Attacks over HTTP by participants: their uploads, and the labels they derive.
+"""Participants' attacks over HTTP: uploads and derived labels.
 
 The long run sends 300 files of every attack over HTTP. The short run sends 60 files of some attacks and shows
 that a site responds exactly like the simulator, with which tests/simulation tries every attack 20 times.
