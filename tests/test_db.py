@@ -1,4 +1,4 @@
-"""Database access: times, read and write sessions, and the clock."""
+"""Database access: times, read and write sessions, clock."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any

@@ -1,4 +1,4 @@
-"""Installation files: locks, compose file, image, make targets and the CI script."""
+"""Installation files: locks, compose file, image, make targets, CI script."""
 
 import hashlib
 import importlib

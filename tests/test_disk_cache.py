@@ -1,4 +1,4 @@
-"""Disk cache: intact entries, detection of damage, and the size limit."""
+"""Disk cache: intact entries, damage detection, size limit."""
 
 import os
 import signal

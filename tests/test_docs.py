@@ -1,4 +1,4 @@
-"""Agreement of the documentation with the code: settings, commands, pages and links."""
+"""Agreement between documentation and code: settings, commands, pages, links."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Kaggle metric signature: same score, joins by id, and attribution of errors."""
+"""Kaggle metric interface: equal scores, joins by id, attribution of errors."""
 
 import numpy as np
 import pandas as pd

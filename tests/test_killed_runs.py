@@ -1,4 +1,4 @@
-"""Cleanup after killed test runs: all processes they started are ended."""
+"""Cleanup after killed test runs: no leftover processes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""MLE-bench signature: same score, without thresholds on predictions."""
+"""MLE-bench interface: equal scores without thresholds on predictions."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The notebook "from data to rank", run cell by cell against a real site."""
+"""Notebook "From data to rank", run cell by cell on a real site."""
 
 from pathlib import Path
 from typing import Any

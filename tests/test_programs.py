@@ -1,4 +1,4 @@
-"""Missing programs: tests are skipped on a developer's machine and fail in CI."""
+"""Missing programs: skipped tests on developers' machines, failures in CI."""
 
 import re
 from pathlib import Path

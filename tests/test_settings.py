@@ -1,4 +1,4 @@
-"""Settings: read from variables and files, and passed on to other processes."""
+"""Settings: variables, files, and transfer to child processes."""
 
 import re
 import stat

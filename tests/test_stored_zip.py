@@ -1,4 +1,4 @@
-"""Stored zips: readable by other programs, identical from any offset, and larger than 4 GB."""
+"""Stored ZIP archives: compatibility, equal bytes from any offset, sizes above 4 GB."""
 
 import io
 import zipfile

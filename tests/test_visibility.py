@@ -1,4 +1,4 @@
-"""Visibility of fields by viewer, phase and feedback mode."""
+"""Field visibility by viewer, phase and feedback mode."""
 
 import itertools
 from functools import partial

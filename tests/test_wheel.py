@@ -1,4 +1,4 @@
-"""Contents, metadata and installation of the wheel that `make wheel` builds."""
+"""Wheel built by `make wheel`: contents, metadata, installation."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Words and patterns that the style guide excludes from interface, documentation, docstrings and comments."""
+"""Words and patterns that the style guide excludes from texts for readers and developers."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Local commands use an application in their own process; requests never get shell rights."""
+"""Local commands with an in-process application; requests never get shell rights."""
 
 import http.client
 from pathlib import Path

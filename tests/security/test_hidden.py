@@ -1,4 +1,4 @@
-"""Absence of private scores from everything that any role can open before the reveal."""
+"""Private scores before the reveal: absent from all that any role can open."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""Host header handling: any name may be requested, and no link contains a forged one."""
+"""Host headers: any name may be requested, but no link contains a forged name."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Login security: token rotation, server-side logout, redirects and rate limits."""
+"""Login security: token rotation, server-side logout, redirects, rate limits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Route manifest: completeness, and the status of every route for every role."""
+"""Route manifest: completeness, and the status of each route for each role."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Independence of file checks, rejections and notes from the hidden solution, byte for byte."""
+"""File checks, rejections and notes: equal to the byte for different hidden solutions."""
 
 import gzip
 import io

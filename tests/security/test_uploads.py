@@ -1,4 +1,4 @@
-"""Hostile uploads: excessive sizes, many parts, wrong types, and harmful file names."""
+"""Hostile uploads: excessive sizes, many parts, wrong types, harmful file names."""
 
 from io import BytesIO
 

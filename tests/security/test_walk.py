@@ -1,4 +1,4 @@
-"""Crawl of every route as every role, which proves the absence of hidden data.
+"""Crawl of every route as every role, as proof that no response discloses hidden data.
 
 Three worlds have the same history over different hidden solutions. The second has other private labels, so
 its private scores and ranks differ and its public ones are the same. In the third, public and private rows of

@@ -1,4 +1,4 @@
-"""Reduced crawl on PostgreSQL, whose pages must not depend on labels or corrections either."""
+"""Reduced crawl on PostgreSQL: pages independent of labels and corrections."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Independence of team webhooks from hidden data, compared between two worlds."""
+"""Team webhooks: equal payloads for different hidden solutions."""
 
 import json
 import re

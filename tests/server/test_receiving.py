@@ -1,4 +1,4 @@
-"""Receiving requests: completeness, timeouts and declared length."""
+"""Request reception: completeness, timeouts, declared length."""
 
 import dataclasses
 import socket

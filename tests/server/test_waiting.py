@@ -1,4 +1,4 @@
-"""Waiting requests at real servers: events arrive immediately, and shutdown is not delayed."""
+"""Waiting requests on real servers: immediate events, and shutdown without delay."""
 
 import http.client
 import signal

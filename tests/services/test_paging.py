@@ -1,4 +1,4 @@
-"""Pagination of lists in memory and of database queries."""
+"""Pagination of in-memory lists and database queries."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Attacks in simulated competitions: `open` leaks within its budget, the ladder resists."""
+"""Simulated attacks: leaks in `open` mode within the budget, resistance of the ladder."""
 
 import functools
 import math

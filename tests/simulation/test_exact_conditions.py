@@ -1,4 +1,4 @@
-"""Conditions on one row's label: none determines with certainty which files a ladder shows."""
+"""Exact conditions: no label determines with certainty which files a ladder shows."""
 
 import math
 from collections.abc import Iterator

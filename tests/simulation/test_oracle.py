@@ -1,4 +1,4 @@
-"""The in-memory oracle, which returns the metric's values as far as the mode shows them."""
+"""In-memory oracle: metric values that the feedback mode shows."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Accuracy of honest models and the counts of improvements that teams see."""
+"""Accuracy of honest models, and counts of visible improvements."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""References to blobs, missing blobs, and deletion of unreferenced blobs."""
+"""Blob references, missing blobs, and deletion of orphans."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Blob storage in a folder and in a bucket of a real S3 server."""
+"""Blob storage in a folder and in a bucket on a real S3 server."""
 
 import hashlib
 import io

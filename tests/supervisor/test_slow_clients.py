@@ -1,4 +1,4 @@
-"""Hundreds of slow clients while other users visit and upload."""
+"""Hundreds of slow clients during other users' requests and uploads."""
 
 import time
 from collections.abc import Callable

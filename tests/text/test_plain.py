@@ -1,4 +1,4 @@
-"""Plain texts from users: characters that reorder text are removed from every free text."""
+"""Plain texts from users: removal of characters that reorder text."""
 
 import pytest
 

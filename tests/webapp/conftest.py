@@ -1,4 +1,4 @@
-"""Fixtures that run the page and API tests on either database."""
+"""Fixtures for page and API tests on either database."""
 
 from collections.abc import Callable
 from typing import Any

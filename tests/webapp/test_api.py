@@ -1,4 +1,4 @@
-"""The JSON API, version 1."""
+"""Version 1 of the JSON API."""
 
 import re
 from datetime import datetime, timedelta

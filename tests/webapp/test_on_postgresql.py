@@ -1,4 +1,4 @@
-"""All pages and API reads on PostgreSQL, which rejects some statements that SQLite accepts."""
+"""Pages and API reads on PostgreSQL, which rejects some statements that SQLite accepts."""
 
 from collections.abc import Callable
 

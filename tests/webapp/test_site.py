@@ -1,4 +1,4 @@
-"""The site itself: health, static files, and errors in the format that the client accepts."""
+"""Site: health checks, static files, and errors in the format that the client accepts."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""SQL statements of requests; each list is complete, so any new statement fails the test."""
+"""Complete lists of SQL statements per request, so that any new statement fails a test."""
 
 from io import BytesIO
 

@@ -1,4 +1,4 @@
-"""A whole competition over HTTP with tokens, from the draft to the results bundle."""
+"""Complete competition over HTTP with tokens, from the draft to the results bundle."""
 
 import io
 import runpy

@@ -1,4 +1,4 @@
-"""Batches in this process: identical scores from kept ranks and files; no repeated reads."""
+"""Batches in this process: equal scores from stored ranks and files, no repeated reads."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Caches of the calculator: ranks by file, rows and format, and recently prepared solutions."""
+"""Calculator caches: ranks by file, rows and format; recently prepared solutions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hints, which are sent in the background and never delay a request."""
+"""Hints to workers, sent in the background without delaying requests."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The mailer with a real mail server."""
+"""Mailer with a real mail server."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Requests to webhook receivers: only checked addresses, one attempt, limited time."""
+"""Webhook requests: only validated addresses, one attempt, time limit."""
 
 import socket
 import ssl

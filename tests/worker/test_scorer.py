@@ -1,4 +1,4 @@
-"""Scoring of one job in this process: errors are logged, hidden and retried within limits."""
+"""Scoring of single jobs in this process: logged and hidden errors, limited retries."""
 
 import logging
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""SQL statements of scoring one submission; the lists are complete."""
+"""Complete lists of the SQL statements for scoring a submission."""
 
 import pytest
 

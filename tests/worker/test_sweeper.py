@@ -1,4 +1,4 @@
-"""The sweeper's heartbeat and ready processes; for scoring, see tests/faults."""
+"""Sweeper: heartbeat and ready processes; for scoring, see tests/faults."""
 
 import errno
 import subprocess

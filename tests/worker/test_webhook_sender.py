@@ -1,4 +1,4 @@
-"""The webhook sender with a real receiver."""
+"""Webhook sender with a real receiver."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Granting and revoking administrator rights, the audit entries, and the last administrator."""
+"""Administrator rights: granting, revoking, audit entries, the last administrator."""
 
 import pytest
 from sqlalchemy import select

@@ -1,4 +1,4 @@
-"""Account deletion: personal data is removed, standings are kept."""
+"""Account deletion: removed personal data, preserved standings."""
 
 from datetime import timedelta
 

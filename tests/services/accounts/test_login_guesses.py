@@ -1,4 +1,4 @@
-"""Limits on password guesses: who is locked out, for how long, and the totals."""
+"""Limits on password guesses: affected clients, duration, totals."""
 
 from collections.abc import Sequence
 from dataclasses import replace

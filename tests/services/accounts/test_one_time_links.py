@@ -1,4 +1,4 @@
-"""One-time links for sign-up, address confirmation and password resets, and their e-mails."""
+"""One-time links for sign-up, address confirmation and password resets; their e-mails."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

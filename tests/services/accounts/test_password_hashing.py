@@ -1,4 +1,4 @@
-"""Password hashing queue: concurrency, priorities and rejections."""
+"""Password hashing queue: concurrency, priorities, rejections."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Rules for passwords."""
+"""Password rules."""
 
 import random
 import re

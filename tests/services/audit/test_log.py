@@ -1,4 +1,4 @@
-"""Audit log: contents of entries, searches, and protection against changes."""
+"""Audit log: entry contents, searches, protection against changes."""
 
 import re
 from datetime import timedelta

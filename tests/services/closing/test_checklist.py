@@ -1,4 +1,4 @@
-"""Checklist before the reveal: missing results and verification of competing submissions."""
+"""Checklist for the reveal: missing results, and verification of competing submissions."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Steps of the close: closed, settled, revealed with provisional standings, and final."""
+"""Steps of the close: closed, settled, revealed (provisional), final."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""SQL statements sent by the close of a competition, independent of the number of teams."""
+"""SQL statements of the close, independent of the number of teams."""
 
 import pytest
 

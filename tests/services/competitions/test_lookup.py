@@ -1,4 +1,4 @@
-"""Competitions: creation, lookup and phases."""
+"""Competitions: creation, lookup, phases."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Organizer roles: permissions in a competition, and the guarantee of at least one owner."""
+"""Organizer roles: permissions, and the guarantee of at least one owner."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pauses: uploads are rejected, scoring continues, and the close can move with the pause."""
+"""Pauses: rejected uploads, continued scoring, optional new closing time."""
 
 from datetime import timedelta
 

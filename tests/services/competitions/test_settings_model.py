@@ -1,4 +1,4 @@
-"""Completeness of competition settings for the service, the file format and the form."""
+"""Competition settings: completeness in the service, the file format and the form."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Checks of data files: triggers, files held back, and releases by organizers."""
+"""Data file checks: triggers, held-back files, releases by organizers."""
 
 import io
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Jobs that create receipts, the verification of a close, and the results bundle."""
+"""Jobs of the close: receipts, verification, results bundle."""
 
 import csv
 import hashlib

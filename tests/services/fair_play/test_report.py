@@ -1,4 +1,4 @@
-"""Automatic similarity reports: when they are due, and which earlier reports are kept."""
+"""Automatic similarity reports: due times, and retained earlier reports."""
 
 from datetime import datetime, timedelta
 

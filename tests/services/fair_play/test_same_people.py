@@ -1,4 +1,4 @@
-"""Links between teams: shared login addresses and browsers, files, and moved members."""
+"""Connections between teams: shared addresses, browsers, files and former members."""
 
 from datetime import timedelta
 

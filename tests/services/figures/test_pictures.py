@@ -1,4 +1,4 @@
-"""Detection of picture formats and sizes from the first bytes, and rejection of other data."""
+"""Image formats and sizes from the first bytes, and rejection of other data."""
 
 import struct
 import zlib

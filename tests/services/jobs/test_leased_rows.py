@@ -1,4 +1,4 @@
-"""Shared properties of all four queues of leased rows, on both databases."""
+"""Shared behavior of all four job queues, on both databases."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Organizers' jobs: order, extended leases and discarded jobs, on both databases."""
+"""Organizers' jobs: order, lease extensions, discarded jobs, on both databases."""
 
 from datetime import timedelta
 

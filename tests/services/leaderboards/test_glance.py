@@ -1,4 +1,4 @@
-"""Leaderboard summary: figures, top five and own rank, within the feedback mode."""
+"""Leaderboard summary within the feedback mode: figures, top five, the viewer's rank."""
 
 from datetime import timedelta
 

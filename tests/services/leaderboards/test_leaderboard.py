@@ -1,4 +1,4 @@
-"""Leaderboards and submission summaries: pages, ranks, ties, and the private split."""
+"""Leaderboards and submission summaries: pages, ranks, ties, private split."""
 
 from datetime import timedelta
 

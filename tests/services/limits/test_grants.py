@@ -1,4 +1,4 @@
-"""Extra submissions: recipients, days and effect on the limits."""
+"""Extra submissions: recipients, days, effect on the limits."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any

@@ -1,4 +1,4 @@
-"""Submission limits under concurrency, and events that free a slot."""
+"""Submission limits: concurrency, and events that free a submission."""
 
 from datetime import UTC, date, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Limits on e-mails caused by repeated invitations, withdrawals and requests."""
+"""E-mail limits for repeated invitations, withdrawals and requests."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Competition activity: files per UTC day, reasons for rejections, and the best score."""
+"""Competition activity: files per UTC day, reasons for rejections, best score."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Questions about a score: permissions, readers and answers."""
+"""Questions about scores: permissions, readers, answers."""
 
 import pytest
 from sqlalchemy import select

@@ -1,4 +1,4 @@
-"""Organizers' tools during a competition: lists, retries, equal files, exports, queue health."""
+"""Organizers' tools: lists, retries, identical files, exports, queue health."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Notifications: creation by events, recipients, and marking as read."""
+"""Notifications: events that create them, recipients, read marks."""
 
 from datetime import timedelta
 from typing import Any

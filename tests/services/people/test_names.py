@@ -1,4 +1,4 @@
-"""Validation of names, and names that count as the same."""
+"""Name validation, and names that count as the same."""
 
 import pytest
 from hypothesis import given

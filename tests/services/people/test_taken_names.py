@@ -1,4 +1,4 @@
-"""Rejection of reserved names and of names that differ from others only in punctuation."""
+"""Rejection of reserved names, and of names that differ from others only in punctuation."""
 
 import pytest
 

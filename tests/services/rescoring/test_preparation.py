@@ -1,4 +1,4 @@
-"""Preparation of rescorings: interruptions, new versions, and uploads in the meantime."""
+"""Rescoring preparation: interruptions, new versions, concurrent uploads."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Publication and rollback: changes, compensation, and races between organizers."""
+"""Publication and rollback: changes, compensation, races between organizers."""
 
 import hashlib
 import statistics

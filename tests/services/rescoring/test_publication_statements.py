@@ -1,4 +1,4 @@
-"""SQL statements of a rescoring's publication, independent of the number of submissions."""
+"""SQL statements of a publication, independent of the number of submissions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The switch to a new scoring version: preconditions and all of its effects."""
+"""Switch to a new scoring version: preconditions and effects."""
 
 from collections.abc import Callable
 from datetime import timedelta

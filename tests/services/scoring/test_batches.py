@@ -1,4 +1,4 @@
-"""Rescoring batches: claimed and recorded together, with a token per job, on both databases."""
+"""Rescoring batches: joint claims and results, one token per job, on both databases."""
 
 from datetime import timedelta
 from typing import Any

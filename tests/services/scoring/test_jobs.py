@@ -1,4 +1,4 @@
-"""Scoring jobs: claims, leases, tokens, results and standings, on both databases."""
+"""Scoring jobs: claims, leases, tokens, results, standings, on both databases."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Queue positions, retries after internal errors, and e-mails about the outcome."""
+"""Queue positions, retries after internal errors, and e-mails about results."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Deletion of drafts: only the audit entries are kept, and the slug can be used again."""
+"""Draft deletion: preserved audit entries, reusable slug."""
 
 import pytest
 from sqlalchemy import func, select

@@ -1,4 +1,4 @@
-"""Drafts and settings: creation, changes, locks, the audit and the public log."""
+"""Drafts and settings: creation, changes, fixed settings, audit, public log."""
 
 import hashlib
 from datetime import timedelta

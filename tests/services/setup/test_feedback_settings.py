@@ -1,4 +1,4 @@
-"""Feedback settings: mode, step, their locking, and the secret key."""
+"""Feedback settings: mode, step, lock at the opening, secret key."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Leak budget and safe step of a competition: files, solution counts and warnings."""
+"""Leak budget and safe step: files, solution counts, warnings."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Lifecycle of a competition: draft, published, revealed, archived, and their preconditions."""
+"""Competition lifecycle: draft, published, revealed, archived, and preconditions."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Competition files: round trips and complete error reports."""
+"""Competition files: round trips, complete error reports."""
 
 import math
 import re

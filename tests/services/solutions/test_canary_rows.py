@@ -1,4 +1,4 @@
-"""Canary rows: selection, behaviour in corrections, exclusion from scores, and publication."""
+"""Canary rows: selection, corrections, exclusion from scores, publication."""
 
 import hashlib
 import io

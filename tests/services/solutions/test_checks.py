@@ -1,4 +1,4 @@
-"""Identities in a solution's report: selectable, proposed, and excluded with a reason."""
+"""Identities in a solution report: selectable, proposed, or excluded with a reason."""
 
 from typing import Any
 

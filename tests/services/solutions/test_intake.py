@@ -1,4 +1,4 @@
-"""Solution intake: the secret split, the identities, and rejected solutions."""
+"""Solution intake: secret split, identities, rejected solutions."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ranking order in SQL: both databases sort and count like the pure function."""
+"""Ranking order in SQL: agreement of both databases with the pure function."""
 
 import random
 from datetime import timedelta

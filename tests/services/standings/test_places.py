@@ -1,4 +1,4 @@
-"""Ranks computed by the database: equal to the pure ranking, for one leaderboard only."""
+"""Ranks computed in SQL: agreement with the pure ranking for each leaderboard."""
 
 from datetime import timedelta
 from itertools import product

@@ -1,4 +1,4 @@
-"""Leaderboard rows: best entries, and rewrites limited to the requested teams."""
+"""Leaderboard rows: best entries, and updates limited to the requested teams."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Acceptance of files: deadline, teams, jobs and ownership."""
+"""Upload acceptance: deadline, teams, jobs, ownership."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Cached histograms of predictions: shared by all pages and recomputed if missing."""
+"""Cached prediction histograms, shared by all pages and recomputed if missing."""
 
 from pathlib import Path
 

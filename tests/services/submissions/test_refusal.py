@@ -1,4 +1,4 @@
-"""Rules for accepting uploads, applied to a situation without a database."""
+"""Rules for accepting uploads, without a database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Deletion of rejected files after a day or beyond the team's quota; their rows are kept."""
+"""Deletion of rejected files after a day or above the quota; their rows remain."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Final selection: limit, pending files, deadline, and the submissions that would compete."""
+"""Final selection: limit, pending files, deadline, submissions that would compete."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Fixture for calling team services as a user."""
+"""Fixture for calling team services as a given user."""
 
 from datetime import timedelta
 

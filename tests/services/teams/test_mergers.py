@@ -1,4 +1,4 @@
-"""Team mergers: Kaggle's limit rule, deadlines, combined usage and races."""
+"""Team mergers: Kaggle's limit rule, deadlines, combined usage, races."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""Organizers' test submissions: accepted at any time, scored, and not ranked."""
+"""Organizers' test submissions: accepted at any time, scored, unranked."""
 
 from datetime import timedelta
 

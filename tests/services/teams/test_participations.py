@@ -1,4 +1,4 @@
-"""Joining a competition: rules, codes, approval and deadlines."""
+"""Joining a competition: rules, codes, approval, deadlines."""
 
 from datetime import timedelta
 from typing import Any

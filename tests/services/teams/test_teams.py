@@ -1,4 +1,4 @@
-"""Teams: creation, names, leaving, leadership, and both kinds of invitations."""
+"""Teams: creation, names, leaving, leadership, both kinds of invitations."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""Items waiting for a user's decision, across all competitions."""
+"""Requests that await a user's decision, across all competitions."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""URLs and IP addresses that webhooks may call."""
+"""URLs and IP addresses that webhooks may access."""
 
 from ipaddress import ip_address, ip_network
 

@@ -1,4 +1,4 @@
-"""Events and their recipients; deletion of the webhooks of teams, users and drafts."""
+"""Webhook events: recipients, and deletion with their team, user or draft."""
 
 from datetime import timedelta
 

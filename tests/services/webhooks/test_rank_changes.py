@@ -1,4 +1,4 @@
-"""Rank change events, which are rate-limited and aggregated."""
+"""Rank change events: rate limit and aggregation."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Account pages with and without e-mail: sign-up, tokens, logins and deletion."""
+"""Account pages with and without e-mail: sign-up, tokens, logins, deletion."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Notifications: their page, the bell and the API operations."""
+"""Notifications: page, bell, API operations."""
 
 import re
 

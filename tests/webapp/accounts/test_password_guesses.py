@@ -1,4 +1,4 @@
-"""Wrong passwords on the pages: attackers lock no one out, and guesses are limited."""
+"""Wrong passwords on pages: limited guesses, no lockout of users by attackers."""
 
 import re
 from collections.abc import Callable, Iterator

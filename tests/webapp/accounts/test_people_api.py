@@ -1,4 +1,4 @@
-"""API for administrators: list accounts, create reset links, invite people, also from CSV."""
+"""User administration over the API: accounts, reset links, invitations, CSV lists."""
 
 import io
 

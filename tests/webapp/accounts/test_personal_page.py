@@ -1,4 +1,4 @@
-"""Public profiles: off by default; a profile that is off looks like an unknown user."""
+"""Public profiles: off by default, and indistinguishable from unknown users while off."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The Data page: previews of downloadable files and one ZIP file with all of them."""
+"""Data page: previews of available files, and one ZIP archive of all files."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""The Home page: its first panel and the primary button for each role and phase."""
+"""Home page: first panel and primary button for each role and phase."""
 
 import re
 from datetime import timedelta

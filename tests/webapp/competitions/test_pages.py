@@ -1,4 +1,4 @@
-"""Pages of competitions and of a participant's submissions."""
+"""Competition pages, and pages of a participant's submissions."""
 
 import json
 import re

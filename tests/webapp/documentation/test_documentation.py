@@ -1,4 +1,4 @@
-"""Documentation site: chapters, links, glossary, search, reference and export."""
+"""Documentation site: chapters, links, glossary, search, reference, export."""
 
 import re
 from collections import Counter

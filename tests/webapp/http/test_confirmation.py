@@ -1,4 +1,4 @@
-"""Confirmation of actions: which ask first, and that nothing changes before the answer."""
+"""Confirmation pages: actions that require one, and no changes before the user confirms."""
 
 import re
 from collections.abc import Callable

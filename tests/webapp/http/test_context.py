@@ -1,4 +1,4 @@
-"""Request context: user, role and action are read in one transaction."""
+"""Request context: user, role and action in one transaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Full disks: uploads are rejected with a clear message while reads continue to work."""
+"""Full disks: clear rejection of uploads, available pages."""
 
 import errno
 import io

@@ -1,4 +1,4 @@
-"""Public error names and statuses, which API clients rely on and which must not change."""
+"""Public error names and statuses: stability for API clients."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Pagination: pages and cursors end, and an invalid page number is reported."""
+"""Pagination: finite pages and cursors, errors for invalid page numbers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""API operations: scopes, bound tokens, repeatable requests, strict fields and descriptions."""
+"""API operations: scopes, bound tokens, idempotency, strict fields, descriptions."""
 
 import io
 from datetime import timedelta

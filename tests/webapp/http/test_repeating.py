@@ -1,4 +1,4 @@
-"""Idempotency keys of operations that accept a file, over HTTP through the real web server."""
+"""Idempotency keys for file uploads, tested through the real web server."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Unreachable storage: uploads are rejected with a reason, and leaderboards stay available."""
+"""Unreachable storage: rejected uploads with a reason, available leaderboards."""
 
 import io
 

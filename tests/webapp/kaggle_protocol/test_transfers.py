@@ -1,4 +1,4 @@
-"""Uploads and downloads of the kaggle command: resuming, ranges, signatures and errors."""
+"""Transfers by the kaggle command: resumption, ranges, signatures, errors."""
 
 import hashlib
 import io

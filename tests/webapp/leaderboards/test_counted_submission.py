@@ -1,4 +1,4 @@
-"""The submission behind a private leaderboard row: hidden before the reveal, then public."""
+"""Submission that counts on the private leaderboard: hidden until the reveal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Leaderboard pages, CSV and JSON: search, sorting, own row, benchmarks, charts and reveal."""
+"""Leaderboard pages, CSV and JSON: search, sorting, own row, benchmarks, charts."""
 
 import csv
 import io

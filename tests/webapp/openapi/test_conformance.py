@@ -1,4 +1,4 @@
-"""Conformance of API responses to the OpenAPI document, for every role and database."""
+"""Conformance of API responses to the OpenAPI document, for each role and database."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""OpenAPI document: validity, models, enums, parameters and replays."""
+"""OpenAPI document: validity, models, enums, parameters, replays."""
 
 import re
 from collections.abc import Iterator

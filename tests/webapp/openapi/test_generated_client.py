@@ -1,4 +1,4 @@
-"""Client generated from the OpenAPI document, used against a running site."""
+"""Client generated from the OpenAPI document, tested on a running site."""
 
 import importlib
 import io

@@ -1,4 +1,4 @@
-"""Avatars: symmetry, determinism and markup that uses only classes."""
+"""Avatars: symmetry, determinism, markup without inline styles."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Formats of numbers, sizes and times."""
+"""Number, size and time formats."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Comparison of two submissions: own ones, benchmarks, and any team's after the reveal."""
+"""Comparison page: own submissions, benchmarks, and other teams' after the reveal."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""First figures of a submission: score, change, rank and the largest possible gains."""
+"""Summary of a submission: score, change, rank, largest possible gains."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Submissions that contain columns of other labels, on every path that reads them."""
+"""Submissions with columns of other labels, in every reader."""
 
 import json
 from collections.abc import Callable

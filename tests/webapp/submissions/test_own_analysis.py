@@ -1,4 +1,4 @@
-"""A team's analysis of its own submissions: histogram and possible gains."""
+"""Analysis of a team's own submissions: histogram, possible gains."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Submitting on the page and over the API: limits, checks, identical files and selection."""
+"""Submission on the page and over the API: limits, checks, identical files, selection."""
 
 import json
 import re

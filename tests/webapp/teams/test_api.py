@@ -1,4 +1,4 @@
-"""API of teams: create, invite, merge and leave."""
+"""Team API: create, invite, merge, leave."""
 
 API = "/api/v1/competitions/toxicity"
 

@@ -1,4 +1,4 @@
-"""Invitation links: what a visitor sees, and the identical response of all invalid links."""
+"""Invitation links: visitors' view, and equal responses for all invalid links."""
 
 from datetime import timedelta
 

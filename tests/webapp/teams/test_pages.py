@@ -1,4 +1,4 @@
-"""The join page and the Team page for every role in every state."""
+"""Join page and Team page for every role in every state."""
 
 import re
 from datetime import timedelta

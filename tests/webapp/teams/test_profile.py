@@ -1,4 +1,4 @@
-"""A team's profile: it shows only what the leaderboard shows."""
+"""Team profile: only data from the leaderboard."""
 
 import pytest
 

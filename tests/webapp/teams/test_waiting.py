@@ -1,4 +1,4 @@
-"""The bell on every page and the list of requests that wait for the user."""
+"""Bell on every page, and the list of pending requests."""
 
 import re
 

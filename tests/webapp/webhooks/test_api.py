@@ -1,4 +1,4 @@
-"""API of webhooks, waiting for a result, and the event stream."""
+"""Webhook API, waiting for results, event stream."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Webhook pages of a team and of organizers."""
+"""Webhook pages for teams and organizers."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Checks of files in a child process: results, time and memory limits, shares and isolation."""
+"""File checks in a child process: results, time and memory limits, time shares, isolation."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Formatting in a child process: hostile texts, shares, stored HTML, and pages."""
+"""Formatting in a child process: hostile texts, time shares, stored HTML, pages."""
 
 import io
 import os

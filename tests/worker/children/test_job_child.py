@@ -1,4 +1,4 @@
-"""Job children: memory and time limits, restarts, orphaned processes, and organizers' jobs."""
+"""Job processes: memory and time limits, restarts, orphans, organizers' jobs."""
 
 import os
 import signal

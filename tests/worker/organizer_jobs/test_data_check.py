@@ -1,4 +1,4 @@
-"""Checks of expensive data files by a real child process under its real limits."""
+"""Expensive data files in a real child process with its usual limits."""
 
 import gzip
 import io

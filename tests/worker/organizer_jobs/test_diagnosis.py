@@ -1,4 +1,4 @@
-"""The job that diagnoses a submission: twins and pairs are compared or omitted."""
+"""Diagnosis job: comparison or omission of twins and pairs."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The fair play job: kept ranks, restarts, and files that are pending or unreadable."""
+"""Fair play job: stored ranks, restarts, pending and unreadable files."""
 
 from datetime import timedelta
 from random import Random

@@ -1,4 +1,4 @@
-"""Organizers' jobs in a worker: results, problems, exceptions and killed processes."""
+"""Organizers' jobs in a worker: results, problems, exceptions, killed processes."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Checks of an organizer's solution: reports, stopping findings, and corrections."""
+"""Solution check job: reports, blocking findings, corrections."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""Child processes: responses to requests, and every way to end a process."""
+"""Child processes: responses to requests, and all kinds of termination."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Detection of whether the process that holds a claim is gone."""
+"""Detection of dead processes that hold claims."""
 
 import os
 import subprocess

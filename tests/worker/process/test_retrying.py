@@ -1,4 +1,4 @@
-"""Retries of database writes: transient errors are retried, others are raised."""
+"""Retries of database writes after transient errors, and propagation of other errors."""
 
 from collections.abc import Callable, Iterator
 

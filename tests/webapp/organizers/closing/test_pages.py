@@ -1,4 +1,4 @@
-"""The closing page: missing steps, jobs, actions, the published solution and receipts."""
+"""Close & results page: missing steps, jobs, actions, published solution, receipts."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""API for running a competition: submissions, teams, disputes, organizers and audit."""
+"""Organizers' API: submissions, teams, disputes, organizers, audit log."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Class accounts, created on the organizers' page, over the API and in the shell."""
+"""Class accounts, created on the page, over the API or in the shell."""
 
 import re
 from pathlib import Path

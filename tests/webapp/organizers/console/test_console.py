@@ -1,4 +1,4 @@
-"""The console: the next action in each state, open requests, and drafts without a solution."""
+"""Console: next action in each state, open requests, drafts without a solution."""
 
 import re
 from collections.abc import Callable

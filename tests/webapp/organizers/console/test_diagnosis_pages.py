@@ -1,4 +1,4 @@
-"""The diagnosis page of a submission: requested, computed by a worker, shown and downloaded."""
+"""Diagnosis page of a submission: request, computation, display, download."""
 
 from collections.abc import Callable
 from typing import Any

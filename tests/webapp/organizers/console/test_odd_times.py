@@ -1,4 +1,4 @@
-"""Texts that look like times, and times at the limits of the calendar."""
+"""Texts that resemble times, and times at the limits of the calendar."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Organizers' pages: access, the organizers themselves, the audit and the public log."""
+"""Organizers' pages: access, roles, audit log, public log."""
 
 import re
 from html import unescape

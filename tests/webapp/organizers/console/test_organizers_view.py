@@ -1,4 +1,4 @@
-"""Submissions and leaderboards that only organizers can see so far."""
+"""Submissions and leaderboards before they are visible to participants."""
 
 from collections.abc import Callable
 from datetime import timedelta

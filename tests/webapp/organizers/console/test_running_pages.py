@@ -1,4 +1,4 @@
-"""Organizers' pages of a running competition, and their effects on participants' pages."""
+"""Organizers' pages of a running competition, and effects on participants' pages."""
 
 import io
 import json

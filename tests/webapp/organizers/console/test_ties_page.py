@@ -1,4 +1,4 @@
-"""Ties with the team above: requested, computed by a worker, and stale after changes."""
+"""Ties with the team above: request, computation, staleness after changes."""
 
 from collections.abc import Callable
 from datetime import timedelta

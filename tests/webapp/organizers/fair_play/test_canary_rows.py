@@ -1,4 +1,4 @@
-"""Canary rows on the Fair play page: files that follow the coins, and their marks."""
+"""Canary rows on the Fair play page: files that follow the coins, and marks."""
 
 from collections.abc import Callable
 from typing import Any

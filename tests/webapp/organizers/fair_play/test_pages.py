@@ -1,4 +1,4 @@
-"""Fair play on its page and in the API: scanned by a worker, private to organizers."""
+"""Fair play (page and API): analysis by a worker, access only for organizers."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rescoring pages: a checked solution or settings, the difference, publishing and rollback."""
+"""Rescoring pages: checked solution or settings, difference, publication, rollback."""
 
 import io
 from collections.abc import Callable

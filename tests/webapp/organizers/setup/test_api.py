@@ -1,4 +1,4 @@
-"""API for creating a competition: settings, solution, data files and publishing."""
+"""Setup API: settings, solution, data files, publication."""
 
 import io
 

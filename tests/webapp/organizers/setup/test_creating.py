@@ -1,4 +1,4 @@
-"""Creating a competition in the browser: drafts, setup steps and data files."""
+"""Competition setup in the browser: drafts, steps, data files."""
 
 import html
 import io

@@ -1,4 +1,4 @@
-"""The leak budget and the safe step on organizers' pages and in API responses."""
+"""Leak budget and safe step on organizers' pages and in API responses."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Solution pages for organizers: upload, progress, report, roles, acceptance and access."""
+"""Solution pages: upload, progress, report, roles, acceptance, access."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Texts of a competition: preview, figures and formulas, in the browser and over the API."""
+"""Competition texts in the browser and over the API: preview, figures, formulas."""
 
 import html
 import io
