@@ -1,4 +1,4 @@
-"""Draw the plots of docs/bias-metrics.md again: `python docs/plots.py`. A test compares them."""
+"""Regenerate the plots in docs/bias-metrics.md: `python docs/plots.py`."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Database tables with their columns, constraints and relationships."""
+"""Database tables: columns, constraints, relationships."""
 
 from grader.models.audit import AuditEntry, FairPlayMark
 from grader.models.competitions import (

@@ -1,1 +1,1 @@
-"""Organizers' Markdown texts as safe HTML, with formulas and figures."""
+"""Conversion of organizers' Markdown texts to safe HTML, with formulas and figures."""

@@ -1,4 +1,4 @@
-"""Formatted and plain texts as HTML, without a Markdown converter."""
+"""HTML of formatted and plain texts, without a Markdown converter."""
 
 from html import escape
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Markdown with formulas and figures as safe HTML, and one-line summaries."""
+"""Conversion of Markdown with formulas and figures to safe HTML and one-line summaries."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Comparison of two rankings: score and rank changes, top k, selections.
+"""Comparison of two rankings: score changes, rank changes, top k, selections.
 
 The same function ranks both scoring versions, from the same submissions, selections and disqualifications, so
 every difference comes from the scores. Before the close, the private leaderboard is the one that would result

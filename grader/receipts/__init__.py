@@ -1,4 +1,4 @@
-"""Score receipts and their verification by a second, pure-Python implementation.
+"""Score receipts, and their verification by a second implementation in pure Python.
 
 The second implementation is slow. It shares no code with `grader.metrics` and `grader.files`, so a difference
 reveals an error in one of the two. It requires neither NumPy nor a server.

@@ -1,4 +1,4 @@
-"""Failures of `grader.client`: lost connections, rejections, limits, busy servers."""
+"""`grader.client` during failures: lost connections, rejections, limits, busy servers."""
 
 import contextlib
 import gzip

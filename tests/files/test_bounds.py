@@ -1,4 +1,4 @@
-"""Resource limits of the readers, and messages that disclose nothing about the solution."""
+"""Resource limits of the readers, and messages that disclose nothing about solutions."""
 
 import csv
 import gzip

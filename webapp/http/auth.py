@@ -1,4 +1,4 @@
-"""Authentication: session and device cookies, login, logout, role-protected views."""
+"""Authentication: session and device cookies, login, logout, views with required roles."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Association of identities with labels or predictions: means, AUCs, Pearson correlations."""
+"""Associations between identities and labels or predictions: means, AUCs, correlations."""
 
 import math
 from collections.abc import Mapping, Sequence

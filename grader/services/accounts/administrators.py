@@ -1,4 +1,4 @@
-"""Site administrators and the one-time setup link for the first one."""
+"""Site administrators, and the one-time setup link for the first administrator."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""API tokens: creation, scopes, limits to one competition, expiry and revocation."""
+"""API tokens: creation, scopes, restriction to one competition, expiry, revocation."""
 
 import enum
 from collections.abc import Collection

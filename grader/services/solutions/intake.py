@@ -1,4 +1,4 @@
-"""Storage of assessed solutions: blobs, the public commitment and other labels."""
+"""Storage of assessed solutions: blobs, public commitment, other labels."""
 
 import secrets
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Entry into a competition: entry deadline, entry code, rules, approval."""
+"""Competition entry: deadline, entry code, rules, approval."""
 
 import enum
 import hmac

@@ -1,4 +1,4 @@
-"""Child process that formats Markdown, without settings, database or storage."""
+"""Child process that formats Markdown without access to settings, database or storage."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Counterfactual pairs."""
+"""Counterfactual pairs: rates, means, ties."""
 
 import json
 

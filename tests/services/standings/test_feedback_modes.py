@@ -1,4 +1,4 @@
-"""Coarse feedback modes: stored and displayed feedback for any order of scoring."""
+"""Coarse feedback modes: stored and displayed feedback, for any scoring order."""
 
 import threading
 from datetime import timedelta
