@@ -30,7 +30,7 @@ Action = Callable[..., Any]
 
 
 class NotConfirmed(BadRequest):
-    """An irreversible action without the required tick."""
+    """An irreversible action whose confirmation box is not ticked."""
 
     public_name = "not_confirmed"
     message = "This cannot be undone. Select the checkbox to confirm."
@@ -40,10 +40,10 @@ class NotConfirmed(BadRequest):
 class Family:
     """Actions with the same page and the same kind of response.
 
-    `show` renders the page, with an error as `problem`; `home` is the URL of the redirect after a successful
-    form. Both receive the action's URL parameters. `answer` returns the API response, which is empty with
-    status 204. Actions for organizers have the required `role`. `api` is the URL prefix of the operations if
-    it differs from that of the pages.
+    `show` renders the page, with an error as `problem`. `home` returns the URL to which a successful form
+    redirects. Both receive the action's URL parameters. `answer` returns the API response; with status 204,
+    the response is empty. Actions for organizers have the required `role`. `api` is the URL prefix of the
+    operations if it differs from that of the pages.
     """
 
     pages: Blueprint
@@ -78,9 +78,9 @@ class Family:
 
         `done` is the success message: a text, a text for each `verb` of the URL, or a function of the outcome
         and the URL parameters. `page_path` is the form's path if it differs from the operation's. `form`
-        reads the input if the form's field names differ. `find` returns the competition of the form. `shown`
-        and `answer` create the responses of an action whose outcome is shown. `after` runs after the commit.
-        `home` overrides the family's redirect.
+        reads the input if the form's field names differ. `find` returns the competition to which a form
+        belongs. `shown` and `answer` create the responses of an action whose outcome is shown. `after` runs
+        after the commit. `home` overrides the family's redirect.
         """
 
         def register(run: Action) -> Action:
@@ -187,5 +187,5 @@ def ticked(takes: type[Sent]) -> Callable[[], Any]:
 
 
 def is_form() -> bool:
-    """Return whether the action was sent by a page. Only pages request confirmation."""
+    """Return whether a page sent the action. Only pages ask for confirmation."""
     return request.blueprint != "api"

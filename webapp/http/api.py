@@ -82,11 +82,11 @@ class NotJsonType(BadRequest):
 class Operation:
     """Requirements of an API route, in addition to its models.
 
-    With the `scope` None, no token is required. `creates` accepts an Idempotency-Key; if the operation
-    `shows_secret`, its response is not stored for replays. An operation with `keeps_key` handles its keys
-    itself. `spans` also accepts tokens of one competition although the URL contains no competition.
-    `takes_file` is the form of an upload, `answers_file` the media type of a file response. `checks_version`
-    compares `If-Match`.
+    If `scope` is None, no token is required. With `creates`, an Idempotency-Key is accepted; with
+    `shows_secret`, the response is not stored for replays. An operation with `keeps_key` handles its keys
+    itself. With `spans`, tokens bound to one competition are accepted although the URL contains none.
+    `takes_file` is the form of an upload, and `answers_file` the media type of a file response. With
+    `checks_version`, `If-Match` is compared.
     """
 
     scope: Scope | None
@@ -136,7 +136,10 @@ def _name(model: type[BaseModel]) -> str:
 
 
 class _Spec(SpecTree):
-    """A SpecTree that generates schemas with the document, because they take a third of the start-up time."""
+    """A SpecTree that generates schemas only with the document.
+
+    They would take a third of the start-up time.
+    """
 
     def __init__(self, **options: Any) -> None:
         self._described: dict[str, tuple[type[BaseModel], Any]] = {}
@@ -183,7 +186,7 @@ def operation(
     answers_file: str | None = None,
     checks_version: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
-    """Register a view as an operation: validate its requests and describe it by its models."""
+    """Register a view as an operation whose models validate its requests and describe it."""
 
     def decorate(view: Callable[..., Any]) -> Callable[..., ResponseReturnValue]:
         known = Operation(
@@ -226,7 +229,7 @@ def current() -> Operation:
 
 
 def _once(known: Operation, act: Callable[[], Response]) -> Response:
-    """Execute a request once, and replay the stored response when it is repeated."""
+    """Execute a request once, and replay the stored response if the request is repeated."""
     database = current_site().database
     fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file is not None)
     with writing() as session:
@@ -245,7 +248,7 @@ def _once(known: Operation, act: Callable[[], Response]) -> Response:
     try:
         answer = act()
     except Exception as error:
-        if not db.is_unavailable(error):  # otherwise, the outcome is unknown
+        if not db.is_unavailable(error):  # if it is unavailable, the outcome is unknown
             with database.write() as session:
                 repeatable_requests.release(session, request_id=request_id)
         raise
@@ -295,7 +298,7 @@ def _found(value: object) -> str:
 
 @blueprint.before_request
 def require_token() -> None:
-    """Reject requests without a sufficient token, except those of public operations."""
+    """Reject requests without a sufficient token, except requests for public operations."""
     called = current()
     if current_site().shell is not None:
         return  # a request from the operator's shell in this process

@@ -86,7 +86,7 @@ def organizers_only(role: Role) -> Callable[[View], View]:
 
 
 def ask_to_log_in() -> ResponseReturnValue:
-    """Redirect a visitor to the login page, which leads back to the requested page."""
+    """Redirect a visitor to the login page, which then redirects to the requested page."""
     if wants_json():
         raise LoginNeeded
     return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))

@@ -33,7 +33,7 @@ class Frontier:
         return None if team_id is None else self._places.get(team_id)
 
     def named(self, own_team_id: int | None) -> list[int]:
-        """Return the indexes of the labeled points: own team, Pareto front and first ranks."""
+        """Return the indexes of the labeled points: the viewer's team, Pareto front and first ranks."""
         own = self.place_of(own_team_id)
         best = list(self.cloud.best[: LABELLED - 1])
         first = [place for place in range(min(FIRST, len(self.points))) if place not in best]
@@ -52,7 +52,7 @@ class Frontiers:
         self._kept: OrderedDict[Hashable, Frontier | None] = OrderedDict()
 
     def get(self, key: Hashable, read: Callable[[], Sequence[TermPoint]]) -> Frontier | None:
-        """Return the cached plot of a key, or generate it from `read`; None without teams."""
+        """Return the cached plot of a key, or generate it from `read`; None if there are no teams."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -78,7 +78,7 @@ class Differences:
         self._kept: OrderedDict[tuple[int, int], tuple[str, Preview]] = OrderedDict()
 
     def preview(self, session: Any, *, competition: Competition, versions: Compared) -> Preview:
-        """Return the cached or newly computed difference of two versions.
+        """Return the cached or newly computed difference between two versions.
 
         Concurrent callers wait for one computation.
         """

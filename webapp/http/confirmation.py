@@ -23,9 +23,9 @@ _NOT_KEPT = frozenset({FIELD, CHANGE, "csrf_token"})
 class Question:
     """The content of a confirmation page: question, effects, button label and return URL.
 
-    The confirmation is bound to `state`, by default the sentences. An action with `is_final` cannot be
-    undone. `links` are texts and URLs of related pages. With `can_change`, a button leads back to the form
-    with the entered values; that page checks `wants_to_change`.
+    The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
+    cannot be undone. `links` are texts and URLs of related pages. With `can_change`, a button leads back to
+    the form with the entered values; that page checks `wants_to_change`.
     """
 
     heading: str
@@ -39,7 +39,7 @@ class Question:
 
     @property
     def token(self) -> str:
-        """The value that confirms this action in this state only."""
+        """The value that confirms this action, and only in this state."""
         parts = (request.path, self.heading, self.state or self.sentences)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -53,7 +53,7 @@ class Unconfirmed(Exception):
 
 
 def confirm(question: Question) -> None:
-    """Return if this exact question was confirmed; otherwise raise Unconfirmed."""
+    """Raise Unconfirmed unless exactly this question was confirmed."""
     if request.form.get(FIELD) != question.token:
         raise Unconfirmed(question)
 

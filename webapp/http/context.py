@@ -54,7 +54,7 @@ def has_login() -> bool:
 
 
 def identify() -> None:
-    """Set `g.user` if it is not set yet, as when an action did not run."""
+    """Set `g.user` if it is not set yet, for example because no action ran."""
     if "user" in g:
         return
     if _secret() is None and current_site().shell is None:  # /livez needs no database
@@ -145,10 +145,10 @@ def competition_of(session: Any, slug: str) -> Competition:
 
 
 def show(competition: Competition, role: Role | None) -> None:
-    """Store the current user's role in a competition; raise UnknownCompetition for drafts.
+    """Store the current user's role in a competition.
 
-    UnknownCompetition is raised only if the user has no role in the draft. Raises OtherCompetition if the
-    token is bound to another competition.
+    Raises UnknownCompetition for a draft in which the user has no role, and OtherCompetition if the token is
+    bound to another competition.
     """
     if competition.state is CompetitionState.DRAFT and role is None:
         raise UnknownCompetition(slug=competition.slug)

@@ -244,7 +244,7 @@ def _request() -> str:
 
 
 def _drain() -> None:
-    """Read and discard the rest of a body, because clients read no response while sending."""
+    """Read and discard the rest of a body, because clients read the response only after sending it."""
     if not request.environ.get("wsgi.input_terminated"):
         return  # Without this flag, the stream does not end with the body, so reading would block.
     left = DRAIN_LIMIT_BYTES

@@ -66,5 +66,5 @@ def _shown() -> Inbox:
 
 
 def _token_serves(item: Waiting) -> bool:
-    """Return whether the token covers this item; decisions of organizers need their scope."""
+    """Return whether the token covers this item; organizers' decisions require the scope `organize`."""
     return g.token is None or item.kind in FOR_EVERYBODY or Scope.ORGANIZE.value in g.token.scopes

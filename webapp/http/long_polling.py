@@ -2,10 +2,10 @@
 
 A waiting request occupies a server thread. At most a quarter of a process's threads may wait, and one user
 may occupy at most a quarter of these. Requests over the limit get an immediate response with a retry delay
-that grows with their recent number. Waiting requests hold no database connection.
+that grows with the number of recent rejections. Waiting requests hold no database connection.
 
 A request for a result queries its submission at intervals that grow with the time it has waited. Event
-streams share their queries: every half second, the first of them queries the database for all.
+streams share their queries: every half second, one of them queries the database for all of them.
 """
 
 import threading
@@ -25,7 +25,7 @@ from webapp.server import requests
 LONGEST_SECONDS = 60
 LOOK_SECONDS = 0.5
 FIRST_LOOK_SECONDS = 0.01
-LATER = 8  # a result is seen after at most an eighth more than the time it took
+LATER = 8  # the delay until a result is seen is at most an eighth of the time waited
 SHARE = 4  # share of the threads, and the share of these per user
 RECENT = timedelta(minutes=2)  # longer than any request waits
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
@@ -94,7 +94,7 @@ class Waits:
         return None
 
     def until_finished(self, submission_id: int, *, seconds: float) -> None:
-        """Block until a submission has its result, the time is over, or the process ends."""
+        """Block until a submission has its result, the time limit is reached, or the process ends."""
         start = time.monotonic()
         while (left := min(seconds, self.longest_seconds) - (waited := time.monotonic() - start)) > 0:
             pause = min(max(FIRST_LOOK_SECONDS, waited / LATER), LOOK_SECONDS, left)

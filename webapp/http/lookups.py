@@ -90,7 +90,7 @@ def listed(session: Any) -> list[Competition]:
 
 
 def viewer() -> Viewer:
-    """Return the kind of viewer that the current user is. Call `competition_of` first.
+    """Return which kind of viewer the current user is. Call `competition_of` first.
 
     An organizer's token without the scope `organize` has a participant's view.
     """

@@ -59,12 +59,12 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def address() -> str:
-    """Return the client's address; for IPv6 only the prefix of one customer."""
+    """Return the client's address; for IPv6, only the prefix that is assigned to one customer."""
     return logins.network(request.remote_addr)
 
 
 def person() -> str:
-    """Return the rate-limit key: the user, or the address of a visitor."""
+    """Return the rate-limit key: the user, or a visitor's address."""
     context.identify()
     return f"user {g.user.id}" if g.user is not None else address()
 
@@ -134,8 +134,8 @@ def refuse_foreign_forms() -> None:
         return  # the response to such a request can only be 404 or 405
     if _is_foreign(request):
         raise CSRFError("The request comes from another site.")
-    # Every page has a form to log out. A token in it would change every page's bytes each second, so the
-    # `Sec-Fetch-Site` header is sufficient here.
+    # Every page contains the logout form, and a token in it would change every page each second. For this
+    # form, the `Sec-Fetch-Site` header is therefore sufficient.
     if request.endpoint == "account.log_out" and request.headers.get("Sec-Fetch-Site") == "same-origin":
         return
     current_app.extensions["csrf"].protect()
@@ -149,7 +149,7 @@ def _is_foreign(request: Request) -> bool:
 
 
 def _limit_rates(app: Flask, settings: Settings) -> None:
-    """Count requests at the broker for all web processes; if it is down, in each process."""
+    """Count the requests to all web processes in the broker or, if it is down, per process."""
     url = broker_url(settings)
     limiter = Limiter(
         address,
@@ -182,7 +182,7 @@ def _tell_rate(limiter: Limiter, response: Response) -> Response:
 
 
 def _note_wait(reached: RequestLimit) -> None:
-    """Store the seconds until the rate limit allows the next request."""
+    """Store the number of seconds until the rate limit allows the next request."""
     g.retry_seconds = max(1, reached.reset_at - int(time.time()))
 
 
@@ -203,7 +203,7 @@ def _set_headers(response: Response, *, is_https: bool) -> Response:
 
 
 def _answer_early() -> ResponseReturnValue | None:
-    """Set the body's size limit, or return the response to its headers; no view is called."""
+    """Set the body's size limit, or return an early response based on the headers; call no view."""
     head: Head | None = request.environ.get(HEAD)
     if head is None:
         return None
@@ -219,7 +219,7 @@ def _answer_early() -> ResponseReturnValue | None:
 
 
 def receiving_bytes() -> int:
-    """Return the disk space that the bodies now being received by this process may still need."""
+    """Return the disk space that the request bodies now being received may still need."""
     head: Head | None = request.environ.get(HEAD)
     return head.receiving_bytes if head is not None else 0
 

@@ -22,7 +22,7 @@ Outcome = TypeVar("Outcome")
 
 
 class ConfirmationNeeded(BadRequest):
-    """An unconfirmed change of a date that takes effect immediately."""
+    """An unconfirmed date change that takes effect immediately."""
 
     public_name = "confirmation_needed"
 
@@ -110,7 +110,7 @@ def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
 
 
 def job(found: OrganizerJob) -> Job:
-    """Return the model of a job."""
+    """Return a job as the API model."""
     return Job.of(found, is_final=not organizer_jobs.is_open(found))
 
 
@@ -120,5 +120,5 @@ def started(begun: OrganizerJob, url: str) -> tuple[Started, int, dict[str, str]
 
 
 def fault(found: Fault) -> FaultAnswer:
-    """Return the model of a problem."""
+    """Return a problem as the API model."""
     return FaultAnswer(fields=list(found.names), message=found.sentence)

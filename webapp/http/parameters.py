@@ -1,7 +1,7 @@
 """Request parameters in queries, forms and paths.
 
-Path converters map invalid paths to 404. An invalid value in the query or a JSON body is an error 400 that
-names the field. Pages show an invalid form value next to its field.
+Path converters map invalid paths to 404. An invalid value in the query or a JSON body causes an error 400
+that names the field. Pages show an invalid form value next to its field.
 """
 
 from collections.abc import Mapping

@@ -26,10 +26,9 @@ def polled(state: dict[str, Any]) -> Response:
 def send(
     stream: BinaryIO, *, name: str, etag: str, modified: datetime | None = None, mimetype: str = BINARY
 ) -> Response:
-    """Return a response that sends a seekable stream and closes it.
+    """Return a response that sends a seekable stream and then closes it.
 
-    Local files are passed to the server's own file transfer. Streams from a bucket are read in chunks by this
-    thread.
+    The server transfers local files itself. Streams from a bucket are read in chunks by this thread.
     """
     size = stream.seek(0, 2)
     stream.seek(0)
@@ -75,7 +74,7 @@ class _Part:
 
 
 def _asked_range(size: int, etag: str, modified: datetime | None) -> tuple[int, int] | None:
-    """Return the requested range; None for the whole file, even if the file has changed."""
+    """Return the requested range; None for the whole file, for example if the file has changed."""
     asked = request.range
     if request.method != "GET" or asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
         return None

@@ -38,7 +38,7 @@ def broker_url(settings: Settings) -> str | None:
 
 
 class Hinting(Protocol):
-    """A sender of hints about waiting jobs to the workers. It may lose a hint and never raises."""
+    """Interface for sending workers hints about waiting jobs. Hints may be lost; sending never raises."""
 
     def send(self, job_ids: Sequence[int]) -> None:
         """Send hints about these jobs to the queue."""
@@ -107,7 +107,7 @@ def site_link(endpoint: str, **values: Any) -> str:
 
 
 def _base_url() -> str:
-    """Return the site's public URL; without one, the request's if its host name is trusted."""
+    """Return the site's public URL; without one, the request's URL if its host name is trusted."""
     settings = current_site().settings
     if settings.base_url:
         return settings.base_url.rstrip("/")
