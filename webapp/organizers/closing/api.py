@@ -60,7 +60,7 @@ class NotVerified(OrganizerError):
 @blueprint.get(HERE)
 @organizers_operation(Role.VIEWER, answers=CloseAnswer, tag=TAG)
 def closing_state(slug: str) -> CloseAnswer:
-    """Return the stage of the close, the open items and its jobs."""
+    """Return the stage of the close, its open items and its jobs."""
     with reading() as session:
         return _close(session, competition_of(session, slug))
 
@@ -68,7 +68,7 @@ def closing_state(slug: str) -> CloseAnswer:
 @blueprint.get(f"{HERE}/bundle/<int:number>")
 @organizers_operation(Role.VIEWER, answers=Bundle, tag=TAG)
 def results_bundle(slug: str, number: int) -> Bundle:
-    """Return the progress of a results bundle, and the address of its file."""
+    """Return the progress of a results bundle, and the URL of its file."""
     with reading() as session:
         job = organizer_jobs.get(
             session,
@@ -119,7 +119,7 @@ CLOSE = Family(
 
 @CLOSE.action("/now", page="now", done="The competition is closed.")
 def close_competition(act: Act, sent: CloseRequest) -> None:
-    """Close an open competition now; entry and mergers end too, and unset dates follow the new close."""
+    """Close an open competition now. Entry and mergers also end, and unset dates follow the new close."""
     question = _question(act)
     closing.close_now(**act.parts, reason=sent.reason.strip())
     if is_form():
@@ -186,7 +186,7 @@ def make_bundle(act: Act, sent: BundleRequest) -> OrganizerJob:
 
 
 def _question(act: Act) -> Question:
-    """Return the confirmation for closing a competition early; must be called before the close."""
+    """Return the confirmation for closing a competition early. Call this before the close."""
     view = CompetitionView(act.competition, act.now)
     state = checklist.state(act.session, competition=act.competition, now=act.now)
     until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."

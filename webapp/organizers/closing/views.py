@@ -196,7 +196,7 @@ SHOWN = 20
 
 
 class ShakeUpView:
-    """The shake-up: figures, slope chart, strip of score changes, and table of the first rows."""
+    """The shake-up: figures, slope chart, strip plot of score changes, and table of the first rows."""
 
     def __init__(self, moves: Sequence[Move]) -> None:
         self.team_count = len(moves)

@@ -27,7 +27,7 @@ blueprint = Blueprint(
 
 
 class AnnouncementRequest(Sent):
-    """An announcement in Markdown; an e-mail cannot be recalled."""
+    """An announcement in Markdown. An announcement sent by e-mail cannot be recalled."""
 
     title: Text
     body: Text

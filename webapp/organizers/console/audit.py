@@ -57,7 +57,7 @@ def index(slug: str) -> ResponseReturnValue:
 
 
 SHOWN_LENGTH = 300
-# Entries written by older versions contain a hash with which someone could confirm leaked labels.
+# Entries written by older versions contain a hash that could be used to confirm leaked labels.
 HIDDEN = {"solution.check": frozenset({"sha256"})}
 
 
@@ -150,7 +150,7 @@ class AuditLine(Answer):
 
 
 class AuditList(Answer):
-    """One page of the audit log, the newest entries first."""
+    """One page of the audit log, newest entries first."""
 
     entries: list[AuditLine]
     page_size: PageSize
@@ -160,7 +160,7 @@ class AuditList(Answer):
 @api.blueprint.get(f"{DESK}/audit")
 @organizers_operation(Role.VIEWER, answers=AuditList, tag="running")
 def audit_list(slug: str, query: AuditQuery) -> AuditList:
-    """List the audit entries of a competition, the newest first."""
+    """List the audit entries of a competition, newest first."""
     with reading() as session:
         return _audit(session, competition_of(session, slug), query)
 
@@ -169,7 +169,7 @@ def audit_list(slug: str, query: AuditQuery) -> AuditList:
 @admin_required
 @operation(Scope.ADMIN, answers=AuditList, tag="running")
 def site_audit_list(query: AuditQuery) -> AuditList:
-    """List the audit entries of the site itself and of deleted drafts, the newest first."""
+    """List the audit entries of the site itself and of deleted drafts, newest first."""
     with reading() as session:
         return _audit(session, None, query)
 
@@ -182,7 +182,7 @@ def _audit(session: Any, competition: Competition | None, query: AuditQuery) -> 
 
 
 def _answer(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
-    """Return an audit entry with current names, in the fields of the export."""
+    """Return an audit entry with current names, using the fields of the export."""
     hidden = HIDDEN.get(entry.action, frozenset())
     return AuditLine.of(
         entry,

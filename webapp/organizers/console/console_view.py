@@ -42,7 +42,7 @@ BROKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task for organizers: its text, its address, the link label, and whether it is a fault."""
+    """A task for organizers: its text, URL and link label, and whether it reports a fault."""
 
     words: str
     url: str
@@ -81,7 +81,7 @@ def tasks(
     failed: int,
     broken: Iterable[OrganizerJobKind],
 ) -> Iterator[Task]:
-    """Yield the open tasks, the most urgent first; `broken` lists the failed organizer jobs."""
+    """Yield the open tasks, most urgent first; `broken` lists the failed organizer jobs."""
 
     def at(endpoint: str, **values: object) -> str:
         return url_for(endpoint, slug=competition.slug, **values)  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ def tasks(
 
 
 def next_dates(competition: Competition, now: datetime) -> list[tuple[str, datetime, str]]:
-    """Return the upcoming dates, the nearest first: label, time and remaining time span."""
+    """Return the label, time and remaining time of each upcoming date, earliest first."""
     dates = (
         ("Opens", competition.opens_at),
         ("Entry ends", competition.entry_deadline),
@@ -186,7 +186,7 @@ def _sentence(health: Health, now: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NextAct:
-    """A sentence about the competition's state, and the next action; none if `url` is empty.
+    """A sentence about the competition's state, and the next action; `url` is empty if there is none.
 
     `missing` lists the reasons why a draft cannot be published.
     """
@@ -198,7 +198,7 @@ class NextAct:
 
 
 def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, now: datetime) -> NextAct:
-    """Return the next action: setup of a draft, open tasks while it is running, then the close."""
+    """Return the next action: a draft's setup, a running competition's open tasks, or the close."""
     if competition.state is CompetitionState.DRAFT:
         return _of_draft(session, competition, now)
     if competition.state is CompetitionState.ARCHIVED:

@@ -37,7 +37,7 @@ class DisputeLine(Answer):
 
 
 class DisputeList(Answer):
-    """One page of the questions, the newest first."""
+    """One page of the questions, newest first."""
 
     disputes: list[DisputeLine]
     open_count: int
@@ -61,7 +61,7 @@ def index(slug: str) -> ResponseReturnValue:
 @api.blueprint.get(f"{DESK}/disputes")
 @organizers_operation(Role.VIEWER, answers=DisputeList, tag="running")
 def dispute_list(slug: str, query: Asked) -> DisputeList:
-    """List the teams' questions about scores, the newest first."""
+    """List the teams' questions about scores, newest first."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = disputes.slice_of(session, competition=competition, part=query.part)

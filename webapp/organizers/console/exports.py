@@ -49,7 +49,7 @@ def _pieces(competition: Competition, kind: Kind, format_: Format, number: int |
 
 
 class ExportQuery(Sent):
-    """The scoring version to export, by default the live one."""
+    """The scoring version to export; the live one by default."""
 
     version: Number | None = None
 

@@ -190,7 +190,7 @@ def _save(
 
 
 def _question(slug: str, user: User, role: Role | None) -> Question:
-    """Return the confirmation for removing an organizer or changing one's own role."""
+    """Return the confirmation for removing an organizer or changing the user's own role."""
     back, is_own = url_for("organize_organizers.index", slug=slug), user.id == g.user.id
     if role is not None:
         article = "A" if role is Role.VIEWER else "An"
@@ -257,7 +257,10 @@ def add_organizer(slug: str, json: OrganizerRequest) -> Any:
     Role.OWNER, answers=ClassAccounts, status=201, tag="running", creates=True, shows_secret=True
 )
 def create_accounts(slug: str, json: ClassRequest) -> Any:
-    """Create accounts for a class, all or none, each with a one-time link or an API token."""
+    """Create accounts for a class, each with a one-time link or an API token.
+
+    If one fails, none is created.
+    """
     made = class_of(slug, json.names, with_tokens=json.with_tokens)
     return ClassAccounts(accounts=[ClassAccount(**each) for each in made]), 201
 
@@ -279,7 +282,7 @@ def remove_organizer(slug: str, user_id: int) -> Any:
 
 
 def _organizer(slug: str, user_id: int) -> Any:
-    """Return the organizer with an id; raise UnknownUser without revealing other users' names."""
+    """Return the organizer with this id; raise UnknownUser without revealing other users' names."""
     with reading() as session:
         found = organizers.list_all(session, competition=competition_of(session, slug))
     user = next((each.user for each in found if each.user_id == user_id), None)

@@ -60,7 +60,7 @@ class SubmissionQuery(Searched):
 
 
 class OrganizersSubmission(Answer):
-    """A submission of any team, with both scores."""
+    """A submission as organizers see it, with its public and private scores."""
 
     id: int
     team_id: int
@@ -80,7 +80,7 @@ class OrganizersSubmission(Answer):
 
 
 class OrganizersSubmissionList(Answer):
-    """One page of all submissions, the newest first."""
+    """One page of all submissions, newest first."""
 
     submissions: list[OrganizersSubmission]
     page_size: PageSize
@@ -107,7 +107,7 @@ class EqualFile(Answer):
 
 
 class EqualFileList(Answer):
-    """The files that more than one team submitted, starting with those of the most teams."""
+    """The files that more than one team submitted, those from the most teams first."""
 
     files: list[EqualFile]
 
@@ -177,14 +177,14 @@ def same_bytes(slug: str) -> ResponseReturnValue:
 
 
 def back(slug: str, **_: Any) -> str:
-    """Return the address of the list, with the filters that the form sent."""
+    """Return the URL of the list with the filters from the form."""
     here = url_for("organize_submissions.index", slug=slug)
     asked = request.form.get("back", "")
     return auth.safe_target(asked) if asked.startswith(here) else here
 
 
 def _wanted() -> Wanted:
-    """Return the filters of the query string; raise Unreadable."""
+    """Return the filters in the query string; raise Unreadable."""
     return Wanted(
         status=asked_choice("state", SubmissionStatus),
         kind=asked_choice("kind", SubmissionKind),
@@ -197,7 +197,7 @@ def _wanted() -> Wanted:
 
 
 def _query(wanted: Wanted) -> dict[str, str | int | None]:
-    """Return the query parameters of links to other pages of the list."""
+    """Return the query parameters for links to other pages of the list."""
     return {
         "state": wanted.status and wanted.status.value,
         "kind": wanted.kind and wanted.kind.value,
@@ -211,7 +211,7 @@ def _query(wanted: Wanted) -> dict[str, str | int | None]:
 @api.blueprint.get(f"{DESK}/submissions")
 @organizers_operation(Role.VIEWER, answers=OrganizersSubmissionList, tag="running")
 def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmissionList:
-    """List the submissions of all teams that match the filters, the newest first."""
+    """List all teams' submissions that match the filters, newest first."""
     wanted = Wanted(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
     with reading() as session:
         competition = competition_of(session, slug)
@@ -243,7 +243,7 @@ def _line(line: submission_search.Line) -> OrganizersSubmission:
 
 
 def _equal_file(group: Group) -> EqualFile:
-    """Return the API model of a file that more than one team submitted."""
+    """Return a file that several teams submitted, as the API model."""
     senders = [EqualFileSender.of(each, team=each.team.name) for each in group.senders]
     return EqualFile.of(group, senders=senders)
 

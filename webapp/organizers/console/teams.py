@@ -55,7 +55,7 @@ class OrganizersTeam(Answer):
 
 
 class OrganizersTeamList(Answer):
-    """One page of the teams, the newest first."""
+    """One page of the teams, newest first."""
 
     teams: list[OrganizersTeam]
     page_size: PageSize
@@ -119,7 +119,7 @@ def index(slug: str) -> ResponseReturnValue:
 @blueprint.get("/<int:team_id>")
 @organizers_only(Role.VIEWER)
 def show(slug: str, team_id: int) -> ResponseReturnValue:
-    """Show a team and the possible decisions about it."""
+    """Show a team and the decisions that organizers can make about it."""
     return page(slug, team_id=team_id)
 
 
@@ -181,7 +181,7 @@ def _sentences(problem: FairboardError | None) -> list[str]:
 @api.blueprint.get(f"{DESK}/teams")
 @organizers_operation(Role.VIEWER, answers=OrganizersTeamList, tag="running")
 def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
-    """List the teams that match the filters, the newest first."""
+    """List the teams that match the filters, newest first."""
     with reading() as session:
         found = team_search.find_after(
             session,
@@ -207,7 +207,7 @@ def organized_team(slug: str, team_id: int) -> OrganizersTeamDetails:
 @api.blueprint.get(f"{DESK}/teams/grants")
 @organizers_operation(Role.VIEWER, answers=GrantList, tag="running")
 def grant_list(slug: str) -> GrantList:
-    """List the newest grants of extra submissions, to single teams and to all."""
+    """List the newest grants of extra submissions, to single teams and to all teams."""
     with reading() as session:
         given = grants.list_newest(session, competition=competition_of(session, slug))
     return GrantList(grants=[_grant_line(each) for each in given])

@@ -45,7 +45,7 @@ class TiedBoard(Answer):
 
 
 class Ties(Answer):
-    """The teams that the last comparison found tied with the team above."""
+    """The teams that were tied with the team above in the last comparison."""
 
     job: Job | None
     is_published: bool
@@ -55,7 +55,7 @@ class Ties(Answer):
 @blueprint.get("/ties")
 @organizers_only(Role.VIEWER)
 def ties(slug: str) -> ResponseReturnValue:
-    """Show the teams that the last comparison found tied with the team above."""
+    """Show the teams that were tied with the team above in the last comparison."""
     return _page(slug)
 
 
@@ -71,7 +71,7 @@ def ties_status(slug: str) -> ResponseReturnValue:
 @api.blueprint.get(f"{DESK}/ties")
 @organizers_operation(Role.VIEWER, answers=Ties, tag="running")
 def organized_ties(slug: str) -> Ties:
-    """Return the teams that the last comparison found tied with the team above."""
+    """Return the teams that were tied with the team above in the last comparison."""
     with reading() as session:
         return _ties(session, competition_of(session, slug))
 

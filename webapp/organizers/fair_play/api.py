@@ -38,9 +38,9 @@ def fair_play(slug: str) -> FairPlay:
 @blueprint.get(f"{HERE}/same-people")
 @organizers_operation(Role.EDITOR, answers=SamePeopleAnswer, tag=TAG)
 def same_people(slug: str) -> SamePeopleAnswer:
-    """Return the teams that share an address or a browser, moves between teams, and merged teams.
+    """Return moves between teams, merged teams, and the teams that share an address or a browser.
 
-    The addresses and browsers themselves are not shown. If many teams share one, no team is listed.
+    The addresses and browsers themselves are not shown. If many teams share one, these teams are not listed.
     """
     site = current_site()
     with reading() as session:
@@ -117,5 +117,5 @@ def look_at_submissions(act: Act) -> OrganizerJob:
 
 @FAIR_PLAY.action("/marks", page="mark", done="Marked as reviewed.")
 def mark_fair_play(act: Act, sent: MarkRequest) -> None:
-    """Mark an entry as reviewed, with the reason why nothing is wrong."""
+    """Mark an entry as reviewed, with the reason why it is harmless."""
     report.mark(act, line=sent.line, reason=sent.reason)

@@ -56,7 +56,7 @@ def canary_view(
 
 
 def once_in(chance: float) -> str:
-    """Return 1 over a probability, such as `5 million`, rounded down to two significant digits."""
+    """Return the reciprocal of a probability, rounded down to two digits, such as `5 million`."""
     times = 1 / chance
     if times >= 1e18:
         return "more than a quintillion"
@@ -148,7 +148,7 @@ class Lines:
 def lines_of(
     report: Report, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
 ) -> Lines:
-    """Return the entries of a report, without submissions and teams that no longer exist."""
+    """Return a report's entries, omitting submissions and teams that no longer exist."""
     teams = [_team(found, submissions, marked) for found in report.teams]
     pairs = [
         _pair(found, submissions, marked)

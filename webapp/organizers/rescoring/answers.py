@@ -173,7 +173,7 @@ class DifferenceAnswer(Answer):
 
 
 def line(version: ScoringVersion) -> ScoringVersionLine:
-    """Return a scoring version as the API model of a list."""
+    """Return a scoring version as the API model for lists."""
     return ScoringVersionLine.of(version, solution=version.solution.number)
 
 
@@ -191,7 +191,7 @@ def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVe
 
 
 def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
-    """Return the difference of a version as the API model."""
+    """Return the changes that a version makes as the API model."""
     summary = Summary.of(found)
     return DifferenceAnswer(
         before=found.versions.before.number,

@@ -43,14 +43,14 @@ TABLES = {
 
 
 class DifferenceNotAgreed(OrganizerError):
-    """The difference of a version has changed since the client agreed to it."""
+    """The leaderboard changes are no longer those to which the client agreed."""
 
     public_name = "difference_not_agreed"
     digest: str
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """The digest of the current difference, to send as `agreed`."""
+        """The digest of the current changes, to send as `agreed`."""
         return {"digest": self.digest}
 
 
@@ -176,9 +176,10 @@ def drop_rescoring(slug: str, number: int) -> Any:
 
 
 def _switch(slug: str, number: int, json: PublicationRequest, service: Callable[..., None]) -> ScoringVersion:
-    """Switch the leaderboards to a version unless its difference is not the agreed one.
+    """Switch the leaderboards to a version if its changes are those to which the client agreed.
 
-    The service runs before the comparison, so that its errors are reported first. A mismatch rolls it back.
+    The service runs before this comparison, so that its errors are reported first. If the changes differ, its
+    work is rolled back.
     """
     with writing() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)

@@ -76,7 +76,7 @@ def _preview(session: Any, competition: Competition, versions: Compared) -> Prev
 
 
 def summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
-    """Return a summary of the changes if a version becomes live, or None if it is live."""
+    """Return a summary of the changes that making a version live would cause; None if it is live."""
     if competition.live_scoring_version_id == version.id:
         return None
     return Summary.of(_preview(session, competition, Compared(lookup.live(competition), version)))

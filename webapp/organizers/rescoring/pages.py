@@ -109,7 +109,7 @@ def settings_status(slug: str) -> ResponseReturnValue:
 def checked_solution(
     session: Any, competition: Competition, *, solution_check: int, settings_check: int | None
 ) -> tuple[StoredSolution, dict[str, Any] | None]:
-    """Return the solution for a rescoring, corrected or with changed settings, and its changes."""
+    """Return the solution to rescore with, and its corrections; None if only settings changed."""
     if settings_check:
         return solution_checks.accepted_settings(
             session, competition=competition, job_id=settings_check

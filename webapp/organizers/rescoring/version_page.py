@@ -57,7 +57,7 @@ def _entry(label: str, read: Callable[[str], Any], widget: Any) -> Any:
 
 
 class PublishForm(SiteForm):
-    """The message and compensation of a publication."""
+    """The message and compensation for a publication."""
 
     reason = TextAreaField(default="")
     notice = TextAreaField(default="")
@@ -102,7 +102,7 @@ def status(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.post("/<int:number>/publish")
 @organizers_only(Role.EDITOR)
 def publish(slug: str, number: int) -> ResponseReturnValue:
-    """Publish a prepared version, with the message and compensation of the form."""
+    """Publish a prepared version, with the message and compensation from the form."""
 
     def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
         publication.publish(session, scoring_version_id=version.id, **given)
@@ -164,7 +164,7 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The texts of the confirmation and of the success message of a switch."""
+    """The texts of the confirmation page and the success message for making a version live."""
 
     heading: str
     button: str
@@ -177,10 +177,10 @@ def _switch(
     act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
     words: _Words,
 ) -> ResponseReturnValue:
-    """Switch the leaderboards to a version once the user has confirmed the displayed difference.
+    """Switch the leaderboards to a version once the user has confirmed the displayed changes.
 
-    The action runs before the confirmation is requested, so that its errors are reported first. The
-    confirmation request rolls it back.
+    The action runs before the confirmation is requested, so that its errors are reported first. Requesting
+    the confirmation rolls the action back.
     """
     form, done = PublishForm(), words.done
     if wants_to_change():
@@ -226,7 +226,7 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
 
 
 def _told(form: PublishForm) -> tuple[str, ...]:
-    """Describe how participants are notified; shown first, as e-mails cannot be recalled."""
+    """Describe how participants are notified; shown first, because e-mails cannot be recalled."""
     if not current_site().settings.sends_mail():
         return ("All participants get a notification.",)
     if form.notice.data.strip():

@@ -178,7 +178,7 @@ class BoardChangeView:
 
 
 def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> str:
-    """Return a sentence with the moved teams, the largest move and the range of score changes."""
+    """Return a sentence on the rank changes, the largest of them and the range of score changes."""
     count, moved = len(board.teams), len(board.moved)
     words = f"{moved:,} of {formats.counted(count, 'team')} {'changes' if moved == 1 else 'change'} rank"
     for most in board.most_moved(1):
@@ -285,7 +285,7 @@ class DifferenceView:
 
 
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
-    """Return the suggested text for the message to participants."""
+    """Return the suggested message to participants."""
     return (
         f"All submissions to {competition_title} were rescored. {version.reason}\n\n"
         "Your files did not change, and this did not use any of your submissions."

@@ -51,7 +51,7 @@ FIGURES = f"{DESK}/figures"
 
 
 class RefusedSettings(InvalidCompetition):
-    """Settings that a competition cannot have; each problem names its fields."""
+    """Invalid settings; each problem names its fields."""
 
     public_name = "refused_settings"
 

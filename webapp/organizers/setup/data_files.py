@@ -114,7 +114,7 @@ class BaselineForm(FileForm):
 
 
 class OrganizersDataFile(Answer):
-    """A data file, the result of its check, and the consequence of its release."""
+    """A data file, the result of its check, and the consequence of releasing it."""
 
     name: str
     description: str
@@ -151,14 +151,14 @@ class DataAnswer(Answer):
 
 
 class DataFileStored(Answer):
-    """The name of an uploaded data file, and the address of its check's result."""
+    """The name of an uploaded data file, and the URL of the result of its check."""
 
     name: str
     url: str
 
 
 class ReleaseRequest(Sent):
-    """The confirmation phrase of a file, and the reason for its release."""
+    """The confirmation phrase for a file, and the reason for its release."""
 
     typed: Text
     reason: Text = ""
@@ -343,7 +343,7 @@ def upload_data_file(slug: str) -> Any:
 @api.blueprint.delete(f"{DESK}/data/<name>")
 @organizers_operation(Role.EDITOR, status=204, tag="setup")
 def remove_data_file(slug: str, name: str) -> Any:
-    """Remove a data file, so that no one can download it."""
+    """Remove a data file, so that it can no longer be downloaded."""
     act(slug, data_files.remove, name=name)
     return "", 204
 

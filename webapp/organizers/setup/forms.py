@@ -29,7 +29,7 @@ from webapp.presentation.form_fields import Entry, MomentField, SiteForm, TickBo
 
 
 class ChoiceEntry(RadioField):
-    """The choice of one value of a setting."""
+    """A form field for choosing one of a setting's values."""
 
     def process_formdata(self, valuelist: list[str]) -> None:
         """Read the chosen value."""
@@ -45,7 +45,7 @@ class ChoiceEntry(RadioField):
 
 
 class SettingsForm(SiteForm):
-    """The settings of a step, without those that are locked."""
+    """The form for a step's settings, except locked ones."""
 
     def changes(self, before: CompetitionSettings) -> dict[str, Any]:
         """Return the entered values by setting; add invalid values to the errors of their fields."""
@@ -57,7 +57,7 @@ class SettingsForm(SiteForm):
         return found
 
     def tell(self, faults: Iterable[Fault]) -> list[str]:
-        """Attach each fault to its first field; return the sentences of faults without a field."""
+        """Attach each fault to its first field; return the messages of faults that have no field."""
         others = []
         for fault in faults:
             name = next((name for name in fault.names if name in self), None)
@@ -137,7 +137,7 @@ _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
 def form_of(
     step: Step, settings: CompetitionSettings, *, is_sent: bool = False, without: Collection[str] = ()
 ) -> SettingsForm:
-    """Return the form of a step with the stored or the sent values; locked settings are omitted."""
+    """Return the form for a step with the stored or submitted values; locked settings are omitted."""
     names = tuple(name for name in step.names if setting_of(name) not in without)
     kind = _form_class(names, tuple(step.helps.items()))
     weights, metric = settings.metric.weights.as_dict(), settings.metric

@@ -75,7 +75,7 @@ def of(
     *,
     sent: Sequence[str] | None = None,
 ) -> Ticks | None:
-    """Return the identity table; None without a solution or if the competition is not a draft.
+    """Return the identity table; None if there is no solution or the competition is not a draft.
 
     `sent` contains the names in a submitted form, which stay selected.
     """

@@ -43,7 +43,7 @@ blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions
 
 
 class Publication(Answer):
-    """The state of a competition: what a draft lacks for publication, and suggestions."""
+    """The state of a competition, the items that a draft lacks for publication, and suggestions."""
 
     state: CompetitionState
     missing: list[FaultAnswer]
@@ -101,7 +101,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
 @api.blueprint.get(f"{DESK}/state")
 @organizers_operation(Role.VIEWER, answers=Publication, tag="setup")
 def organized_state(slug: str) -> Publication:
-    """Return the state of a competition, and what a draft lacks for publication."""
+    """Return the state of a competition, and the items that a draft lacks for publication."""
     with reading() as session:
         return _publication(session, competition_of(session, slug))
 

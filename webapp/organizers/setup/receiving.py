@@ -61,7 +61,7 @@ def add_data_file(slug: str) -> str:
 
 
 def add_figure(slug: str, file: FileStorage | None) -> str:
-    """Store a figure, replacing one with its name, and return the name; raise InvalidFigure."""
+    """Store a figure, replacing one with the same name; return its name. Raises InvalidFigure."""
     if file is None or not file.filename:
         raise figures.InvalidFigure("No picture was sent. Choose a PNG, JPEG or WebP file.")
     site = current_site()
@@ -84,7 +84,7 @@ def add_figure(slug: str, file: FileStorage | None) -> str:
 
 
 def add_solution(slug: str) -> OrganizerJob:
-    """Store the request's solution, and test.csv if sent; return the job that checks it."""
+    """Store the solution in the request, and test.csv if included; return the job that checks it."""
     site = current_site()
     file = uploads.received_file()
     sent = UploadedFile.of(file.filename or "", site.storage.put(file.stream))

@@ -165,7 +165,7 @@ def metric_status(slug: str) -> ResponseReturnValue:
 
 
 def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
-    """Return the warnings about past dates; only count those that the page shows at a field."""
+    """Return the warnings about past dates; those shown next to a field are only counted."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         locks = competition_settings.locks(competition, now)

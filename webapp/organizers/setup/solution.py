@@ -111,7 +111,7 @@ class SolutionAnswer(Answer):
 
 
 class RolesRequest(Sent):
-    """New roles of columns, and the number of canary rows; other columns keep their roles."""
+    """New roles for columns, and the number of canary rows; other columns keep their roles."""
 
     roles: dict[str, ColumnRole]
     canaries: int = 0
@@ -128,7 +128,7 @@ def index(slug: str) -> ResponseReturnValue:
 @blueprint.post("")
 @organizers_only(Role.EDITOR)
 def upload(slug: str) -> ResponseReturnValue:
-    """Store a solution, and test.csv if it was sent, and start its check."""
+    """Store a solution, and test.csv if included, and start the check."""
     try:
         job = receiving.add_solution(slug)
     except uploads.FileMissing as error:
@@ -165,7 +165,7 @@ def changes(slug: str, job_id: int) -> ResponseReturnValue:
 
 
 def send_changes(slug: str, job_id: int) -> Response:
-    """Send the changes that a check found as a CSV file; raise UnknownOrganizerJob without any."""
+    """Send a check's changes as a CSV file; raise UnknownOrganizerJob if there are none."""
     with reading() as session:
         _, job = _found(session, slug, job_id)
     sha256 = (job.result or {}).get("changes_sha256")

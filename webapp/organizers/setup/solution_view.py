@@ -37,7 +37,7 @@ PILLS = {
 }
 LEVEL_WORDS = {Level.STOP: "Problems to fix", Level.WARNING: "Warnings", Level.NOTE: "Good to know"}
 ROLES = tuple(role.value for role in ColumnRole)
-# Roles that follow unambiguously from a column's name or values. Other roles are shown as open menus.
+# Roles that follow unambiguously from a column's name or values. Their menus are collapsed.
 CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
 
 
@@ -54,7 +54,7 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class IdentityView:
-    """An identity's counts, and the largest standard error of its AUCs, in each split."""
+    """An identity's counts, and the largest standard error of its AUCs, on each split."""
 
     name: str
     is_in_score: bool
@@ -129,7 +129,7 @@ class CheckView:
 
 
 def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, ColumnRole]:
-    """Return the column roles in a form; a column without a valid value keeps its role."""
+    """Return the column roles from a form; a column without a valid value keeps its role."""
     return {column.name: _role(form.get(column.field, ""), column.role) for column in CheckView(job).columns}
 
 

@@ -96,7 +96,7 @@ WAITS = "Accept the solution first. You select the identities from its report."
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A missing item or a suggestion, as a sentence, with the address of its field."""
+    """A missing item or a suggestion, as a sentence, with the URL of its field."""
 
     sentence: str
     url: str
@@ -185,7 +185,7 @@ def title(key: str, *, is_draft: bool) -> str:
 
 
 def page(key: str, slug: str) -> str:
-    """Return the address of a step."""
+    """Return the URL of a step."""
     if key in BY_KEY:
         return url_for("organize_settings.show", slug=slug, step=key)
     pages = {
@@ -197,7 +197,7 @@ def page(key: str, slug: str) -> str:
 
 
 def next_page(key: str, slug: str) -> str:
-    """Return the address of the step that follows a step."""
+    """Return the URL of the step that follows a step."""
     return page(ORDER[ORDER.index(key) + 1], slug)
 
 
