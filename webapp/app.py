@@ -33,9 +33,9 @@ def create_app(
     hints: Hinting | None = None,
     shell: Shell | None = None,
 ) -> Flask:
-    """Create the application of one site. Omitted components are created from the settings.
+    """Create the application for one site. Omitted components are created from the settings.
 
-    With a `shell`, every request has the rights of that command, so only its own process may send any.
+    With a `shell`, every request has the rights of that command, so only its own process may send requests.
     """
     database = database or Database(settings.database(), pool_size=settings.web_threads)
     site = Site(

@@ -25,7 +25,7 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/livez")
 def livez() -> ResponseReturnValue:
-    """Report that the process is alive. Other faults must not cause a restart."""
+    """Report that the process is alive. No other fault is checked, because it must not cause a restart."""
     return {"status": "alive"}
 
 
@@ -41,7 +41,7 @@ def healthz() -> ResponseReturnValue:
 
 @blueprint.get("/readyz")
 def readyz() -> ResponseReturnValue:
-    """Report whether requests can be served: usable database schema, enough disk space."""
+    """Report whether requests can be served: the schema is usable and there is enough disk space."""
     site = current_site()
     checks = {
         "database": _succeeds(lambda: schema.is_usable(site.database)),

@@ -121,7 +121,7 @@ def _organizers_pages() -> list[tuple[str, str, str]]:
 
 
 def _organizers_page() -> str | None:
-    """Return the navigation entry of the current page, or None on other pages."""
+    """Return the entry of the organizers' navigation to which the current page belongs, or None."""
     family = request.blueprint or ""
     if family in SETUP:
         return "organize_settings"

@@ -3,7 +3,7 @@
 import gc
 import logging
 
-gc.disable()  # The imports create little garbage, and its collections would take a fifth of their time.
+gc.disable()  # The imports create little garbage, and collecting it would take a fifth of their time.
 
 from grader.settings import load  # noqa: E402
 from webapp.app import create_app  # noqa: E402

@@ -31,7 +31,7 @@ from webapp.http import auth, errors
 from webapp.http.context import reading
 from webapp.http.site import current_site
 
-# This is several times longer than either case takes.
+# Several times longer than the work takes, whether or not the address has an account.
 MAILING_SECONDS = 0.05
 WRONG_LOGIN = {"password": "Wrong name or password."}
 
@@ -56,7 +56,7 @@ def log_in() -> ResponseReturnValue:
 
 @blueprint.route("/login/<token>", methods=["GET", "POST"])
 def log_in_by_link(token: str) -> ResponseReturnValue:
-    """Log in with a one-time link. A button confirms it, because mail programs open links."""
+    """Log in with a one-time link. The page has a confirmation button, because mail programs open links."""
     site = current_site()
     if request.method == "GET":
         with reading() as session:
@@ -75,7 +75,7 @@ def log_out() -> ResponseReturnValue:
 
 @blueprint.route("/sign-up", methods=["GET", "POST"])
 def sign_up() -> ResponseReturnValue:
-    """Create an account and log it in; a site that sends e-mail first requires an address."""
+    """Create an account and log the user in; a site that sends e-mail verifies the address first."""
     site = current_site()
     if site.settings.sign_up is SignUp.CLOSED:
         abort(404)
@@ -89,7 +89,7 @@ def sign_up() -> ResponseReturnValue:
 
 @blueprint.route("/sign-up/<token>", methods=["GET", "POST"])
 def sign_up_by_link(token: str) -> ResponseReturnValue:
-    """Create the account of an e-mailed link or an invitation, and log it in."""
+    """Create the account for an e-mailed link or an invitation, and log the user in."""
     site = current_site()
     if site.settings.sign_up is SignUp.CLOSED:
         abort(404)
@@ -109,7 +109,7 @@ def set_up(token: str) -> ResponseReturnValue:
 
 @blueprint.route("/verify/<token>", methods=["GET", "POST"])
 def verify(token: str) -> ResponseReturnValue:
-    """Confirm an e-mail address. A button does it, because mail programs open links."""
+    """Confirm an e-mail address. The page has a confirmation button, because mail programs open links."""
     site = current_site()
     if request.method == "GET":
         with reading() as session:
@@ -125,7 +125,7 @@ def verify(token: str) -> ResponseReturnValue:
 
 @blueprint.route("/reset", methods=["GET", "POST"])
 def ask_for_reset() -> ResponseReturnValue:
-    """E-mail a password reset link; without a mail server, name the contact instead."""
+    """E-mail a password reset link; without a mail server, show the contact instead."""
     if not current_site().settings.sends_mail():
         return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
     return _mail_link("accounts/ask_for_reset.html", password_resets.ask, again="account.ask_for_reset")
@@ -133,7 +133,7 @@ def ask_for_reset() -> ResponseReturnValue:
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
 def reset(token: str) -> ResponseReturnValue:
-    """Set a new password with a link."""
+    """Set a new password with a reset link."""
     site = current_site()
     with reading() as session:
         name = password_resets.whose(session, token=token, now=db.now(session)).name
@@ -157,7 +157,7 @@ def _create_account(template: str, create: Callable[..., User]) -> ResponseRetur
         return render_template(template, problems={}, name="")
     site, (name, password) = current_site(), _credentials()
     try:
-        # Wait for the hashing turn before opening a database connection.
+        # Wait for a hashing slot before opening a database connection.
         with site.passwords.turn(), site.database.write() as session:
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
@@ -167,7 +167,7 @@ def _create_account(template: str, create: Callable[..., User]) -> ResponseRetur
 
 
 def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> ResponseReturnValue:
-    """Show the form for an e-mail address, or send a link. `again` is the form's endpoint."""
+    """Show the form that asks for an e-mail address, or send a link. `again` is the form's endpoint."""
     if request.method == "GET":
         return render_template(template, problems={}, email="")
     site, address = current_site(), request.form.get("email", "")
@@ -186,7 +186,7 @@ def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> Respon
 
 @contextmanager
 def _constant_time() -> Iterator[None]:
-    """Take the same time for addresses with and without an account."""
+    """Make the block take equally long whether or not the address has an account."""
     start = time.monotonic()
     try:
         yield

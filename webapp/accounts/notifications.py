@@ -21,7 +21,7 @@ from webapp.http.parameters import asked_number, entered_number
 
 blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
 
-# The sentence and the linked page of each kind.
+# The sentence and the linked page for each kind of notification.
 SHOWN = {
     NotificationKind.ANNOUNCEMENT: ("Announcement: {name}", "competitions.show"),
     NotificationKind.RESCORED: ("All submissions were rescored.", "leaderboards.rescored"),

@@ -22,7 +22,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.site import current_site
 
-# The order matters: browsers also name other browsers, and Android also names Linux.
+# The order matters: browsers also mention other browsers, and Android also mentions Linux.
 _BROWSERS = {
     "Edg(e|A|iOS)?/": "Edge",
     "OPR/|Opera": "Opera",
@@ -147,7 +147,7 @@ def change_password() -> ResponseReturnValue:
 @blueprint.post("/account/tokens")
 @auth.login_required
 def create_token() -> ResponseReturnValue:
-    """Create an API token, and show it once in this response only."""
+    """Create an API token and show it once, in this response."""
     days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
     scopes = SCOPES.get(request.form.get("scope", ""), api_tokens.USUAL_SCOPES)
     name, slug = request.form.get("token_name", ""), request.form.get("competition", "").strip()
@@ -221,7 +221,7 @@ def delete() -> ResponseReturnValue:
 
 
 def _password_problem() -> tuple[str, int, dict[str, str]] | None:
-    """Return the error if the current password is rejected, with status and headers, or None."""
+    """Return the message, status and headers if the current password is rejected, otherwise None."""
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
     except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:

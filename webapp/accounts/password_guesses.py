@@ -16,7 +16,7 @@ from webapp.http.site import Site, current_site
 
 
 def authenticate(name: str, password: str) -> User | None:
-    """Return the account if the password is right, in constant time.
+    """Return the account if the password is correct; takes the same time in either case.
 
     Raises TooManyGuesses or TooManyHashes.
     """
@@ -56,7 +56,7 @@ def own_password_is_right(password: str) -> bool:
 
 
 def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
-    """Count the attempt before checking the password; first reject attempts over a limit."""
+    """Reject attempts over a limit; count any other attempt before checking its password."""
     if not site.settings.rate_limits:
         return is_right()
     site.passwords.require_place(is_known=guesser.is_known)

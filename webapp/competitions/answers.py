@@ -147,7 +147,7 @@ class LastRescoring(Answer):
 
 
 def data_file(found: DataFile) -> DataFileLine:
-    """Return the model of a data file."""
+    """Return a data file as the API model."""
     return DataFileLine.model_validate(found)
 
 

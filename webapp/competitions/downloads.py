@@ -30,8 +30,8 @@ blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<s
 def data_file(session: Any, competition: Competition, name: str) -> DataFile:
     """Return a file that the current user may download. Call `competition_of` first.
 
-    Organizers may always download. Participants may download after the opening and the check of the file.
-    Raises DataNotOpen, EntryRefused, UnknownDataFile or BeingChecked.
+    Organizers may always download. Participants may download a file once the competition has opened and the
+    file has been checked. Raises DataNotOpen, EntryRefused, UnknownDataFile or BeingChecked.
     """
     _require_access(session, competition)
     found = data_files.get(session, competition=competition, name=name)
@@ -118,7 +118,7 @@ def file(slug: str, name: str) -> Response:
 
 
 def send_data_file(slug: str, name: str) -> Response:
-    """Send a data file that the current user may download, whole or the requested range."""
+    """Send a data file that the current user may download, or the requested range of it."""
     with reading() as session:
         found = data_file(session, competition_of(session, slug), name)
     stream = current_site().storage.open(found.sha256)

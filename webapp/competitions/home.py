@@ -89,7 +89,7 @@ def wants_choice(view: CompetitionView, situation: Situation) -> bool:
 
 
 def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
-    """Return the step to the final selection while it is open and incomplete."""
+    """Return the step that leads to the final selection, while that is open and incomplete."""
     is_open = selections.is_open(situation.competition, situation.now)
     if choice is None or not is_open or (situation.team and situation.team.is_disqualified):
         return None
@@ -145,7 +145,7 @@ def _to(endpoint: str, view: CompetitionView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date of a competition; `at` is None if it is not set."""
+    """A date of a competition; `at` is None if the date is not set."""
 
     words: str
     at: datetime | None
@@ -163,7 +163,7 @@ def dates_of(competition: Competition, now: datetime) -> list[Moment]:
 
 
 def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None]]:
-    """Yield each date with its labels before and after it has passed."""
+    """Yield each date with two labels: one for before the date and one for after it."""
     closes_at, revealed_at = competition.closes_at, competition.revealed_at
     if competition.opens_at is not None:
         yield "Opens", "Opened", competition.opens_at
@@ -180,7 +180,7 @@ def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None
 
 
 def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
-    """Return whether a deadline precedes the close, which has the same effect."""
+    """Return whether a deadline is before the close. A later one has no effect of its own."""
     return deadline is not None and (closes_at is None or deadline < closes_at)
 
 

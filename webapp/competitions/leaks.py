@@ -60,12 +60,12 @@ class LeakBudgetAnswer(Answer):
 
 
 def safe_step_answer(proposal: Proposal | None) -> SafeStep | None:
-    """Return the model of a proposed step."""
+    """Return a proposed step as the API model."""
     return SafeStep(step=proposal.step, by_chance=proposal.by_chance) if proposal else None
 
 
 def leak_budget_answer(leaks: Leaks) -> LeakBudgetAnswer:
-    """Return the model of the leak budget."""
+    """Return the leak budget as the API model."""
     return LeakBudgetAnswer(
         files=leaks.files,
         files_from_now=leaks.files_from_now,

@@ -64,7 +64,7 @@ class Group:
 
 
 def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Group]:
-    """Return the cards of a page in groups, with a constant number of queries."""
+    """Return a page's cards in groups, using a constant number of queries."""
     figures = glance.figures(session, competitions=competitions, now=now)
     teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
     ranks = glance.own_ranks(session, competitions=competitions, team_ids=teams, now=now)
@@ -165,7 +165,7 @@ def sample_submission(slug: str) -> Response:
 
 @blueprint.get("/competitions/<slug>/figures/<name>")
 def figure(slug: str, name: str) -> Response:
-    """Send a figure with the media type that its check found."""
+    """Send a figure with the media type that was detected when it was checked."""
     site = current_site()
     with reading() as session:
         competition = competition_of(session, slug)

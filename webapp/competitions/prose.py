@@ -44,14 +44,14 @@ class Texts(NamedTuple):
 
 
 def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
-    """Return the stored HTML of a text, or the unformatted text."""
+    """Return the stored HTML of a text, or the unformatted text if there is none."""
     found = (holder.formatted or {}).get(formatted_texts.key_of(text)) if text else None
     html = plain(text) if found is None else Markup(found["html"])  # noqa: S704 - cleaned
     return _with_addresses(html, slug)
 
 
 def format_saved(slug: str) -> dict[str, Drawn]:
-    """Format saved texts after the commit; the sweeper formats the remaining ones."""
+    """Format saved texts after the commit; the sweeper formats any that are left over."""
     site = current_site()
     if site.shell is not None:
         return {}

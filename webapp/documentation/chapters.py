@@ -69,7 +69,7 @@ def _terms() -> dict[str, str]:
 
 
 def anchor_of_term(word: str) -> str | None:
-    """Return the glossary anchor of a term, in any case, singular or plural, or None."""
+    """Return a term's glossary anchor, or None; accepts upper and lower case, singular and plural."""
     word = word.lower()
     singular = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
     return next((_terms()[each] for each in singular if each in _terms()), None)

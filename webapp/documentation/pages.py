@@ -101,7 +101,7 @@ class Hit:
 
 
 def find(chapters: Iterable[Chapter], query: str) -> tuple[list[Hit], int]:
-    """Return the best matching sections, and the number of all matches; titles count as text."""
+    """Return the best matching sections and the total number of matches; titles count as text."""
     words = re.findall(r"\w+", query.lower())[:WORDS_MAX]
     if not words:
         return [], 0

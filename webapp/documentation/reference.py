@@ -116,7 +116,7 @@ def _list(body: str) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Convert the reStructuredText constructs that the docstrings use to Markdown."""
+    """Convert the docstrings' reStructuredText constructs to Markdown."""
     text = re.sub(r"^\.\. math:: (.*(?:\n +\S.*)*)$", r"$$\1$$", inspect.cleandoc(text), flags=re.MULTILINE)
     return re.sub(r"^\.\. \[(\d+)\] ", r"\\[\1] ", text, flags=re.MULTILINE).strip()
 

@@ -113,7 +113,7 @@ def _set_addresses(tokens: list[Token], address_of: Callable[[str], str]) -> Non
 
 
 def _sections(tokens: list[Token]) -> Iterator[Section]:
-    """Yield the headings with their text, and the glossary's rows as separate sections."""
+    """Yield each heading with its text, and each row of the glossary as a separate section."""
     level, anchor, heading, texts = 1, "", "", list[str]()
     is_heading = False
     for token in tokens:
@@ -141,7 +141,7 @@ def _plain(token: Token) -> str:
 
 
 def _scrolling(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the tokens, with tables, formulas, pictures and wide code in scrollable boxes."""
+    """Yield the tokens, wrapping tables, formulas, pictures and wide code in scrollable boxes."""
     heading, tables, formulas_drawn, is_picture = "", 0, 0, False
     for token, following in zip_longest(tokens, tokens[1:]):
         if token.type == "heading_open":

@@ -29,7 +29,7 @@ from webapp.kaggle_protocol.protocol import (
 PAGE_SIZE = 20
 TAB, SEGMENT, SORT = "COMPETITION_LIST_TAB_", "HOST_SEGMENT_", "COMPETITION_SORT_BY_"
 NEVER = datetime.max.replace(tzinfo=UTC)
-# The texts of a competition by Kaggle's page names, with their titles.
+# A competition's texts and their titles, by Kaggle's page names.
 PAGES = {
     "description": ("overview", "Description"),
     "evaluation": ("evaluation", "Evaluation"),

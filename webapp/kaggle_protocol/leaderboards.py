@@ -48,7 +48,7 @@ COLUMNS = (
 
 @call(COMPETITIONS, "GetLeaderboard")
 def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
-    """Return a page of the leaderboard without benchmarks; after the reveal, the private one."""
+    """Return a page of the public leaderboard (after the reveal, the private one), without benchmarks."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
@@ -86,7 +86,7 @@ def send_leaderboard(session: Any, competition: Competition, name: str, _: str) 
 
 @call(COMPETITIONS, "ListTeamPublicSubmissions")
 def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
-    """Return a team's best public scores over time; ids only for the user's own team."""
+    """Return a team's best public scores over time, with submission ids only for the user's own team."""
     with reading() as session:
         team, found = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
         competition = competition_of(session, found.slug)

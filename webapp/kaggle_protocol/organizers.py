@@ -72,7 +72,7 @@ def organized(session: Any, sent: SentFields, role: Role) -> Competition:
 
 @call(COMPETITIONS, "CreateCompetition", Scope.ORGANIZE)
 def create_competition(sent: SentFields) -> ResponseReturnValue:
-    """Create a draft; unless its privacy is public, organizers admit each participant."""
+    """Create a draft; unless its privacy is public, organizers must admit each participant."""
     is_open = sent.text("privacy").upper() in ("", "PUBLIC")
     settings = CompetitionSettings().changed(
         title=sent.text("title").strip(),

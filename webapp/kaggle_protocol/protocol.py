@@ -46,7 +46,7 @@ class TokenNeeded(ParticipantError):
 
 
 class SentFields:
-    """The fields of a request: from a form, from a JSON object, or given."""
+    """The fields of a request, from a form, a JSON object, or the caller."""
 
     def __init__(self, fields: Mapping[str, Any] | None = None) -> None:
         if fields is None:
@@ -215,7 +215,7 @@ def introspect_token() -> ResponseReturnValue:
 
 @blueprint.post("/<kaggle_service:service>/<method>")
 def other_method(service: str, method: str) -> ResponseReturnValue:
-    """Reject calls of other services, such as datasets, notebooks or forums."""
+    """Reject calls to other services, such as datasets, notebooks or forums."""
     what = f"{service.partition('.')[0].capitalize()} ({method}):"
     return not_offered(what)
 
@@ -231,7 +231,7 @@ def _json_object() -> Mapping[str, Any]:
 
 
 def _digits(value: str | int) -> str:
-    """Return a number as text, or an empty text if it is too large; Python limits long integers."""
+    """Return a number as text, or an empty text if it is too large; Python limits the length of integers."""
     if isinstance(value, str):
         return value.strip()
     return str(value) if 0 <= value <= LARGEST else ""

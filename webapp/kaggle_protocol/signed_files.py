@@ -30,7 +30,7 @@ SENDERS: dict[str, Sender] = {}
 
 
 class LinkExpired(ParticipantError):
-    """An expired or invalid download URL, or one of an earlier version of the file."""
+    """An expired or invalid download URL, or one for an earlier version of the file."""
 
     public_name = "link_expired"
     kind = ErrorKind.GONE

@@ -124,7 +124,7 @@ def get_submission(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "DownloadSubmission")
 def download_submission(sent: SentFields) -> ResponseReturnValue:
-    """Redirect to the file of a submission as it was uploaded."""
+    """Redirect to a submission's original file."""
     with reading() as session:
         opened = _opened(session, sent.number("submissionId") or 0)
         own = opened.submission
@@ -145,7 +145,7 @@ def send_submission(session: Any, _: Competition, name: str, version: str) -> Ca
 
 @call(COMPETITIONS, "GetSubmissionLimits")
 def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
-    """Return the team's used submissions, and how many files it may submit now."""
+    """Return how many submissions the team has used, and how many files it may submit now."""
     with reading() as session:
         found = lookups.situation_in(session, sent.text("competitionName"))
     left = found.allowance.left
@@ -167,7 +167,7 @@ def _opened(session: Any, submission_id: int) -> Opened:
 
 
 def submission_line(submission: Submission, results: Mapping[Split, SplitResult]) -> dict[str, Any]:
-    """Return a submission with the given scores; its errors are also added to the description."""
+    """Return a submission with the given scores; its description also includes its errors."""
     fault = _fault(submission)
     public, private = results.get(Split.PUBLIC), results.get(Split.PRIVATE)
     slug = submission.competition.slug
@@ -190,7 +190,7 @@ def submission_line(submission: Submission, results: Mapping[Split, SplitResult]
 
 
 def _results(session: Any, competition: Competition, ids: list[int]) -> dict[int, dict[Split, SplitResult]]:
-    """Return the results for a team's list, in which organizers also have the team's view."""
+    """Return the results in a team's list, where even organizers see only what the team sees."""
     allowed = _allowed(session, competition, Viewer.TEAM)
     return submission_results.split_results_of(
         session, submission_ids=ids, version=lookup.live(competition), allowed=allowed

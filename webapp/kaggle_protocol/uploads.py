@@ -35,7 +35,7 @@ _RANGE = re.compile(r"bytes (?:([0-9]{1,15})-([0-9]{1,15})|\*)/([0-9]{1,15})")
 
 
 class UnreadableRange(BadRequest):
-    """A `Content-Range` that does not fit the upload."""
+    """A `Content-Range` that does not match the upload."""
 
     public_name = "unreadable_range"
     message = (
@@ -127,7 +127,7 @@ def _announced(
 
 
 def _address(token: str, forgotten: set[str]) -> ResponseReturnValue:
-    """Delete the blobs of forgotten uploads, and return the URL of an announced upload."""
+    """Delete the blobs of discarded uploads, and return the URL of an announced upload."""
     _delete_unnamed(forgotten)
     return {"token": token, "createUrl": address("kaggle.receive", token=token)}
 
@@ -153,7 +153,7 @@ def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
 def _with_part(
     token: str, upload: AnnouncedUpload, part: StoredBlob, start: int, length: int | None
 ) -> AnnouncedUpload:
-    """Return the upload with a new part stored; the last part completes and joins it."""
+    """Store a new part and return the upload; after the last part, join all parts."""
     if length is not None and part.size != length:
         raise UnreadableRange(upload=upload)
     site = current_site()
@@ -173,7 +173,7 @@ def _with_part(
 
 
 def _hold(session: Any, blob: StoredBlob) -> None:
-    """Protect a blob; if it was deleted at the same time, the command sends the file again."""
+    """Protect a blob; if it has just been deleted, fail so that the command sends the file again."""
     try:
         blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
     except BlobMissing as error:

@@ -174,7 +174,7 @@ class OwnResults(Answer):
 
 
 def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:
-    """Return the model of a leaderboard page."""
+    """Return a leaderboard page as the API model."""
     return BoardPage.of(
         board,
         row_share=round(board.row_share, 4),
@@ -198,7 +198,7 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
 
 
 def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) -> FinalStandings:
-    """Return the model of a page of final standings."""
+    """Return a page of final standings as the API model."""
     return FinalStandings.of(
         final,
         team_count=final.count,
@@ -209,7 +209,7 @@ def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) 
 
 
 def counted_submission(counted: Counted) -> CountedSubmission:
-    """Return the model of a submission that counts, with both splits."""
+    """Return a counted submission with its results on both splits as the API model."""
     results = {split.value: _split(result) for split, result in counted.results.items()}
     return CountedSubmission.of(counted, submission=counted.submission_id, **results)
 

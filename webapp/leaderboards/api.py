@@ -64,7 +64,7 @@ def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")
 @operation(None, answers=CountedSubmission, tag=TAG)
 def counted(slug: str, submission_id: int) -> CountedSubmission:
-    """Return both splits' scores of a submission that counts for its team, after the reveal."""
+    """Return the scores of a team's counted submission on both splits, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = requests.counted(session, competition, submission_id)
@@ -92,7 +92,7 @@ def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
 @blueprint.get("/competitions/<slug>/results")
 @operation(Scope.READ, answers=OwnResults, tag=TAG)
 def own_results(slug: str) -> OwnResults:
-    """Return the team's results after the reveal: scores of all files, ranks, counted file."""
+    """Return the team's results after the reveal: the scores of all files, the ranks and the counted file."""
     with reading() as session:
         competition = competition_of(session, slug)
         found = team_results.of_team(
@@ -108,7 +108,7 @@ def own_results(slug: str) -> OwnResults:
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>/diagnosis")
 @operation(None, tag=TAG, answers_file="application/json")
 def published_diagnosis(slug: str, submission_id: int) -> Response:
-    """Return the published diagnosis of a counted submission by split, after the reveal."""
+    """Return a counted submission's published diagnosis for each split, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
         requests.counted(session, competition, submission_id)

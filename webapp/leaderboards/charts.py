@@ -77,7 +77,7 @@ def steps(
     now: datetime,
     decimals: int,
 ) -> StepsView | None:
-    """Return the step chart of these teams up to now or the close; None without teams."""
+    """Return the step chart of these teams up to now or the close; None if there are no teams."""
     teams = [
         Steps(row.rank or 0, row.team, row.team_id == own_team_id, each.steps)
         for row, each in zip(rows, found, strict=True)
@@ -118,7 +118,7 @@ def _band(levels: Sequence[Level], decimals: int) -> tuple[tuple[datetime, str, 
 def frontier(
     found: Frontier | None, names: Mapping[int, str], *, own_team_id: int | None
 ) -> FrontierView | None:
-    """Return the chart of accuracy and fairness; None without teams."""
+    """Return the chart of accuracy and fairness; None if there are no teams."""
     if found is None:
         return None
     named = {place: names[found.points[place].team_id] for place in found.named(own_team_id)}
@@ -136,7 +136,7 @@ def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, st
 
 
 def slopes(board: Board, asked: Asked, *, own_team_id: int | None) -> SlopesView | None:
-    """Return the slope chart of the first page and the viewer's team; None on other pages."""
+    """Return the slope chart for the first page with the viewer's team; None for other pages."""
     if not is_first(board, asked):
         return None
     rows = [*board.rows, *([board.pinned] if board.pinned else [])]

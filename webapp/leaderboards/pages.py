@@ -114,7 +114,7 @@ def private(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/leaderboard/private/<int:submission_id>")
 def counted(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show both splits' results of a submission that counts for its team, after the reveal."""
+    """Show the results of a team's counted submission on both splits, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -198,7 +198,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/results")
 @auth.login_required
 def results(slug: str) -> ResponseReturnValue:
-    """Show the team's results after the reveal: all files' scores, the counted one, and why."""
+    """Show the team's results after the reveal: the scores of all files, the counted file and the reason."""
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)

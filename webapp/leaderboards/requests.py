@@ -76,7 +76,7 @@ def board(session: Any, competition: Competition, split: Split, asked: Asked, *,
 
 
 def counted(session: Any, competition: Competition, submission_id: int) -> Counted:
-    """Return a submission that counts for its team, after the reveal."""
+    """Return a team's counted submission, after the reveal."""
     return submission_results.get_counted(
         session,
         competition=competition,

@@ -33,9 +33,9 @@ class TermCell:
 class RowView:
     """A row of a leaderboard page.
 
-    `counted_id` is the counted submission on the private leaderboard. `gap` is the distance to the leader,
-    `bar` the position in the page's range of scores in percent. `is_clipped` marks scores far below that
-    range. `ties` are the CSS classes of the bracket around tied rows.
+    `counted_id` is the counted submission on the private leaderboard. `gap` is the distance to the leader;
+    `bar` is the position within the page's range of scores, in percent. `is_clipped` marks scores far below
+    that range. `ties` are the CSS classes of the bracket around tied rows.
     """
 
     rank: int | None

@@ -24,7 +24,7 @@ MOMENT = datetime(2026, 3, 14, 23, 58, tzinfo=UTC)  # fixed time for the design 
 
 
 def sheet_files() -> list[Path]:
-    """Return the files of the stylesheet in cascade order; those of single pages come last."""
+    """Return the files of the stylesheet in cascade order; those for single pages come last."""
     folder = STATIC / "css"
     return [folder / f"{name}.css" for name in SHEETS] + sorted((folder / "pages").glob("*.css"))
 

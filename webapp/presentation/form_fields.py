@@ -31,7 +31,7 @@ class SiteForm(FlaskForm):
 
 
 class Entry(StringField):
-    """A text field with a parser that raises ValueError; an optional blank field is None."""
+    """A text field with a parser that raises ValueError; the value of an optional blank field is None."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class TickBox(BooleanField):
 
 
 class MomentField(Field):
-    """A date and a time input, `<name>_date` and `<name>_time`; None without a date."""
+    """Two inputs, `<name>_date` and `<name>_time`; the value is None if no date is entered."""
 
     data: datetime | None
 

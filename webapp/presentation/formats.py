@@ -93,5 +93,5 @@ def relative(value: float, low: float, high: float) -> str:
 
 
 def shade(value: float | None) -> str:
-    """Return the shade class of an AUC: `h0` below 0.5 to `h10` from 0.99, or `undefined`."""
+    """Return the shade class of an AUC: from `h0` (below 0.5) to `h10` (0.99 or above), or `undefined`."""
     return "undefined" if value is None else SHADES[bisect_right(BOUNDS, value)]

@@ -52,7 +52,7 @@ class Bounds:
 
 
 def of_this_process() -> Bounds:
-    """Return the limits for the number of files that this process may open, after raising it."""
+    """Raise this process's limit on open files, and return the connection limits that it permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -65,7 +65,7 @@ def of_this_process() -> Bounds:
 
 
 def hashes_a_password(method: str, path: str) -> bool:
-    """Return whether a request may have to wait for its turn to hash a password."""
+    """Return whether a request may have to wait for a password-hashing slot."""
     return method == "POST" and any(path == each or path.startswith(f"{each}/") for each in PASSWORD_PATHS)
 
 
@@ -133,7 +133,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     @property
     def hashes_a_password(self) -> bool:
-        """Whether the next request may have to wait for its turn to hash a password."""
+        """Whether the next request may have to wait for a password-hashing slot."""
         next_: Request = self.requests[0]
         return not next_.error and hashes_a_password(next_.command, next_.path)
 
@@ -165,7 +165,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         # The lock keeps data in order: later data must follow the data received during the check.
         with self.requests_lock:
             self.is_asking, rest, self._rest = False, self._rest, b""
-            self._begin("body")  # the time of the check does not count against the client
+            self._begin("body")  # the time taken by the check does not count against the client
             self._take_up(request)
             self._take_in(rest)
         self.server.pull_trigger()

@@ -110,7 +110,7 @@ class Refusal(ErrorTask):  # type: ignore[misc]
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """A request of waitress with strict length checks.
+    """A waitress request with strict length checks.
 
     `limit_bytes` is the number of body bytes to store, or None until the application sets it. `answer` is the
     application's response to the headers of a rejected body.
@@ -171,7 +171,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             self.forget()
 
     def forget(self) -> None:
-        """Read and discard the rest of the body, because the client reads no response while sending."""
+        """Read and discard the rest of the body, because the client reads the response only afterwards."""
         self.is_kept = False
         self.body_rcv.getbuf().close()
         self.body_rcv.buf = Nowhere()

@@ -107,7 +107,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             self._end_surplus()
 
     def stop_accepting(self) -> None:
-        """Accept no more connections, and close those that are not in use."""
+        """Stop accepting connections, and close those that are not in use."""
         self.accepting = False
         self.close_unused()
 

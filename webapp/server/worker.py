@@ -22,7 +22,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
     """A worker with one receiving loop, request threads and graceful shutdown."""
 
     def run(self) -> None:
-        """Serve requests until gunicorn stops this worker or has ended."""
+        """Serve requests until gunicorn stops this worker or has exited."""
         settings = load()
         self._receive_into(settings.data_dir)
         server = Server(

@@ -208,12 +208,12 @@ class QuestionList(Answer):
 
 
 def allowance(found: Allowance) -> Limits:
-    """Return the model of the limits."""
+    """Return the limits as the API model."""
     return Limits.model_validate(found)
 
 
 def selection(choice: Choice) -> Selection:
-    """Return the model of the submissions that would count, with the reasons."""
+    """Return the submissions that would count, with the reasons, as the API model."""
     counts = [Counted(submission=each, reason=reason) for each, reason in choice.reasons.items()]
     return Selection(
         limit=choice.limit, selected=list(choice.picked_ids), counts=counts, filled_later=choice.filled_later
@@ -226,7 +226,7 @@ def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
 
 
 def details(submission: Submission, summary: Summary) -> SubmissionDetails:
-    """Return the model of a submission, with private values only if the summary contains them."""
+    """Return a submission as the API model, with private values only if the summary contains them."""
     public, private = summary.public, summary.private
     hidden: dict[str, Any] = {}
     if private is not None:

@@ -113,7 +113,7 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
 def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int, dict[str, str]]:
     """Return a submission of the user's team or of a competition that the user organizes.
 
-    With `wait`, the response is delayed until the result is available or the time is over. If too many
+    With `wait`, the response is delayed until the result is available or the time has elapsed. If too many
     requests are waiting, the response is immediate and contains `Retry-After`.
     """
     details = _details(submission_id)
@@ -129,7 +129,7 @@ def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int,
 @blueprint.get("/submissions/<int:submission_id>/file")
 @operation(Scope.READ, tag=TAG, answers_file="application/octet-stream")
 def submission_file(submission_id: int) -> Response:
-    """Return the bytes of a submission as they were uploaded."""
+    """Return a submission's file exactly as it was uploaded."""
     site = current_site()
     with reading() as session:
         own = lookups.open_submission(session, submission_id).submission

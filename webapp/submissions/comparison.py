@@ -37,7 +37,7 @@ class Change:
     """An AUC of both submissions as displayed; `name` is empty for a term of the score.
 
     `contribution` is the term's part of the score difference; `is_clear` is true if the change is larger than
-    its standard errors explain.
+    the standard errors can explain.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Change:
 
     @property
     def value(self) -> float:
-        """The difference of the displayed values."""
+        """The difference between the displayed values."""
         return round(self.after - self.before, self.digits)
 
     @property
@@ -71,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Dumbbells:
-    """A dumbbell chart with a shared axis, the largest change first."""
+    """A dumbbell chart with a shared axis, largest change first."""
 
     title: str
     scale: str
@@ -79,7 +79,7 @@ class Dumbbells:
 
     @classmethod
     def of(cls, title: str, changes: Sequence[Change]) -> "Dumbbells | None":
-        """Return the chart of the changes, or None without any."""
+        """Return the chart of the changes, or None if there are none."""
         if not changes:
             return None
         axis = shared_axis(value for each in changes for value in (each.before, each.after))
@@ -143,7 +143,7 @@ def _split(
 
 
 def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
-    """Return the change of each term, ordered by contribution to the score difference."""
+    """Return the change in each term, ordered by contribution to the score difference."""
     before = {each.term: each for each in other.diagnosis}
     found = [
         Change(
@@ -167,7 +167,7 @@ def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str
 
 
 def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
-    """Return the change of each AUC that both have, the largest first, rises before falls."""
+    """Return the change in each AUC that both have: increases before decreases, each largest first."""
     by_name = {row.name: row for row in other.identities}
     found = [
         Change(row.name, NAMES[term.key], before, after, 2)
@@ -183,7 +183,7 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
 def _sentence(
     pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult, terms: Sequence[Change]
 ) -> str:
-    """Describe the difference, with the terms that changed clearly or the standard error."""
+    """Describe the difference, with either the terms that changed clearly or the standard error."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
@@ -203,7 +203,7 @@ def _sentence(
 
 
 def _typical_error(errors: Sequence[float]) -> str:
-    """Return the typical standard error, without a verdict; it is far smaller for similar files."""
+    """State only the typical standard error, because that of similar files is far smaller."""
     typical = error_text(paired_standard_error(max(errors)))
     return (
         f". For two different models, the estimated standard error of the difference is about {typical}; "
@@ -249,7 +249,7 @@ def _signed(value: float, digits: int) -> str:
 @blueprint.get("/submissions/compare")
 @auth.login_required
 def compare(slug: str) -> ResponseReturnValue:
-    """Compare two submissions, by default the newest scored one with the best other one."""
+    """Compare two submissions; by default, the newest scored one with the best of the others."""
     asked = [asked_number(name) for name in ("candidate", "baseline")]
     with reading() as session:
         competition = competition_of(session, slug)
@@ -307,7 +307,7 @@ def _pair(asked: Sequence[int | None], known: Sequence[Choice]) -> list[int | No
 
 
 def _merit(choice: Choice) -> tuple[int, int]:
-    """Return a sort key: the better score is greater, and of equal scores the earlier one."""
+    """Return a sort key, greater for better scores and, among equal scores, for earlier submissions."""
     return (-1 if choice.score_units is None else choice.score_units), -choice.id
 
 

@@ -52,7 +52,7 @@ class SubmissionLine:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot of the final selection with the file that currently fills it, or None if free."""
+    """A slot of the final selection with the file that currently fills it, or None if it is free."""
 
     number: int
     id: int | None = None
@@ -68,7 +68,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class FirstScore:
-    """The team's only displayed score, and its gap to the leader; a chart needs two scores."""
+    """The team's only displayed score and its gap to the leader, shown until a chart has two scores."""
 
     score: str
     gap: str
@@ -90,7 +90,7 @@ def lines(
     best_id: int | None,
     choice: Choice | None,
 ) -> list[SubmissionLine]:
-    """Return list entries; `scores` cover all files, `best_id` represents the team."""
+    """Return the list entries; `scores` cover all files, and the file `best_id` represents the team."""
     known = {score.submission_id: score for score in scores}
     drawn = _weakest(results)
     return [
@@ -128,7 +128,7 @@ def trend(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> T
 
 
 def first_score(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> FirstScore | None:
-    """Return the team's only displayed score, or None if it has more or none."""
+    """Return the team's only displayed score; None if it has none or several."""
     shown = [each.units for each in scores if each.units is not None]
     if len(shown) != 1:
         return None
@@ -165,7 +165,7 @@ def _line(
 
 
 def _weakest(results: Mapping[int, SplitResult]) -> list[str]:
-    """Return the identities shown in each row: the weakest of the newest file with a table."""
+    """Return the identities shown in each row: the weakest ones of the newest file that has a table."""
     newest = max((each for each, result in results.items() if result.identities), default=None)
     if newest is None:
         return []
@@ -189,7 +189,7 @@ def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
 
 
 def _lowest(row: IdentityRow) -> tuple[float, str]:
-    """Return an identity's lowest AUC and its name; a value above all others if undefined."""
+    """Return an identity's lowest AUC and that AUC's name; if undefined, a value above all others."""
     found = [(row.cells[term.key], term.name) for term in IDENTITY_TERMS]
     return min(((value, name) for value, name in found if value is not None), default=(2.0, ""))
 

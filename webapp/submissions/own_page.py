@@ -40,7 +40,7 @@ _BOARD = {Field.PUBLIC_RANK, Field.PUBLIC_SCORE}
 
 @dataclass(frozen=True, slots=True)
 class ClosedDoor:
-    """The message that replaces the form; `is_short` if the next score brings the form back."""
+    """The message that replaces the form; `is_short` if the form returns with the next score."""
 
     title: str
     reason: str
@@ -149,7 +149,7 @@ def _door(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason for not submitting a file: problems, an earlier identical file, or another one."""
+    """The reason why a file was not submitted: problems, an earlier identical file, or an error."""
 
     status: int
     name: str
@@ -265,7 +265,7 @@ def context(found: Situation) -> dict[str, Any]:
 
 
 def _places(session: Any, found: Situation, phase: Phase) -> tuple[Entry | None, Entry | None]:
-    """Return the team's public entry, and the leading entry if another team leads visibly."""
+    """Return the team's public entry and, if another team leads and may be shown, its entry."""
     version, team = lookup.live(found.competition), found.team
     if team is None:
         return None, None

@@ -151,7 +151,7 @@ def file(slug: str, submission_id: int) -> Response:
 def receipt(slug: str, submission_id: int) -> Response:
     """Download the parts of a submission's receipt that the user may see.
 
-    Organizers may request another scoring version than the live one: `?version=2`.
+    Organizers may request a scoring version other than the live one: `?version=2`.
     """
     with reading() as session:
         competition = competition_of(session, slug)

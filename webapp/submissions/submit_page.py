@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """The result of a check before submission; `identical` is an own file with the same bytes."""
+    """The result of a check before submission; `identical` is a file of the team with the same bytes."""
 
     steps: tuple[Step, ...]
     problems: Sequence[dict[str, Any]]
@@ -80,7 +80,7 @@ def checked_file(
 ) -> CheckedFile:
     """Return the steps of a check; `checked` is None if there was no time to read the file.
 
-    Steps after a failed one stay open if nothing is known about them.
+    Steps after a failed one have no state if they could not be checked.
     """
     problems = checked.problems if checked else []
     bad = {_STEP_OF.get(problem["code"], READABLE) for problem in problems}
@@ -144,7 +144,7 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
 
 
 def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
-    """Return the page with the entered text, or the rendered reason for the page's script."""
+    """Return the page with the entered text or, for the page's script, only the rendered reason."""
     if not errors.wants_json():
         return own_page.page(slug, told), told.status, told.headers
     with reading() as session:

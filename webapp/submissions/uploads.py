@@ -134,8 +134,8 @@ def received_file() -> FileStorage:
 def require_room(*, continued_id: int | None = None) -> None:
     """Raise NoSpace before the upload starts if the file would use the reserved disk space.
 
-    Expired and idle announced uploads are deleted first, except the one that the request continues, as long
-    as this frees space for blobs.
+    Expired and idle announced uploads are deleted first, except the one that the request continues, if this
+    frees space for blobs.
 
     A body over the size limit needs no space, because it will be rejected.
     """
@@ -166,7 +166,7 @@ def arrived() -> Upload:
 
 
 def require_acceptable(slug: str, upload: Upload) -> Competition:
-    """Return the competition; raise the error of an upload that would not be accepted."""
+    """Return the competition; if the upload would not be accepted, raise the reason."""
     file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
     with reading() as session:
         found = lookups.situation_in(session, slug, file=file)
@@ -176,7 +176,7 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
 
 
 def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> Accepted:
-    """Store the file, record the submission, then hint the queue; this order prevents data loss."""
+    """Store the file, record the submission, then notify the queue; this order prevents data loss."""
     try:
         return _store_and_record(competition, upload, was_checked=was_checked)
     except BlobMissing:  # An identical old blob without references was deleted at the same time.
@@ -242,10 +242,10 @@ def hinted(accepted: Accepted) -> Accepted:
 
 
 def check(competition: Competition, upload: Upload) -> Checked | None:
-    """Return all problems and notes of a file, or None if there was no time.
+    """Return all problems and notes of a file, or None if there was no time to check it.
 
-    Scoring finds the problems of unchecked files. Raises ShareUsed if the user has used their share of
-    checks for now.
+    Scoring finds the problems of unchecked files. Raises ShareUsed if the user has used their share of checks
+    for now.
     """
     site = current_site()
     with reading() as session:

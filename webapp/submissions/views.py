@@ -34,7 +34,7 @@ class Figure:
 
 
 def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, ...]:
-    """Return the figures of a score, or of the team's rank only if the score is hidden."""
+    """Return the figures for a score or, if the score is hidden, only for the team's rank."""
     whose = "the team's" if is_organizers else "your"
     if summary.public is None:
         return _rank(summary, whose)
@@ -96,7 +96,7 @@ class TermView:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of the per-identity table and the class of its shade."""
+    """A number in the per-identity table and its shade's CSS class."""
 
     text: str
     shade: str
@@ -104,7 +104,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class IdentityView:
-    """A row of the per-identity table; without gaps if the viewer may not see them."""
+    """A row of the per-identity table; `gaps` (the AEGs) is empty if the viewer may not see them."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -175,7 +175,7 @@ class SubmissionView:
 
 
 def _shown(competition: Competition, summary: Summary) -> str | None:
-    """Return for organizers the part of a score that a coarse feedback mode shows to the team."""
+    """Tell organizers which score the team sees in a coarse feedback mode; None in other modes."""
     if not competition.feedback.is_coarse:
         return None
     if summary.shown_units is None:
@@ -258,7 +258,7 @@ def statuses_json(
 
 
 class AllowanceView:
-    """The submission limits and what a team has left of them."""
+    """The submission limits, and the number of submissions that a team has left."""
 
     def __init__(self, allowance: Allowance) -> None:
         self.max_daily = allowance.max_daily
@@ -274,7 +274,7 @@ class AllowanceView:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The server's clock next to the deadline, both to the second."""
+    """The server's clock and the deadline, both to the second."""
 
     now: datetime
     deadline: datetime | None

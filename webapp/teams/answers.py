@@ -128,7 +128,7 @@ class EntryAndTeam(Entry):
 
 
 def entry(membership: Membership) -> Entry:
-    """Return the model of a user's entry."""
+    """Return a user's entry as the API model."""
     return Entry(**entry_fields(membership))
 
 
@@ -143,7 +143,7 @@ def entry_fields(membership: Membership) -> dict[str, Any]:
 
 
 def team(own: OwnTeam) -> Team:
-    """Return the model of a user's team."""
+    """Return a user's team as the API model."""
     found = own.team
     return Team(
         id=found.id,

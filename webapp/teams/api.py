@@ -111,7 +111,7 @@ class WaitingList(Answer):
 @blueprint.get("/waiting")
 @operation(Scope.READ, answers=WaitingList, tag=TAG)
 def waiting_list() -> WaitingList:
-    """List pending items: invitations, merge requests, and decisions of organizers."""
+    """List pending items: invitations, merge requests, and decisions for organizers to make."""
     return WaitingList(
         waiting=[
             WaitingItem(

@@ -41,7 +41,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/team/link/<token>")
 def invitation(slug: str, token: str) -> ResponseReturnValue:
-    """Show the team of an invitation link and the link's creator, also to visitors."""
+    """Show the team of an invitation link and the link's creator, even to visitors."""
     with reading() as session:
         now = db.now(session)
         competition = invited_to(session, slug)

@@ -23,7 +23,7 @@ from webapp.http.site import current_site
 HEARTBEAT_SECONDS = 5.0  # also the maximum time until a disconnected client is detected
 RETRY_MILLISECONDS = 2000
 STREAM_TYPE = "text/event-stream"
-OVERLAP = timedelta(seconds=10)  # events can be committed later than their timestamp
+OVERLAP = timedelta(seconds=10)  # an event can be committed after its timestamp
 
 _ID = re.compile(r"([0-9]{1,14})-([0-9a-f]{16})")
 

@@ -137,7 +137,7 @@ class WebhookList(Answer):
 
 
 class DeliveryAnswer(Answer):
-    """The last attempt of a delivery; the status is null without a response."""
+    """The last attempt of a delivery; the status is null if there was no response."""
 
     delivery: str
     event: Event
@@ -156,12 +156,12 @@ class DeliveryList(Answer):
 
 
 def webhook(found: Webhook) -> WebhookAnswer:
-    """Return the model of a webhook."""
+    """Return a webhook as the API model."""
     return WebhookAnswer(**_fields(found))
 
 
 def with_secret(made: Webhook) -> NewWebhook:
-    """Return the model of a webhook with its new secret."""
+    """Return a webhook with its new secret as the API model."""
     return NewWebhook(**_fields(made), secret=made.secret)
 
 
@@ -173,7 +173,7 @@ def _fields(found: Webhook) -> dict[str, Any]:
 
 
 def delivery(found: Delivery) -> DeliveryAnswer:
-    """Return the model of a delivery."""
+    """Return a delivery as the API model."""
     return DeliveryAnswer.of(
         found,
         delivery=found.token,
