@@ -1,12 +1,12 @@
 """Standalone program that ends a test process's leftover processes.
 
-A test process starts databases, queues, web servers and browsers, and a killed one ends none of them. Its
-guardian receives the id of each process. It finds the descendants by a mark in their inherited environment.
+A test process starts databases, queues, web servers and browsers. If it is killed, it cannot end them. Its
+guardian receives the id of each process, and also finds descendants by a mark in their inherited environment.
 Neither is sufficient by itself: Valkey overwrites its environment, and processes started by a child are not
 reported.
 
-`python guardian.py MARK [PID]` waits for the end of standard input or of the parent. If a PID is given (that
-of `make`), its end also ends the parent.
+`python guardian.py MARK [PID]` waits until standard input is closed or the parent has exited. If a PID is
+given (that of `make`), the parent is also killed when that process exits.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ import psutil
 MARK = "TESTS_OF_FAIRBOARD"
 GUARDIAN = "GUARDIAN_OF_TESTS"
 LOOK_SECONDS = 1.0
-GRACE_SECONDS = 5.0  # A database needs this time to release its shared memory.
+GRACE_SECONDS = 5.0  # A database needs this long to release its shared memory.
 KILL_SECONDS = 60.0
 
 
@@ -39,7 +39,7 @@ class Ward:
         self.folders: list[Path] = []
 
     def learn(self, line: str):
-        """Register the process id or the folder to remove from a line of the test process."""
+        """Register the process id, or the folder to remove, that a line from the test process contains."""
         if line.startswith("/"):
             self.folders.append(Path(line))
         else:
@@ -47,17 +47,17 @@ class Ward:
                 self._known[int(line)] = psutil.Process(int(line))
 
     def living(self) -> list[psutil.Process]:
-        """Return the living processes started by the test process or its children, except guardians."""
+        """Return the running processes started by the test process or its children, except guardians."""
         present = {process.pid: process for process in psutil.process_iter()}
         verdicts: dict[int, bool] = {os.getpid(): False}
         for pid in present:
             if self._is_ours(pid, present, verdicts):
-                # The process is remembered now because the parent that identifies it may end first.
+                # The process is recorded now, because the parent that identifies it may exit first.
                 self._known[pid] = present[pid]
         return [process for process in self._known.values() if lives(process)]
 
     def end(self):
-        """End all processes, by force after a grace period."""
+        """End all processes; kill them after a grace period."""
         for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
             deadline, asked = time.monotonic() + seconds, set[int]()
             while (living := self.living()) and time.monotonic() < deadline:
@@ -72,7 +72,7 @@ class Ward:
 
     def _is_ours(self, pid: int, present: dict[int, psutil.Process], verdicts: dict[int, bool]) -> bool:
         if pid not in verdicts:
-            verdicts[pid] = False  # This also ends cycles among the parents.
+            verdicts[pid] = False  # This also terminates on cycles among the parents.
             if pid in present:
                 verdict, parent = self._look_at(present[pid])
                 verdicts[pid] = self._is_ours(parent, present, verdicts) if verdict is None else verdict
@@ -84,7 +84,7 @@ class Ward:
             if self._known.get(process.pid) == process:
                 return True, 0
             environment, parent = process.environ(), process.ppid()
-            # The guardian of another test process, which ends when its work is done.
+            # the guardian of another test process, which exits when its work is done
             if GUARDIAN in environment:
                 return False, 0
             return (True if environment.get(MARK, "").startswith(self._mark) else None), parent
@@ -92,7 +92,7 @@ class Ward:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Return whether a process has not ended yet."""
+    """Return whether a process is still running."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -100,7 +100,7 @@ def lives(process: psutil.Process) -> bool:
 
 
 def _wait(ward: Ward, watched: int, others: Collection[int]):
-    """Return when the test process has ended; kill it when another watched process ends."""
+    """Return when the test process has exited; kill it when another watched process exits."""
     told = b""
     while True:
         ready, _, _ = select.select([0], [], [], LOOK_SECONDS)
@@ -118,7 +118,7 @@ def _wait(ward: Ward, watched: int, others: Collection[int]):
 
 
 def main():
-    """Wait until the parent has ended, and end the processes that it left."""
+    """Wait until the parent has exited, and end the processes that it left behind."""
     watched = os.getppid()
     mark, *others = sys.argv[1:]
     ward = Ward(mark)

@@ -38,7 +38,7 @@ class Fault(NamedTuple):
 
 
 class Adversary(threading.Thread):
-    """Injects one fault after the other; locks and stopped processes are released in time."""
+    """Injects one fault after another; locks and stopped processes are released after a set time."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Adversary(threading.Thread):
                 return
 
     def _draw(self) -> Fault:
-        """Return the next fault in a seeded order: each kind once at first, then by weight."""
+        """Return the next fault in a seeded order: first each kind once, then in rounds by weight."""
         if not self._deck:
             is_first = not self._ledger.faults
             self._deck = [each for each in self._faults for _ in range(1 if is_first else each.weight)]

@@ -55,7 +55,7 @@ class Campaign:
         self._start = time.monotonic()
 
     def run(self) -> Report:
-        """Run all actors, wait for all jobs to end, and check; SIGTERM ends the actors early."""
+        """Run all actors, wait until all jobs are finished, and check; SIGTERM stops the actors early."""
         signal.signal(signal.SIGTERM, lambda *_: self._is_enough.set())
         teams = self._installation.fill(self._solution)
         self._installation.start()
@@ -129,7 +129,7 @@ class Campaign:
             self._installation.restart()
 
     def _settle(self, actors: Iterable[threading.Thread], last_fault_at: float) -> float | None:
-        """Wait until all actors and jobs have ended; return the time, or None on a timeout."""
+        """Wait until all actors and jobs have finished; return the time, or None on a timeout."""
         while time.monotonic() - last_fault_at < self._plan.patience_seconds:
             if not any(actor.is_alive() for actor in actors) and not self._open_jobs():
                 return time.monotonic()

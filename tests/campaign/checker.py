@@ -2,16 +2,17 @@
 
 The checker reads the raw tables and trusts none of them. Uploads come from the clients' histories, file
 contents from the storage, and scores from the recount of `grader.receipts`. Leaderboards, quotas and statuses
-are derived again in the simplest way, even if it is slow.
+are derived again in the simplest way, even if that is slow.
 
 - I1 Every acknowledged upload is stored once, with its original content, and ends as `scored`.
 - I2 An upload without a response is stored at most once; a rejected one is not stored.
 - I3 Every accepted submission reaches a final status.
 - I4 Stored scores and counts equal those of the recount, bit for bit.
 - I5 A leaderboard is a pure function of submissions and scoring version, and no response mixes versions.
-- I6 A team's used slots are those of its rows that hold one, and do not exceed its limits.
+- I6 The number of slots that a team has used equals the number of its rows that hold one, and does not exceed
+  its limits.
 - I7 No data sent to participants before the reveal contains a private score.
-- I8 A submission has one job, and one result per split, under a scoring version.
+- I8 A submission has one job, and one result per split, under each scoring version.
 """
 
 import re

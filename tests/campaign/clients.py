@@ -45,7 +45,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete response; status 0 means that there was none."""
+    """A complete response; status 0 means that there was no response."""
 
     status: int
     body: dict[str, Any]
@@ -63,7 +63,7 @@ class Teams:
         self._lock = threading.Lock()
 
     def take(self, number: int) -> TeamAccess:
-        """Return the team of a client; neighbouring clients share one."""
+        """Return the team of a client; neighboring clients share one."""
         with self._lock:
             return self._left[(number // 2) % len(self._left)]
 
@@ -75,7 +75,7 @@ class Teams:
 
 
 class Client(threading.Thread):
-    """A client that performs one action after the other until it is stopped."""
+    """A client that performs one action after another until it is stopped."""
 
     def __init__(
         self, number: int, *, plan: Plan, port: int, teams: Teams, ledger: Ledger, truce: threading.Event
@@ -180,7 +180,7 @@ class Client(threading.Thread):
         return bool(answer.body["next"])
 
     def _until_answered(self, method: str, path: str, team: TeamAccess, file: File | None = None) -> Answer:
-        """Retry until there is a final response; return no response if the campaign ends first.
+        """Retry until a final response arrives; return status 0 if the campaign ends first.
 
         A team with too many pending files sends no more, so uploads are never far ahead of scoring.
         """
@@ -192,7 +192,7 @@ class Client(threading.Thread):
         return NO_ANSWER
 
     def _pauses(self) -> Iterator[float]:
-        """Yield pauses between attempts; only a limited number after the end of the campaign."""
+        """Yield the pauses between attempts. After the end of the campaign, yield only a limited number."""
         pause, tries_after_the_end = 0.05, 0
         while tries_after_the_end < 40:
             tries_after_the_end += self._truce.is_set()

@@ -175,7 +175,7 @@ class Installation:
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
     def processes(self, role: str) -> list[psutil.Process]:
-        """Return a role's living processes; "serve" is the supervisor, "scorer" a worker's child."""
+        """Return the running processes of a role; "serve" is the supervisor, "scorer" a worker's child."""
         found = []
         for process in self._all():
             with contextlib.suppress(psutil.Error):

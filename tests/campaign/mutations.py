@@ -1,7 +1,7 @@
 """Deliberate defects in the service that a campaign must detect.
 
-A mutant replaces a piece of a module's source while it is imported, in every process whose PYTHONPATH
-contains the folder `site`. The unique constraint is removed from the tables themselves.
+A mutation replaces a piece of a module's source during its import, in every process whose PYTHONPATH contains
+the folder `site`. Unique constraints are removed from the tables themselves.
 """
 
 import os

@@ -10,7 +10,7 @@ from grader.receipts import Settings, SlowTruth, UnreadableFile, read_prediction
 from grader.receipts.recount import count, score
 from grader.receipts.truth import SPLITS
 
-# Starting worker processes pays off from this number of files.
+# From this number of files, worker processes save more time than their start takes.
 WORTH_PROCESSES = 400
 
 # Each worker process keeps its solutions by the key of their configuration.
@@ -42,7 +42,7 @@ class Oracle:
         self.ways[way] = (solution, settings)
 
     def recount(self, wanted: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Scores | str]:
-        """Recompute files, given by sha256; for a file that cannot be scored, return the reason."""
+        """Recompute the scores of files, given by sha256; return the reason if one cannot be scored."""
         missing = [each for each in dict.fromkeys(wanted) if each not in self.known]
         if len(missing) < WORTH_PROCESSES:
             _learn(self.ways)

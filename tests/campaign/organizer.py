@@ -20,7 +20,7 @@ from tests.campaign.plan import Plan
 
 
 class Organizer(threading.Thread):
-    """An organizer that performs one action after the other until it is stopped."""
+    """An organizer that performs one action after another until it is stopped."""
 
     def __init__(
         self,

@@ -61,6 +61,6 @@ class Plan:
     @property
     def team_count(self) -> int:
         """Number of teams needed, because each can submit only `team_limit` files."""
-        # The margin ensures that no team uses up its slots before the end.
+        # The margin ensures that no team runs out of slots before the end.
         expected = max(self.uploads, int(40 * self.seconds / 1.5))
         return self.clients + 1 + expected * 5 // 4 // self.team_limit

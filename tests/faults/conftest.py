@@ -32,7 +32,7 @@ SWEEPER = (
 
 @dataclass
 class Processes:
-    """Starts processes of the service, each in its own session, and ends them all."""
+    """Starts processes of the service, each in its own session, and ends them all afterwards."""
 
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -88,7 +88,7 @@ def processes() -> Iterator[Processes]:
 
 @pytest.fixture
 def snag(service) -> Iterator[Callable[[Any], Snag]]:
-    """A function that replaces a submission's stored file with a snag, which blocks its reader."""
+    """A function that replaces a submission's stored file with a snag, which blocks the file's reader."""
     snags: list[Snag] = []
 
     def lay(accepted) -> Snag:

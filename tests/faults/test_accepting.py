@@ -22,7 +22,7 @@ from tests.fixtures.web import BOUNDARY, form
 
 BEFORE_THE_COMMIT = ("blob.before_rename", "accept.after_blob", "accept.before_commit")
 AFTER_THE_COMMIT = ("accept.after_commit", "accept.before_response")
-# Each request may name the crash point at which its process dies.
+# A request may specify the crash point at which its process dies.
 CRASHING = """
 import os
 from grader.crash_points import VARIABLE
@@ -41,7 +41,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 @pytest.fixture
 def crashing_web(web, wrapped: Callable[[str], dict[str, str]], tmp_path: Path):
-    """A web server whose worker process a request can kill; the master process forks a new one."""
+    """A web server whose worker process can be killed by a request; the master process replaces it."""
     (tmp_path / "spool").mkdir()
     environment = wrapped(CRASHING) | {"TMPDIR": str(tmp_path / "spool")}
     web.start("--preload", application="wrapped:app", **environment)

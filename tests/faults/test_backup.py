@@ -40,7 +40,7 @@ def restored_settings(request: pytest.FixtureRequest, settings: Settings, tmp_pa
 
 
 class Load:
-    """Clients that upload files continuously, and the files acknowledged to them."""
+    """Clients that upload files continuously, and the files for which they received a confirmation."""
 
     def __init__(self, service):
         self.acknowledged: dict[int, str] = {}
@@ -95,7 +95,8 @@ def test_backup_restores_everything_and_sends_no_email_twice(
     later, told = len(load.acknowledged), len(post.received)
     eventually(lambda: len(load.acknowledged) > later and len(post.received) > told)
     load.end()
-    # The machine is lost. Files and e-mails after the backup are lost too, but the e-mails were sent.
+    # The machine is lost, including files and e-mails created after the backup. These e-mails were already
+    # sent.
     processes.kill(first)
 
     database, storage = Database(restored_settings.database()), open_storage(restored_settings.storage())
@@ -106,7 +107,7 @@ def test_backup_restores_everything_and_sends_no_email_twice(
     heartbeat = tmp_path / "heartbeat"
     arguments = "-m", "grader.cli", "sweeper", "--heartbeat", str(heartbeat)
     second = processes.python(restored_settings, *arguments)
-    # If no work remains, only the heartbeat shows that the sweeper already handles SIGTERM.
+    # If no work remains, only the heartbeat shows that the sweeper is ready to handle SIGTERM.
     eventually(heartbeat.exists)
     eventually(lambda: _all_scored(database))
     eventually(lambda: _nothing_waits(database))

@@ -11,7 +11,7 @@ from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import QUEUE, Hints
 
-# Each test takes seconds. One kind of database is enough where the kind does not matter.
+# Each test takes seconds, so tests that do not depend on the database run on only one.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -48,7 +48,7 @@ def test_worker_survives_a_broker_restart_and_flushed_hints_are_swept(
     worker = processes.worker(service.settings)
     first = service.submit(competition, seed=11)
     hints.send(first.job_ids)
-    # A starting worker requests all waiting jobs.
+    # A worker requests all waiting jobs when it starts.
     eventually(lambda: watch.states() == [JobState.DONE, JobState.DONE])
     valkey.kill()
     service.submit(competition, seed=12)
@@ -118,7 +118,7 @@ def test_worker_reconnects_after_broken_connections_and_the_sweeper_covers_silen
 
 
 def is_scored(service, accepted, hints: Hints) -> bool:
-    """Send another hint, as a broken connection may lose one; return whether the file is scored."""
+    """Send another hint, because a broken connection may lose one; return whether the file is scored."""
     hints.send(accepted.job_ids)
     return bool(service.submission(accepted).status is SubmissionStatus.SCORED)
 
@@ -136,5 +136,5 @@ def test_several_sweepers_score_every_job_once(
     eventually(watch.all_scored)
     assert watch.score_count() == 2 * files
     assert watch.attempts() == [1] * files
-    # Sweepers score the jobs that they find and send no messages.
+    # Sweepers score the jobs that they find, without sending messages.
     assert valkey.client().dbsize() == 0

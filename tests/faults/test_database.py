@@ -38,7 +38,7 @@ def acknowledged(service, sent: dict[int, bytes]) -> dict[int, str]:
 
 
 class TestCrash:
-    """A PostgreSQL server that crashes and restarts; the nemesis does this under upload load."""
+    """A PostgreSQL server to crash and restart. The nemesis does the same during uploads."""
 
     @pytest.fixture
     def database_url(self, own_postgresql) -> str:
@@ -221,7 +221,7 @@ def test_eight_concurrent_sqlite_writers_cause_no_locked_database_errors(
     print(f"99 % within {most:.3f} s, longest {seconds[-1]:.3f} s")
     if files >= 100:
         assert seconds[-1] < BUSY_TIMEOUT_MS / 1000
-        assert most < max(2, 10 * median)  # The higher limit is for a machine that is busy with other work.
+        assert most < max(2, 10 * median)  # The higher limit allows for a busy machine.
     else:
         score_everything(service)
         check_invariants(service.database, service.storage, acknowledged=acknowledged(service, sent))

@@ -49,7 +49,7 @@ class TestFullDisk:
 
     @pytest.fixture(params=["blobs", "database", "spool"])
     def volume(self, request: pytest.FixtureRequest) -> str:
-        """The kind of data on the small disk."""
+        """The kind of data that is stored on the small disk."""
         return str(request.param)
 
     @pytest.fixture
@@ -82,7 +82,7 @@ class TestFullDisk:
         app = make_app(service.settings)
         if volume == "spool":
             monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
-        # Larger than the part of an upload that is kept in memory.
+        # More than the part of an upload that is kept in memory.
         content = predictions_csv(seed=2) + b"\n" * 600_000
         headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
 
@@ -144,7 +144,7 @@ def _fill(disk: Path):
 
 
 def _files(disk: Path) -> set[Path]:
-    """Return the files on the disk except those of SQLite, which change during the test."""
+    """Return the files on the disk, except SQLite's, which change during the test."""
     return {path for path in disk.rglob("*") if path.is_file() and ".db" not in path.name}
 
 
@@ -163,7 +163,7 @@ def test_everything_is_on_disk_before_the_response_to_an_upload(
     web = make_web(make_settings(web_workers=1, web_threads=2, disk_reserve_mb=0))
     caller = web.caller(make_token())
     [worker] = web.workers(web.start())
-    assert caller.send(predictions_csv(seed=1)).status == 201  # All files and connections are open now.
+    assert caller.send(predictions_csv(seed=1)).status == 201  # By now, all files and connections are open.
     log = tmp_path / "strace"
     strace = subprocess.Popen(
         [program, "-f", "-y", "-s", "40", "-e", f"trace={TRACED}", "-o", str(log), "-p", str(worker.pid)],

@@ -13,10 +13,11 @@ from grader.settings import Settings
 from grader.worker.broker import Hints
 from tests.fixtures.patience import HANG_SECONDS
 
-# Each test takes seconds. One kind of database is enough where the kind does not matter.
+# Each test takes seconds, so tests that do not depend on the database run on only one.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-# Workers take the same path on both databases. In the short run SQLite covers the sweeper and the web.
+# Workers use the same code path on both databases. In the short run, SQLite covers the sweeper and the web
+# server.
 sqlite_takes_long = pytest.mark.parametrize(
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
@@ -38,14 +39,14 @@ def hint(service, *accepted):
 def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
     service, processes, snag, eventually, watch, predictions_csv
 ):
-    """Kill a scoring process, then a worker; the lease would last an hour."""
+    """Kill a scoring process, then a worker. Otherwise, the lease would be valid for an hour."""
     patient = service.settings.model_copy(
         update={"scoring_lease_seconds": 3600, "sweep_interval_seconds": 1.0, "sweep_after_seconds": 3600.0}
     )
     worker = processes.worker(patient)
     processes.sweeper(patient)
     for attempt, whom in enumerate(("child", "all")):
-        # With equal predictions the kept ranks would be read instead of the file.
+        # With equal predictions, the cached ranks would be used instead of the file.
         predictions = predictions_csv(seed=attempt)
         accepted = service.submit(service.competition(f"cup-{attempt}"), csv=predictions)
         caught = snag(accepted)
@@ -67,7 +68,7 @@ def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
 def test_starting_worker_requests_jobs_whose_hints_its_predecessor_lost(
     service, processes, eventually, watch
 ):
-    """Cover hints that are lost with a killed worker; no sweeper runs in this test."""
+    """Test hints that are lost with a killed worker; no sweeper runs in this test."""
     service.submit(service.competition())
     processes.worker(service.settings)
     eventually(watch.all_scored)
@@ -104,7 +105,7 @@ def test_worker_stopped_beyond_its_lease_cannot_record_after_it_continues(
     written = watch.score_ids()
     processes.signal(worker, signal.SIGCONT)
     caught.let_go()
-    worker.send_signal(signal.SIGTERM)  # A warm shutdown ends after the task.
+    worker.send_signal(signal.SIGTERM)  # A warm shutdown waits for the current task.
     worker.wait(HANG_SECONDS)
     assert watch.all_scored()
     assert watch.score_ids() == written and len(written) == 2

@@ -36,7 +36,7 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
 @pytest.mark.parametrize("seconds", [8, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_short_campaign_loses_duplicates_and_corrupts_nothing(database: str, seconds: int):
-    """Inject only database faults on PostgreSQL: the workers' faults are as on SQLite."""
+    """Inject only database faults on PostgreSQL; faults of workers have the same effect as on SQLite."""
     options = ["--seconds", str(seconds), "--patience-seconds", str(HANG_SECONDS), "--database", database]
     if database == "postgresql":
         options += [word for fault in DATABASE_FAULTS for word in ("--only", fault)]
@@ -82,4 +82,4 @@ def test_campaign_fails_when_a_safeguard_is_missing(
     options = [*HASTY, "--seconds", "15", "--patience-seconds", "30", "--database", database, *only]
     code, printed = campaign(*options, "--mutation", mutation)
     assert code == RED and found in printed, printed
-    assert campaign(*options)[0] == GREEN  # With the safeguard, the same faults do no harm.
+    assert campaign(*options)[0] == GREEN  # With the safeguard in place, the same faults do no harm.

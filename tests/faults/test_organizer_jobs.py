@@ -20,7 +20,7 @@ TEAMS = ("ada", "bob", "cyd")
 
 @pytest.fixture
 def job(service) -> OrganizerJob:
-    """A waiting verification of three teams' submissions."""
+    """A pending verification of three teams' submissions."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1), selection_count=1)
     for seed, name in enumerate(TEAMS):
         service.score(service.submit(competition, user=name, seed=seed))

@@ -102,7 +102,8 @@ def test_worker_killed_in_its_second_batch_is_replaced_without_repeated_work(
     processes.kill(worker)
     committed = score_ids(service, version)
     done = count(service, version, JobState.DONE)
-    # The first batch has 100 jobs, or fewer on a slow machine. The database may also claim in another order.
+    # The first batch has 100 jobs, or fewer on a slow machine. The database may also claim the jobs in
+    # another order.
     assert len(committed) == 2 * done < 2 * FILES
     caught.restore()
     let_leases_run_out(service)
@@ -145,10 +146,7 @@ def test_file_that_kills_its_reader_blocks_no_other_score(
     snag,
     eventually,
 ):
-    """Lose one process after another.
-
-    `test_batch_scorer.py` tests how a lost batch is claimed in parts.
-    """
+    """Kill one process after another. `test_batch_scorer.py` tests how a lost batch is claimed in parts."""
     settings = make_settings(
         scoring_time_limit_seconds=1,
         scoring_lease_seconds=2,
@@ -156,14 +154,14 @@ def test_file_that_kills_its_reader_blocks_no_other_score(
         sweep_after_seconds=0,
     )
     poison = accepted[3]
-    # This snag is never released, so every reader runs into the time limit.
+    # This snag is never released, so every reader reaches the time limit.
     caught = snag(poison)
     processes.sweeper(settings)
     eventually(caught.holds)
     assert count(service, version, JobState.CLAIMED) == 100
     with service.database.write() as session:
         job = session.get_one(ScoringJob, jobs(service, version)[poison.submission.id].id)
-        job.attempt_count = 9  # The job appears to have lost eight leases before.
+        job.attempt_count = 9  # As if the job had already lost eight leases.
     eventually(lambda: count(service, version, JobState.DONE) == FILES - 1)
     eventually(lambda: count(service, version, JobState.FAILED) == 1)
     assert jobs(service, version)[poison.submission.id].incident

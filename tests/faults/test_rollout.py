@@ -28,7 +28,7 @@ from tests.fixtures.web import BOUNDARY, form
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 THREADS = 3
-# Typical changes in a new release: columns and an index on tables that every upload writes to.
+# Typical changes in a new release: columns and an index in tables to which every upload writes.
 NEXT_RELEASE = """
 import sqlalchemy as sa
 from alembic import op
@@ -127,7 +127,7 @@ class Traffic:
                 self.broken.append(board)
 
     def _ask(self, request: Callable[..., Any], *arguments, **options):
-        """Send a request, and retry over a new connection if one is lost before its response."""
+        """Send a request; if the connection is lost before the response, retry over a new one."""
         try:
             return request(*arguments, **options)
         except ConnectionError:
@@ -175,7 +175,7 @@ def test_migration_under_traffic_and_a_long_query_is_invisible_to_users(
             with _long_query(service.database, seconds=1.5):
                 change(migrating, target)
             traffic.wait_for_more()
-            # This is the previous release on the newer tables.
+            # The previous release runs on the newer tables.
             assert web.caller().get("/readyz").status == 200
     migrating.dispose()
     assert (traffic.broken, traffic.lost_connections) == ([], 0)
@@ -201,7 +201,7 @@ def test_migration_leaves_a_table_unchanged_that_is_locked_too_long(
 
 
 class _long_query:  # noqa: N801 - reads as a word of the test
-    """A transaction in another thread that has read the tables and stays open for some seconds."""
+    """A transaction in another thread that has read the tables and stays open for several seconds."""
 
     def __init__(self, database: Database, *, seconds: float):
         self._database, self._seconds = database, seconds
@@ -253,7 +253,7 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
 
 
 class _half_sent:  # noqa: N801 - reads as a word of the test
-    """An upload that is half sent; the rest follows when the block calls the function."""
+    """An upload that is half sent; calling the function in the block sends the rest."""
 
     def __init__(self, web, token: str, content: bytes):
         self._body = form(content)
@@ -290,8 +290,8 @@ def test_worker_ignores_messages_of_another_release(
     competition = service.competition()
     service.submit(competition, seed=0)
     worker = processes.worker(settings)
-    # A starting worker requests all waiting jobs once. This has already happened, so it receives every
-    # message.
+    # A worker requests all waiting jobs once, when it starts. This has already happened, so from now on it
+    # depends on messages.
     eventually(lambda: watch.states() == [JobState.DONE])
     strange, ordinary = (service.submit(competition, seed=seed) for seed in (1, 2))
     with broker.create_app(settings) as app:
@@ -300,7 +300,7 @@ def test_worker_ignores_messages_of_another_release(
         app.send_task(broker.TASK, ordinary.job_ids, ignore_result=True)
     eventually(lambda: watch.states() == [JobState.DONE, JobState.WAITING, JobState.DONE])
     assert worker.poll() is None
-    processes.sweeper(settings)  # The sweeper needs no message.
+    processes.sweeper(settings)  # The sweeper needs no messages.
     eventually(watch.all_scored)
     assert watch.attempts() == [1, 1, 1]
 
@@ -323,7 +323,7 @@ def test_retrying_clients_receive_retry_after_and_are_served_in_the_end(
     sent: dict[int, bytes] = {}
 
     def insist(number: int):
-        """Send a file repeatedly, much sooner than Retry-After allows, and check it in between."""
+        """Send a file repeatedly, much sooner than Retry-After allows, and check it between attempts."""
         caller, content = web.caller(token), predictions_csv(seed=number)
         while not stop.is_set():
             answer = caller.send(content, key=f"file {number}")

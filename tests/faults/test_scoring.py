@@ -154,7 +154,7 @@ def test_files_that_exhaust_memory_or_time_or_crash_the_process_fail_in_isolatio
     competition = service.competition(max_daily_submissions=8)
     kinds = (b"# memory", b"# segfault", b"# loop")
     poisoned = [service.submit(competition, csv=predictions_csv(seed=50) + kind) for kind in kinds]
-    with service.database.write() as session:  # Pretend that each file was tried often before.
+    with service.database.write() as session:  # As if each file had already been tried many times.
         held = update(ScoringJob).where(ScoringJob.submission_id == poisoned[0].submission.id)
         session.execute(held.values(attempt_count=2, error_count=2))
         for each in poisoned[1:]:
@@ -168,5 +168,5 @@ def test_files_that_exhaust_memory_or_time_or_crash_the_process_fail_in_isolatio
     assert watch.score_count() == 10
     unhealthy = {each.submission.sha256 for each in poisoned}
     all_is_well(*poisoned, *healthy, unhealthy=unhealthy)
-    for seed in range(30, 33):  # The slots of the failed files are free again.
+    for seed in range(30, 33):  # The failed files no longer use slots.
         service.submit(competition, seed=seed)

@@ -115,7 +115,7 @@ def test_transaction_is_not_interrupted_by_a_stop_request():
 
 
 class _Named:
-    """The part of a submission that a snag needs."""
+    """The attributes of a submission that a snag needs."""
 
     def __init__(self, sha256: str):
         self.submission = self

@@ -142,9 +142,9 @@ def test_rescoring_killed_at_each_step_is_published_once_and_rolled_back_once(
     all_is_well,
     every_step: bool,
 ):
-    """Kill the command before or after its commits.
+    """Kill the command before or after each of its commits.
 
-    Each command takes seconds, so the short run covers only the two switches.
+    A command takes seconds, so the short run covers only the two switches.
     """
     corrected = tmp_path / "corrected.csv"
     corrected.write_bytes(solution_csv(seed=2))
@@ -245,7 +245,7 @@ def test_rescoring_continues_from_a_backup_made_halfway(
     backups.restore(settings, database, storage, tmp_path / "backup")
     restored = replace(service, database=database, storage=storage, settings=settings)
     assert board(restored) == before and states(restored) == [LIVE, PREPARING]
-    # The original installation still exists, and neither depends on the other.
+    # The original installation still exists, and the two do not depend on each other.
     for each in (service, restored):
         let_leases_run_out(each)
         scorer = Scorer(each.database, each.storage, lease=timedelta(seconds=40))

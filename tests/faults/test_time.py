@@ -25,7 +25,7 @@ on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 DAY_SECONDS = 86_400
 LAST_SECONDS = 1.0
 REFUSALS = 3
-# The process's time of day is offset by the number of seconds in a file, which is read at every call.
+# The process's clock is shifted by the number of seconds in a file, which is read at every call.
 WRONG_CLOCK = r"""
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -101,7 +101,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 
 def close_at(service, competition: Competition, *, in_seconds: float) -> datetime:
-    """Set the time at which a competition closes by the database's clock."""
+    """Set when a competition closes, according to the database's clock."""
     with service.database.write() as session:
         closes_at = db.now(session) + timedelta(seconds=in_seconds)
         session.execute(update(Competition).values(closes_at=closes_at))
@@ -130,7 +130,7 @@ def test_web_and_sweeper_with_wrong_clocks_use_the_databases_time(
         assert answer.status == 201, answer
         assert answer.data["limits"]["used_today"] == seed + 1
         web_time = parsedate_to_datetime(answer.headers["Date"])
-        # The process does use its wrong clock.
+        # The process really uses the wrong clock.
         assert abs((web_time - datetime.now(UTC)).total_seconds() - offset) < 600
     refused = caller.send(predictions_csv(seed=3))
     assert (refused.status, refused.data["error"]) == (429, "daily_limit_reached")

@@ -27,7 +27,7 @@ QUICK = {
 
 
 class Service:
-    """A `fairboard serve` in its own process."""
+    """A `fairboard serve` command in its own process."""
 
     def __init__(self, data_dir: Path, environment: dict, command=(*FAIRBOARD, "serve", "--port", "0")):
         self.data_dir = data_dir
@@ -133,7 +133,7 @@ class Service:
 
 @pytest.fixture
 def make_service(tmp_path):
-    """Create services on one data folder; all their processes are ended after the test."""
+    """Create services that share one data folder; all their processes are ended after the test."""
     made = []
 
     def make(environment=None, **options):

@@ -22,7 +22,7 @@ WITHOUT_VALKEY = (
 
 @pytest.fixture
 def files(tmp_path):
-    """Paths of a solution with two identities and of a submission."""
+    """The paths of a solution with two identities and of a submission."""
     generator = random.Random(3)
     lines = ["id,target,cat,dog"]
     predictions = ["id,prediction"]
@@ -72,7 +72,7 @@ def test_killed_service_leaves_no_process_and_loses_no_data(make_service, files)
     socket_path = str(valkey.socket_path(running.data_dir.resolve()))
     with Redis(unix_socket_path=socket_path) as client:
         client.lpush("waiting", *range(50))
-    # No process scores the next submission.
+    # From here on, no process scores submissions.
     running.child("worker@%h").suspend()
     sent = running.submit("cup", token, submission.read_text())
 
@@ -99,7 +99,7 @@ def test_leftover_processes_are_ended_at_the_next_start_if_the_guardian_was_kill
 
 
 def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_service, files, tmp_path):
-    """Test two properties with one service, because each start takes long."""
+    """Test two properties with one service, because each start takes a long time."""
     running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start()
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
 
@@ -129,7 +129,7 @@ def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_ser
 
 @pytest.mark.long
 def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files):
-    """Use a lease of hours, longer than any timeout, and print the time to the score.
+    """Use a lease of several hours, longer than any timeout, and print the time until the score.
 
     The short version without a supervisor is in `tests/faults/test_kills.py`.
     """
@@ -164,7 +164,7 @@ def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files
 
 
 def open_for_writing(fifo):
-    """Return the descriptor of a FIFO with a reader, or an empty list without one."""
+    """Return a list with the descriptor of a FIFO that has a reader; empty if it has none."""
     with contextlib.suppress(OSError):
         return [os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)]
     return []

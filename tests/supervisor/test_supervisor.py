@@ -14,7 +14,7 @@ def python(code, **options):
 
 
 class Clock:
-    """The clock that schedules a child's starts."""
+    """The clock by which a child's starts are scheduled."""
 
     def __init__(self):
         self.now = 1000.0

@@ -19,7 +19,7 @@ LEASE = timedelta(seconds=40)
 
 
 class Counting:
-    """A storage that counts how often a file was read."""
+    """A storage that counts how often each file is read."""
 
     def __init__(self, storage, sha256s: set[str]):
         self._storage = storage

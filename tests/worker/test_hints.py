@@ -39,7 +39,7 @@ def broker_settings(valkey) -> Settings:
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The name of the sending thread for each attempted hint."""
+    """The name of the thread that attempted to send each hint."""
     threads: list[str] = []
     send_task = Celery.send_task
 

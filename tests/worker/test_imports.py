@@ -17,7 +17,7 @@ SCORING = {
 QUEUE = {
     *("celery", "kombu", "billiard", "vine", "amqp", "redis", "async_timeout"),
     *("click", "yaml", "cffi", "dateutil", "six", "tzlocal"),
-    # Celery looks for a backport for old Python versions.
+    # Celery tries to import a backport for old Python versions.
     "backports",
     # The site needs brotli; a dependency of Celery loads it if it is installed.
     *("brotli", "_brotli"),

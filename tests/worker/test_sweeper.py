@@ -116,7 +116,7 @@ def claim_as_a_dead_process(service, accepted):
 
 
 def test_job_of_a_dead_process_is_scored_by_a_ready_process(service, monkeypatch: pytest.MonkeyPatch):
-    """Neither a process start nor the next sweep, which is an hour away, delays the score."""
+    """The score is delayed neither by starting a process nor until the next sweep, an hour later."""
     monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
     service.now = datetime.now(UTC)
     settings = service.settings.model_copy(update=NEVER)
@@ -159,7 +159,7 @@ def test_dying_ready_process_is_not_restarted_continuously(service, monkeypatch:
 
 @on_sqlite
 def test_claim_freed_during_a_sweep_is_found_by_the_next_sweep(service, monkeypatch: pytest.MonkeyPatch):
-    """Free the claim after a sweep has started: the next sweep must follow at once."""
+    """Release the claim after a sweep has started; the next sweep must follow immediately."""
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())
     claim_as_a_dead_process(service, accepted)
@@ -195,7 +195,7 @@ def test_lanes_share_one_statement_that_finds_their_work(service):
     idle = DueWork(service.database, seconds=HANG_SECONDS)
     with recorded(service.database) as sent:
         assert [idle.has(lane) for lane in lanes] == [False] * 4
-    assert sent.count == 1 + (service.database.engine.dialect.name == "postgresql")  # for the clock
+    assert sent.count == 1 + (service.database.engine.dialect.name == "postgresql")  # to read the clock
     service.now = datetime.now(UTC)
     competition = service.competition()
     claim_as_a_dead_process(service, service.submit(competition))
@@ -212,5 +212,5 @@ def test_lanes_have_no_work_while_the_database_is_unavailable(service, tmp_path:
     due = DueWork(empty := Database(f"sqlite:///{tmp_path / 'empty.db'}"), seconds=HANG_SECONDS)
     with pytest.raises(OperationalError):
         due.has("checks")
-    assert not due.has("organizers")  # without another attempt
+    assert not due.has("organizers")  # no further attempt
     empty.dispose()

@@ -67,7 +67,7 @@ def test_all_problems_are_reported_together(checker: Checker):
 def test_columns_of_other_labels_are_recognized_per_file(checker: Checker):
     file = b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n"
     ids = {"row_ids_sha256": "a", "open_row_ids": row_ids, "who": 1}
-    # These names exceed one message of the socket.
+    # These names do not fit into one message of the socket.
     many = [f"obscène {number}" for number in range(20_000)]
     for names in (["insult"], [*many, "insult"]):
         told = checker.check(BytesIO(file), other_labels=names, **ids)

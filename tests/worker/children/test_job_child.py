@@ -67,7 +67,7 @@ def python(program: str, environment: dict[str, str] | None = None) -> subproces
 
 @pytest.fixture
 def job(service, solution_csv: Callable[..., bytes]) -> OrganizerJob:
-    """A corrected solution that waits for its check."""
+    """A corrected solution that is waiting for its check."""
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=2))
     with service.database.write() as session:
@@ -157,7 +157,7 @@ def test_job_of_a_killed_process_can_be_claimed_again(service, job: OrganizerJob
     blob.unlink()
     blob.write_bytes(kept)
     with service.database.write() as session:
-        # The process extended the lease by today's clock.
+        # The process extended the lease according to today's clock.
         now = service.now + timedelta(days=36_500)
         again = organizer_jobs.claim(session, job_id=job.id, now=now)
     assert again is not None and again.attempt == 2

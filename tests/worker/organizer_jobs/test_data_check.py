@@ -35,7 +35,7 @@ def add(service, competition: Competition, data: bytes) -> OrganizerJob:
 
 
 def checked(service, competition: Competition, data: bytes, **settings) -> DataFile:
-    """Check a file in a child process of its own."""
+    """Check a file in a separate child process."""
     job = add(service, competition, data)
     assert JobChild(service.settings.model_copy(update=settings)).organize(job.id)
     return found(service, competition)
@@ -47,12 +47,12 @@ def found(service, competition: Competition) -> DataFile:
 
 
 def of_empty_lists(count: int) -> bytes:
-    """Return a well-compressed document that needs 64 bytes of memory per 3 bytes of text."""
+    """Return a highly compressed document that needs 64 bytes of memory for every 3 bytes of text."""
     return gzip.compress(b"[" + b"[]," * count + b"[]]", compresslevel=1)
 
 
 def of_many_files(count: int) -> bytes:
-    """Return an archive of files that take time to open and contain almost nothing."""
+    """Return an archive of files that take time to open but contain almost nothing."""
     packed = io.BytesIO()
     inner = gzip.compress(gzip.compress(b"a,b\n1,2\n"))
     with zipfile.ZipFile(packed, "w") as archive:
@@ -73,7 +73,7 @@ def test_file_within_its_memory_limit_is_checked(service, competition: Competiti
 
 
 def test_small_file_has_a_minimum_time(service, competition: Competition):
-    """Use a file of 30 kB, whose proportional time would be two milliseconds."""
+    """Use a file of 30 kB, for which the proportional time limit would be two milliseconds."""
     file = checked(service, competition, of_many_files(200))
     assert file.check_state is DataCheckState.PASSED
     assert file.findings["tables"] == 201
@@ -93,7 +93,7 @@ def test_file_is_held_back_if_every_check_process_is_killed(
 ):
     """End each process with SIGALRM, as at the time limit.
 
-    Starting a process takes long, so the short run pretends that two were lost before.
+    Starting a process takes a long time, so in the short run two are recorded as already lost.
     """
     job = add(service, competition, b"id,text\n")
     blob = next(Path(service.settings.data_dir).rglob(found(service, competition).sha256))

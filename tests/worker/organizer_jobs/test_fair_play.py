@@ -29,7 +29,7 @@ def file_of(values) -> bytes:
 
 @pytest.fixture
 def competition(service):
-    """Five teams; the last one submits the first one's order and is still pending."""
+    """Five teams; the last one submitted a file with the first one's order, which is still pending."""
     competition = service.competition()
     generator = np.random.default_rng(5)
     drawn = generator.normal(size=(4, ROWS))
@@ -96,7 +96,7 @@ def test_team_with_more_files_than_fit_in_memory_is_examined(service, competitio
 
 
 def test_only_files_made_from_the_leaked_solution_follow_the_canary_rows(service, solution_csv, monkeypatch):
-    # By chance, an honest file follows the coins in one of a thousand competitions. The seed avoids this.
+    # In one of a thousand competitions, an honest file follows the coins by chance. The seed avoids this.
     monkeypatch.setattr(canary_rows, "SystemRandom", lambda: Random(6))
     request = CanaryRequest(count=40, from_scored=True)
     assessed = assessment.assess(

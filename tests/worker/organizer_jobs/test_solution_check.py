@@ -336,7 +336,7 @@ def test_correction_never_drops_an_identity_or_the_label_silently(
     csv = solution_csv(identities=names)
     competition = service.competition(csv=csv, identities=("female", "muslim"))
     job = check(competition, spoilt(csv, "rare", "-1"))
-    # This applies also to identities outside the score.
+    # This also applies to identities that are not part of the score.
     assert [problem["lines"] for problem in job.result["problems"]] == [[21]]
     header, *lines = csv.decode().splitlines()
     without = "\n".join(",".join([*line.split(",")[:4], line.split(",")[-1]]) for line in [header, *lines])

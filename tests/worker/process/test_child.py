@@ -52,7 +52,7 @@ def echo() -> Iterator[AnsweringProcess]:
 
 @pytest.fixture
 def stubborn(tmp_path: Path) -> Iterator[Callable[..., tuple[ChildProcess, int]]]:
-    """A factory of children that ignore SIGTERM, with the process id of each one's child."""
+    """A factory of children that ignore SIGTERM, each with the process id of its own child."""
     started: list[ChildProcess] = []
 
     def start(**options) -> tuple[ChildProcess, int]:

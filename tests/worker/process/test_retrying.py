@@ -14,7 +14,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch):
 
 
 def failing(*errors: Exception) -> Callable[[], str]:
-    """Return a function that raises these errors one after the other and then succeeds."""
+    """Return a function that raises these errors one after another and then succeeds."""
     left: Iterator[Exception] = iter(errors)
 
     def write() -> str:
