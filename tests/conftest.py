@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 # `pytest_collection`.
 gc.disable()
 
-# Several processes share few cores. With threads that wait for each other, 0.7 s of work took 19 s.
+# Several processes share a few cores. With threads that wait for each other, 0.7 s of work took 19 s.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
@@ -42,8 +42,8 @@ pytest_plugins = (
 # The tests in these folders start, kill and replace real processes: they are `make test-system`.
 SYSTEM_FOLDERS = ("deploy", "demo", "faults", "kaggle_client", "supervisor")
 
-# The longest files run first. A file runs in one process, so a long one at the end would keep only that
-# process busy.
+# The longest files run first. Each file runs in one process, so a long one at the end would occupy only that
+# process.
 LONGEST_FILES = (
     "security/test_walk.py",
     "demo/test_demo.py",
@@ -89,7 +89,7 @@ assert not MOVED, f"LONGEST_FILES in tests/conftest.py names missing files: {MOV
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only the files that `make test` or `make test-system` runs, in each process."""
+    """In each process, import only the files that `make test` or `make test-system` runs."""
     is_wanted = {"system and not long": True, "not system and not long": False}.get(config.option.markexpr)
     if is_wanted is None or collection_path.suffix not in (".py", ".md"):
         return None
@@ -105,17 +105,18 @@ def _is_system(path: Path) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Enable garbage collection, except for loaded objects, which exist until the end."""
+    """Enable garbage collection, but exclude the objects loaded so far, which live until exit."""
     result = yield
     gc.freeze()
-    gc.set_threshold(20_000, 5, 5)  # The default takes an eighth of a page's time.
+    # With the default thresholds, garbage collection takes an eighth of a page's time.
+    gc.set_threshold(20_000, 5, 5)
     gc.enable()
     return result
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
-    """Mark the tests of real processes, and move the longest files first in the random order."""
+    """Mark the tests of real processes, and move the longest files to the front of the random order."""
     for item in items:
         if _is_system(item.path):
             item.add_marker("system")

@@ -53,7 +53,7 @@ def test_compose_file_has_every_part_of_the_service(compose):
 def test_rescorings_have_their_own_worker_and_queue(compose):
     words = {name: " ".join(compose["services"][name]["command"]) for name in ("worker", "rescorer")}
     assert f"--queues={RESCORING_QUEUE}" in words["rescorer"]
-    assert "--queues" not in words["worker"]  # Celery's default queue is used for live scoring.
+    assert "--queues" not in words["worker"]  # Celery's default queue is for the live version.
 
 
 def test_no_cache_is_in_a_volume_that_is_backed_up(compose):
@@ -289,7 +289,7 @@ def write(folder, name, version):
 
 @dataclass
 class SmallCheckout:
-    """The Makefile with locks for one server and one linter, provided by a folder."""
+    """The Makefile with lock files for one server and one linter, installed from a folder."""
 
     folder: Path
 

@@ -110,7 +110,7 @@ def test_least_recently_used_entries_are_removed_first(folder: Path):
         DiskCache(folder, max_bytes=MB).put(name(number), FACTS, data(100_000))
         use_before(folder, number, days=20 - number)
     small = DiskCache(folder, max_bytes=MB)
-    assert small.get(name(0)) is not None  # This entry is used now.
+    assert small.get(name(0)) is not None  # This counts as a use of the entry.
     for number in (10, 11):
         small.put(name(number), FACTS, data(100_000))
     kept = {path.name[:2] for path in entries(folder)}

@@ -58,7 +58,7 @@ def test_table_of_competition_settings_matches_the_code():
 
 
 def _rows_of_settings() -> Iterator[str]:
-    """Return a table row for every setting: key, default and meaning, as in a new draft's file."""
+    """Return a table row for every setting: its key, default and meaning, as in a new draft's file."""
     table = ""
     for line in settings_file.write("slug", CompetitionSettings()).splitlines():
         if found := re.fullmatch(r"\[(\w+)\]", line):

@@ -76,7 +76,7 @@ def test_predictions_may_be_strings_as_in_a_file(solution, submission):
 
 
 def with_cell(frame, column, value):
-    """Return a frame with another value in the first row of a column."""
+    """Return a frame with another value in a column's first row."""
     column_type = object if isinstance(value, str) else float
     return frame.assign(**{column: [value, *frame[column].astype(column_type)[1:]]})
 
@@ -89,7 +89,7 @@ def test_named_identity_keeps_its_error(solution, submission):
 
 
 def with_first(frame, value):
-    """Return a frame with another first prediction."""
+    """Return a frame whose first prediction is replaced."""
     return frame.assign(prediction=[value, *frame["prediction"].astype(str)[1:]])
 
 

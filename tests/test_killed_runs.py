@@ -76,7 +76,7 @@ class Run:
         self.environment = mine | {"PYTHONPATH": str(ROOT)}
 
     def start(self, *command: str, **environment: str):
-        """Start the run and wait until its test has started everything."""
+        """Start the run, and wait until its test has started all processes."""
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment | environment, stdout=log, stderr=subprocess.STDOUT
@@ -91,7 +91,7 @@ class Run:
         return "\n".join(" ".join(process.cmdline()) for process in self.family if process.is_running())
 
     def lives(self) -> list[str]:
-        """Return the processes that still run from before the kill, and the folder of their sockets."""
+        """Return the surviving processes, and the folder of their sockets if it still exists."""
         living = [process for process in self.family if lives(process)]
         folder = Path((self._folder / "ready").read_text())
         return [*(f"{process}" for process in living), *([str(folder)] if folder.exists() else [])]

@@ -25,7 +25,7 @@ def submission(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_scikit_learn(predictions: pd.Series, answers: pd.DataFrame) -> float:
-    """Return the competition's formula, computed with scikit-learn, for ordered predictions."""
+    """Compute the competition's score of ordered predictions with scikit-learn."""
     label = answers["toxicity"] >= 0.5
     terms = [roc_auc_score(label, predictions)]
     inside = [answers[name] >= 0.5 for name in IDENTITIES]

@@ -33,7 +33,7 @@ print(found.score, sorted(loaded))
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built with the locked packages like the Makefile's target."""
+    """The wheel, built with the locked packages as by the Makefile's target."""
     folder = tmp_path_factory.mktemp("dist")
     recipe = subprocess.run(
         ["make", "--dry-run", "wheel", f"DIST={folder}"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -48,7 +48,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel and its required packages, without those of its extras."""
+    """A fresh environment with the wheel and its required packages, but none of the extras' packages."""
     return environment(wheel, tmp_path_factory.mktemp("fresh") / "venv", extra="")
 
 
@@ -59,7 +59,7 @@ def clients_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def environment(wheel: Path, folder: Path, *, extra: str) -> Path:
-    """Create an environment with packages linked from this one, so no network is needed."""
+    """Create an environment with packages linked from this one, so that no network is needed."""
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     (site,) = folder.glob("lib/python*/site-packages")
@@ -86,7 +86,7 @@ def environment(wheel: Path, folder: Path, *, extra: str) -> Path:
 
 
 def required(name: str, *, extra: str = "") -> set[str]:
-    """Return a package's dependencies for an extra and all their own dependencies."""
+    """Return a package's dependencies for an extra, including indirect ones."""
     found: set[str] = set()
     waiting = [name]
     while waiting:

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "CONTRIBUTING.md"
 TEMPLATES = ROOT / "webapp" / "templates"
 SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
-# Places where a ruled-out word means something else: the file, the words around it, and what it means there.
+# Exceptions where a ruled-out word means something else: the file, the surrounding words, and the meaning
+# there.
 ALLOWED: dict[str, tuple[str, ...]] = {
     "grader/cli/installation.py": ("https://board.example.org",),  # an address
     "grader/settings.py": ("<board@example.org>",),
@@ -59,7 +60,7 @@ def ruled_out() -> dict[str, str]:
 
 
 class ShownText(HTMLParser):
-    """Collects what a reader sees of a page: its text and the attributes that are read out or shown."""
+    """Collects the text of a page, and the attributes that are displayed or read out."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +74,7 @@ class ShownText(HTMLParser):
 
 
 def of_template(path: Path) -> Iterator[str]:
-    """Yield the words of a template, those in the strings of its expressions included."""
+    """Yield the words of a template, including those in its expressions' strings."""
     text = re.sub(r"\{#.*?#\}", " ", path.read_text(), flags=re.DOTALL)
     code = r"\{\{.*?\}\}|\{%.*?%\}"
     for expression in re.findall(code, text, flags=re.DOTALL):
@@ -84,7 +85,7 @@ def of_template(path: Path) -> Iterator[str]:
 
 
 def of_chapter(path: Path) -> Iterator[str]:
-    """Yield the prose of a Markdown file: no code, no addresses, and not the table of words to avoid."""
+    """Yield the prose of a Markdown file, without code, URLs and the table of words to avoid."""
     text = path.read_text().partition("### Words to avoid")[0]
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^ {4,}(?![-*] ).*$", "", text, flags=re.MULTILINE) if path.parent.name == "docs" else text
@@ -93,7 +94,7 @@ def of_chapter(path: Path) -> Iterator[str]:
 
 
 def of_module(path: Path) -> Iterator[str]:
-    """Yield the sentences in a module's strings: errors, e-mails, messages, reports; not its docstrings."""
+    """Yield the sentences in a module's strings (errors, e-mails, messages, reports), except docstrings."""
     tree = ast.parse(path.read_text())
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -102,7 +103,7 @@ def of_module(path: Path) -> Iterator[str]:
 
 
 def for_developers(path: Path) -> Iterator[str]:
-    """Yield the docstrings of a module, paragraph by paragraph, and its comments."""
+    """Yield the paragraphs of a module's docstrings, and its comments."""
     source = path.read_text()
     for node in ast.walk(ast.parse(source)):
         if (
@@ -116,7 +117,7 @@ def for_developers(path: Path) -> Iterator[str]:
 
 
 def of_commands(command: click.Command, name: str = "fairboard") -> Iterator[tuple[str, str]]:
-    """Yield the help texts of a command, of its options and of the commands below it."""
+    """Yield the help texts of a command, its options and its subcommands."""
     yield name, command.help or ""
     for parameter in command.params:
         yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
@@ -129,7 +130,7 @@ def of_commands(command: click.Command, name: str = "fairboard") -> Iterator[tup
 
 
 def everything() -> Iterator[tuple[str, str]]:
-    """Yield every text that a person reads, with its place."""
+    """Yield every text that people read, with its location."""
     for path in sorted(TEMPLATES.rglob("*.html")):
         yield from ((str(path.relative_to(ROOT)), text) for text in of_template(path))
     for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("benchmarks/*.md")]:
@@ -143,7 +144,7 @@ def everything() -> Iterator[tuple[str, str]]:
 
 
 def found_in(place: str, text: str, word: str) -> Iterator[str]:
-    """Yield the surroundings of each use of a word that is not allowed there."""
+    """Yield the surrounding words of each use of a word that is not allowed there."""
     for match in re.finditer(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
         around = " ".join(text[max(match.start() - 40, 0) : match.end() + 30].split())
         if not any(allowed in around for allowed in ALLOWED.get(place, ())):

@@ -57,7 +57,7 @@ def context(context: BrowserContext) -> BrowserContext:
 
 
 class FollowedHints:
-    """Scores hinted jobs one by one after a short delay, like a worker."""
+    """Like a worker, scores the jobs of received hints one by one, after a short delay."""
 
     def __init__(self):
         self._waiting: queue.Queue[int | None] = queue.Queue()

@@ -20,7 +20,7 @@ LOOKS: dict[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
     "dark-phone": (PHONE, "dark"),
     "light-phone": (PHONE, "light"),
 }
-# Themes differ only in colors, so one check per theme and one per width is enough.
+# Themes differ only in their colors, so each theme and each width needs only one check.
 CHECKED = {"light-desk": ALL_RULES, "dark-phone": DARK_RULES}
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 PAGES_AT_LEAST = 60
 HEADER_HEIGHT = """[...document.querySelectorAll("header.site, section.banner")]
   .reduce((height, part) => height + part.getBoundingClientRect().height, 0)"""
-# The visible texts of a page, without those of charts that name their time zone once.
+# The visible texts of a page, except in charts, which name their time zone once.
 VISIBLE_TEXTS = """() => {
   const untouched = "script, style, code, pre, textarea, time[data-form=left]";
   const read = "p, li, dd, dt, td, th, h1, h2, h3, label, legend, summary, option, small, span, time";
@@ -36,7 +36,7 @@ def known() -> set[str]:
 def site(
     request: pytest.FixtureRequest, make_world: Callable[..., World], known: set[str]
 ) -> Iterator[visits.Site]:
-    """A seeded test site, running during its competition or after the reveal."""
+    """A running, seeded test site, during its competition or after the reveal."""
     with visits.site(make_world(Truth.first()), request.param) as site:
         yield site
         known |= {html for _, html in site.pages.values()}

@@ -93,7 +93,7 @@ def _publish(live):
 
 
 def _context(site, browser: Browser, **options) -> BrowserContext:
-    # This zone is far from UTC because scripts replace every time by the local one.
+    # A zone far from UTC, because scripts convert every time to the local zone.
     context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata", **options)
     context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
     return context

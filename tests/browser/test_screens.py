@@ -46,7 +46,7 @@ One account per person. No sharing of code or predictions **outside** your team.
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths of pages to check, for visitors and for one member."""
+    """The paths of the pages to check, for visitors and for one member."""
 
     strangers: dict[str, str]
     member: dict[str, str]
@@ -180,7 +180,7 @@ def _accept(
     description: str = "",
     break_it: bool = False,
 ) -> int:
-    """Record a submission without a hint; `break_it` makes its job fail with a server error."""
+    """Record a submission without sending a hint; `break_it` makes its job fail with a server error."""
 
     with live.database.write() as session:
         accepted = accepting.accept(

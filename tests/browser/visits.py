@@ -25,12 +25,12 @@ class Site:
     world: World
     address: str
     pages: dict[str, tuple[str | None, str]]
-    """For each path, the user who sees the page and its HTML without form tokens."""
+    """For each path, the user who sees the page, and the page's HTML without form tokens."""
 
     def visits(
         self, browser: Browser, *, known: Collection[str] = (), **options
     ) -> Iterator[tuple[Page, str]]:
-        """Yield each page with new HTML, opened as a user who may see it, and its path."""
+        """Yield each page whose HTML is new, opened as a user who may see it, and the page's path."""
         for name in LOOKERS:
             context = browser.new_context(base_url=self.address, **options)
             if name and (cookie := self.world.people[name].browser.get_cookie("fairboard_login")):

@@ -15,7 +15,7 @@ from grader.worker.scorer import Scorer
 
 
 class ScoringHere:
-    """Behaves like a `JobChild` without starting its process, which would dominate the run time."""
+    """A substitute for `JobChild` that starts no process, which would dominate the run time."""
 
     def __init__(self, settings: Settings, *, is_quiet: bool):
         # A log would interrupt the progress display.
@@ -34,13 +34,13 @@ class ScoringHere:
 
 @pytest.fixture
 def scoring_here(monkeypatch: pytest.MonkeyPatch):
-    """Score rescorings in the test's own process."""
+    """Score the files of a rescoring in the test's own process."""
     monkeypatch.setattr("grader.cli.organize.here.JobChild", ScoringHere)
 
 
 @pytest.fixture
 def run():
-    """Run `fairboard` in this process with arguments and `input` as its standard input."""
+    """Run `fairboard` in this process with the given arguments, and `input` as its standard input."""
 
     def run_command(*arguments, **options):
         words = [str(argument) for argument in arguments]
@@ -51,7 +51,7 @@ def run():
 
 @pytest.fixture
 def run_json(run):
-    """Run `fairboard … --json` and return its exit code and the one object on stdout."""
+    """Run `fairboard … --json`; return its exit code and the single object on stdout."""
 
     def run_command(*arguments, **options):
         result = run(*arguments, "--json", **options)
@@ -62,7 +62,7 @@ def run_json(run):
 
 @pytest.fixture(autouse=True)
 def config_folder(tmp_path, monkeypatch):
-    """A user without a login, keyring or settings; return the folder that would store a login."""
+    """Remove the user's login, keyring and settings; return the folder in which a login would be stored."""
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     for name in ("SERVER", "TOKEN", "COMPETITION"):
         monkeypatch.delenv(f"FAIRBOARD_{name}", raising=False)

@@ -224,7 +224,7 @@ def test_dates_in_the_past_are_reported_when_they_are_saved(admin, service, tmp_
     assert "is in the past" in created.stderr and "as soon as it is published" in created.stderr
 
 
-# The process prints the progress and the log.
+# The process prints its progress and its log.
 @on_sqlite
 def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     service.score(service.submit(service.competition()))
@@ -244,7 +244,7 @@ def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
 )
 @pytest.mark.usefixtures("scoring_here")
 def test_an_interrupted_rescoring_is_continued_by_the_same_command(admin, service, settings, solution):
-    """On SQLite, `tests/faults/test_switches.py` stops it at each step."""
+    """On SQLite, `tests/faults/test_switches.py` stops this command at each step."""
     competition = service.competition()
     service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
     path = corrected(solution())
@@ -306,7 +306,7 @@ def test_an_administrative_command_creates_a_missing_database(run, monkeypatch, 
 
 @pytest.fixture(params=["9999", "0022"])
 def unknown_revision(service, request: pytest.FixtureRequest):
-    """The revision of a newer version or of an unreleased older one, set in the tables."""
+    """The tables, marked with the revision of a newer version or of an unreleased older one."""
 
     def stamp(revision):
         with service.database.engine.begin() as connection:

@@ -37,7 +37,7 @@ data = ["test.csv"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predictions_csv) -> Path:
-    """An installation next to a competition's files."""
+    """An installation, and a folder with a competition's files."""
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
     for name, content in {
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predic
 
 @pytest.fixture
 def published(run, folder: Path):
-    """The result of creating and publishing the file's competition with ada as its owner."""
+    """The result of creating and publishing the competition in the file, with ada as its owner."""
     run("user", "create", "ada")
     return run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
 
@@ -154,7 +154,7 @@ def test_all_problems_are_reported_in_one_run_before_anything_is_created(run, fo
         "nowhere.csv does not exist",
     ):
         assert words in result.output, words
-    assert "needs a title" not in result.output  # The title is given under a misspelt key.
+    assert "needs a title" not in result.output  # The title has a misspelled key.
     assert run("competition", "list").output == ""
 
 

@@ -14,7 +14,7 @@ OVER_HTTP = ("submit", "check", "submissions", "submission", "select", "leaderbo
 # Values that only one of the two databases rejects.
 ONLY_ON_SQLITE, ONLY_ON_POSTGRESQL = ("18446744073709551616",), ("a\0b",)
 HOSTILE = ("2147483648", "18446744073709551616", "-1", "a\0b", "\udcff", "x" * 10_000, "\u202egpj")
-# Values of a command's other arguments; arguments that are not listed get an unknown value.
+# Values for a command's other arguments; arguments that are not listed get an unknown value.
 KNOWN = {"slug": "toxicity", "submission_id": "1", "number": "1", "user": "ada", "name": "ada"}
 
 

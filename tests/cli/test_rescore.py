@@ -157,7 +157,10 @@ def test_contradictory_options_are_rejected(scored, rescore, arguments: tuple[st
 
 def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored, rescore, corrected):
     before = live(service)
-    for answers in ("n\n", ""):  # The second case is a script without --yes, where no one can answer.
+    for answers in (
+        "n\n",
+        "",
+    ):  # In the second case, a script without --yes, no one can answer.
         refused = rescore(corrected, "--reason", "Other labels.", answers=answers)
         assert refused.exit_code == 1
         assert "2 teams change rank" in refused.output or "2 teams changes rank" in refused.output
@@ -174,7 +177,7 @@ def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored,
 
 
 def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
-    """Call a function before answering the first question, and return the list of questions."""
+    """Call a function before the first question is answered; return the list of questions."""
     asked: list[str] = []
 
     def answer(question: str) -> bool:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def closed(service, admin):
-    """A closed, settled competition; the value is the id of its one scored submission."""
+    """A closed, settled competition; the value is the id of its only scored submission."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     accepted = service.submit(competition, skill=0.5)
     service.score(accepted)
@@ -46,7 +46,10 @@ def test_unverified_standings_become_final_after_confirmation(admin, service, cl
     early = admin("competition", "finalize", "toxicity")
     assert "can only become final after" in early.stderr and "without a verification" not in early.output
     admin("competition", "reveal", "toxicity", "--yes")
-    for answers in ("n\n", ""):  # The second case is a script without --yes, where no one can answer.
+    for answers in (
+        "n\n",
+        "",
+    ):  # In the second case, a script without --yes, no one can answer.
         refused = admin("competition", "finalize", "toxicity", input=answers)
         assert refused.exit_code == 1
         assert "The competing submissions have not been verified." in refused.stderr

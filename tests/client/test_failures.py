@@ -43,7 +43,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The client's pauses, which are recorded instead of slept."""
+    """The client's pauses, which are recorded without sleeping."""
     made: list[float] = []
     monkeypatch.setattr("grader.client.transport.time", SimpleNamespace(sleep=made.append))
     return made
@@ -61,7 +61,7 @@ def answer(start, status: str, body: bytes = b"{}", **headers: str) -> list[byte
 
 
 def after(many: int, instead: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an application that answers `many` requests itself and passes on the others."""
+    """Return an application that responds to `many` requests itself and passes on the others."""
     left = [many]
 
     def around(site, environ, start):
@@ -86,7 +86,7 @@ def busy(_site, _environ, start):
 
 @contextmanager
 def cutting(address: str, after_bytes: int) -> Iterator[str]:
-    """Yield the address of a proxy that cuts one connection after a number of sent bytes."""
+    """Yield the address of a proxy that cuts one connection after it has sent a number of bytes."""
     host, port = address.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
 

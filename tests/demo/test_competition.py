@@ -50,7 +50,7 @@ def test_steps_are_numbered():
 
 @pytest.fixture
 def demo(arena, tmp_path: Path) -> Demo:
-    """The demo's commands on a site without the demo competition."""
+    """The demo's commands, on a site that does not have the demo competition."""
     installation = Installation("127.0.0.1", 1, os.environ | arena.settings.environment())
     return Demo(installation, tmp_path / "demo", print, competition.steps(print))
 

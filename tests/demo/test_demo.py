@@ -17,7 +17,8 @@ from tests.fixtures.patience import HANG_SECONDS, eventually
 DEMO = [sys.executable, "-m", "grader.cli", "demo"]
 
 
-# The full check, but with only four models. With fewer rows, some identities would be undefined.
+# The full check with only four models. The number of rows is kept, because with fewer rows some identities
+# would be undefined.
 SMALL_CHECK = """
 import functools
 import sys
@@ -48,7 +49,7 @@ def test_demo_agrees_with_the_independent_computation_before_and_after_the_resco
 
 @pytest.fixture
 def installation(tmp_path: Path):
-    """Return the environment of a demo in its own folder; end its leftover processes."""
+    """Return the environment for a demo in its own folder; afterwards, end its leftover processes."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])

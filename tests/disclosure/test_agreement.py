@@ -83,7 +83,7 @@ def test_numbers_of_the_solution_are_recognized_without_a_threshold():
     assert agreeing(column(numbers=blank), truths, raw) == [0]
     assert agreeing(column(numbers=said), truths, [blank]) == [0]
     two = np.where(said > 0.5, 1.0, 0.0)
-    # Two distinct numbers carry no more information than true and false.
+    # Two distinct numbers contain no more information than true and false.
     assert not agreement._are_equal(two, two)
     assert agreement._are_equal(said, said)
     few = ALL[:5]

@@ -142,7 +142,7 @@ def test_columns_are_judged_whenever_the_row_count_doubles(monkeypatch: pytest.M
 
     def may_agree(values: Values) -> bool:
         judged.append(plain(values))
-        return len(judged) != 4  # This is the second judgment of the second column.
+        return len(judged) != 4  # This is the second time that the second column is judged.
 
     kept = Gathered(9, may_agree)
     for row in range(8):

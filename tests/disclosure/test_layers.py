@@ -36,7 +36,7 @@ def texts(chunks) -> list[tuple[list[str], list[list[str]]]]:
 
 
 def parts(data: bytes, budget: Budget | None = None) -> list[Any]:
-    """Return the tables in a file with their rows, and its unopened parts."""
+    """Return a file's tables with their rows, and the parts of the file that were not opened."""
     stream = io.BufferedReader(Source(io.BytesIO(data)), CHUNK_BYTES)
     return [
         each if isinstance(each, Unopened) else (each.name, texts(each.chunks))
@@ -286,7 +286,7 @@ def test_source_is_seekable_and_raises_storage_errors():
     )
     assert not layers._Raw(Unseekable(b"1")).seekable()
     for stream in (Source(io.BytesIO(b"0123")), layers._Raw(io.BytesIO(b"0123"))):
-        assert (stream.seek(1), stream.seek(2)) == (1, 2)  # The offset counts from the beginning.
+        assert (stream.seek(1), stream.seek(2)) == (1, 2)  # The offset is counted from the start of the file.
     counted = io.BufferedReader(CountedStream(io.BytesIO(b"01234"), budget := Budget()), 4)
     assert (counted.read(), budget.spent) == (b"01234", 5)
 
@@ -317,7 +317,7 @@ def test_limits_are_bytes_and_cpu_time(monkeypatch: pytest.MonkeyPatch):
         budget.spend(1)
     small = Budget(least_seconds=5, seconds_per_gigabyte=10**9, size=1)
     small._begun_at = 100.0
-    # Unpacked bytes count up to 50 times the file's size, which makes 50 seconds here.
+    # Unpacked bytes are counted up to 50 times the file's size, which allows 50 seconds here.
     small.spend(1000)
     clock[0] = 150.0
     small.go_on()

@@ -1,6 +1,6 @@
 """A hundred honest models of the demo's comments: ten feature sets, ten learners each.
 
-Bernoulli naive Bayes is not included because its model is the same for all weights of words.
+Bernoulli naive Bayes is not included, because word weights do not change its model.
 """
 
 from collections.abc import Iterator

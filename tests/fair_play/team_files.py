@@ -53,7 +53,7 @@ def attack_files(name: str, rows: Rows, rng: np.random.Generator, count: int = 1
 
 
 def _one_identity(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Put an identity at the bottom, and seven of its rows among the others at halving levels."""
+    """Put an identity at the bottom, but seven of its rows at the quantiles 1/2, 3/4, … of the others."""
     members = np.flatnonzero(rows.mentions["bisexual"])
     others = np.sort(own[~rows.mentions["bisexual"]])
     asked = np.resize(rng.permutation(members), (count, 7))
@@ -66,7 +66,7 @@ def _one_identity(rows: Rows, rng: np.random.Generator, own: FloatArray, count: 
 
 
 def _row_pairs(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Tie all rows at the top except five, and separate these by doubling blocks of negatives."""
+    """Tie all rows at the top except five; separate these by blocks of negatives that double in size."""
     order = np.argsort(own)
     for _ in range(count):
         file, begin = np.ones(own.size), 0
@@ -80,7 +80,7 @@ def _row_pairs(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
 def _rows_in_own_file(
     _rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
 ) -> Iterator[FloatArray]:
-    """Put five rows of the team's model at doubling depths."""
+    """Move five rows of the team's model down to the ranks 20, 40, 80, 160 and 320."""
     order = np.argsort(own)
     for _ in range(count):
         file = own.copy()
@@ -92,7 +92,7 @@ def _rows_in_own_file(
 def _weakest_subgroup(
     rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
 ) -> Iterator[FloatArray]:
-    """Tie the rows of one identity and all other rows, and probe six rows of the identity."""
+    """Give the rows of one identity one value and all others another; probe six rows of the identity."""
     members = np.flatnonzero(rows.mentions["bisexual"])
     for _ in range(count):
         file = np.ones(own.size)
@@ -133,7 +133,7 @@ def _slow_climb(_rows: Rows, rng: np.random.Generator, own: FloatArray, count: i
 
 
 def _kept_noise(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Add noise to noise and keep improvements."""
+    """Start from noise, add more noise, and keep improvements."""
     best, score = rng.normal(size=own.size), -1.0
     for _ in range(count):
         file = best + rng.normal(size=own.size)

@@ -60,7 +60,7 @@ COPIES: dict[str, Callable[[FloatArray, FloatArray, np.random.Generator], FloatA
 }
 
 
-# Tiny noise reorders rows with predictions near 0. A tenth of a file with large margins may dominate.
+# Tiny noise reorders rows with predictions near 0. A tenth of a file can dominate if its margins are large.
 HARDER = {kind for kind in COPIES if "another file" in kind or "noise" in kind}
 
 
@@ -77,7 +77,7 @@ def test_few_honest_models_are_not_similar(few: list[FloatArray]):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # honest models, too
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # honest models match as well
 def test_hundred_honest_models_are_not_similar_and_their_copies_are_found():
     files, rng = list(predictions()), np.random.default_rng(2)
     assert len(files) == 100

@@ -66,7 +66,7 @@ def test_less_than_one_percent_of_five_hundred_honest_files_is_listed():
         files = [file for team in teams for file in team]
         assert len(files) == 500
         assert false_alarms(teams) < 5
-        # A few files with signs do not list a team.
+        # A team with only a few suspicious files is not listed.
         assert sum(file.counts for file in files) < 0.12 * len(files)
 
 

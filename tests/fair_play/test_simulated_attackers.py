@@ -10,11 +10,11 @@ from grader.feedback import Rule
 from grader.metrics import dense_ranks
 from grader.visibility import Feedback
 
-# The module is installed with the simulation command.
+# This module is installed with the simulation command.
 suite = pytest.importorskip("grader.simulation.trials")
 
 WITHIN = 10
-# These attacks restore an honest model stepwise and move one row per file, so they have no signs.
+# These attacks restore an honest model step by step and move one row per file, so they show no signs.
 UNLISTED = {
     "a nearly perfect identity",
     "five accounts above an identity",

@@ -77,7 +77,7 @@ def test_ladder_leaks_less_with_each_file_for_any_step():
         return found.identities[0].labels_per_file * files
 
     assert bits(1) == pytest.approx(math.log2(1 + 1 / FEW_ROWS**2) / 2)
-    # The mutual information, plus 0.5 bits for a displayed score, computed as a sum over 2,801 points.
+    # The mutual information, computed as a sum over 2,801 points, plus 0.5 bits for a displayed score.
     assert bits(2) - bits(1) == pytest.approx(0.12181 + 0.07865 / 2, abs=1e-4)
     assert bits(301) - bits(300) < 0.06
 

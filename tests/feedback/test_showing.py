@@ -10,7 +10,7 @@ from grader.metrics.prepared import FloatArray
 from grader.visibility import Feedback, Step
 
 KEY = bytes(32)
-# Noise close to zero, both in the comparison and in the displayed score.
+# Near-zero noise, both in the comparison and in the displayed score.
 QUIET = min((number / 20_000 for number in range(400)), key=lambda noise: abs(Basis(noise, None).other_noise))
 
 
@@ -58,7 +58,7 @@ def test_ladder_shows_only_improvements_beyond_chance():
 
 
 def noisy(score: float, noise: float, *places: int, spread: float = 0.01) -> ScoredFile:
-    """Return a file with this noise, whose error comes in equal parts from these rows."""
+    """Return a file with this noise, to whose error these rows contribute equally."""
     sketch = np.zeros(512, np.float32)
     sketch[list(places)] = spread / len(places) ** 0.5
     return ScoredFile(score, Basis(noise, sketch))
@@ -167,7 +167,7 @@ def test_sketch_survives_a_round_trip_through_storage():
     assert paired_error(made, read) == 0
     assert np.array_equal(read.changes, made.changes)
     assert read.leap == 0.25
-    # Files of an earlier release have this form.
+    # Files stored by an earlier release have this form.
     before = Basis.of(made.noise, made.to_bytes()[:2048])
     assert paired_error(made, before) == 0
     assert before.changes is None

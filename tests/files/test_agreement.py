@@ -59,7 +59,7 @@ def read_plainly(data: bytes, ids: list[str]) -> list[float] | None:
 
 def rounded(value: str) -> float:
     if abs(Decimal(value).adjusted()) > 400:
-        # The result is zero or infinity; a fraction would be too large.
+        # The result is zero or infinity; as a fraction, the number would be too large.
         return float(Decimal(value))
     try:
         magnitude = float(Fraction(abs(Decimal(value))))
@@ -83,7 +83,7 @@ def numbers(draw: st.DrawFn) -> str:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
-    """Generate an almost correct file: its ids, and its bytes after a few errors."""
+    """Generate an almost correct file; return its ids, and its bytes with a few errors."""
     ids = draw(st.sampled_from([INTEGERS, TEXTS, ["1"], ["5", "05", "5.5"]]))
     order = draw(st.permutations(ids)) if draw(st.booleans()) else list(ids)
     if draw(st.integers(0, 5)) == 0:
@@ -132,7 +132,7 @@ OTHER_LABELS = ("insult", "id of a group", "Prediction")
 def test_columns_of_other_labels_have_no_effect(
     columns: list[str], left_out: set[str], values: list[str], fillers: list[str]
 ):
-    """Compare a file with such columns to the same file without them, for any content."""
+    """Compare files that have such columns with the same files without them."""
     fill = itertools.cycle(fillers)
     rows = [
         {name: next(fill) for name in OTHER_LABELS} | {"id": name, "prediction": value}
@@ -171,7 +171,7 @@ def test_fast_path_agrees_with_the_explaining_path(
 
 
 def assert_same_floats(left: list[float] | None, right: list[float] | None):
-    """Compare bit by bit, so that 0.0 and -0.0 differ."""
+    """Compare the bits, so that 0.0 and -0.0 differ."""
     if left is None or right is None:
         assert left is right is None
     else:
@@ -187,7 +187,7 @@ def test_every_clean_file_takes_the_fast_path():
 
 
 def test_fast_path_accepts_exactly_the_number_grammar():
-    """Try all texts of up to four bytes from the kinds of bytes in numbers."""
+    """Try all texts of up to four bytes, using each kind of byte that occurs in numbers."""
     row_ids = RowIds.of(["1", "2"])
     for length in range(1, 5):
         for letters in itertools.product(b"7e+-.", repeat=length):

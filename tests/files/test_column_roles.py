@@ -123,7 +123,7 @@ def test_one_invalid_value_never_drops_an_identity_silently(line: int, value: st
     assert [problem.lines for problem in near.problems] == [(line,)]
     with pytest.raises(FileRejected, match=f"Line {line:,}: the identity 'black' is"):
         read_solution(data, roles=roles, guessed=roles.keys() - {"black"})
-    # The column is found without roles.
+    # Without given roles, the column is found.
     [near] = read_solution(data).near_misses
     assert (near.name, near.problems[0].line) == ("black", line)
     assert read_solution(data, label="target", identities=["female"]).near_misses == ()

@@ -1,6 +1,6 @@
 """Malformed and unusual submissions with complete golden results.
 
-The results are stored in golden.json. `python tests/files/test_corpus.py` regenerates it. Review the
+The results are stored in golden.json. `python tests/files/test_corpus.py` regenerates the file. Review the
 differences before you commit them.
 """
 
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).with_name("golden.json")
 ROWS = 1200
 IDS = [str(7_000_000 + place) for place in range(ROWS)]
 ROW_IDS = RowIds.of(IDS)
-# The values are distinct, so no note on ties appears. They have five decimals.
+# The values have five decimals and are distinct, so there is no note on ties.
 PREDICTIONS = [f"0.{(place * 7919) % 99991:05d}" for place in range(ROWS)]
 LINES = [f"{name},{value}" for name, value in zip(IDS, PREDICTIONS, strict=True)]
 HEADER = "id,prediction"

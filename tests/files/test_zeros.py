@@ -56,7 +56,7 @@ def test_solution_that_ends_in_zero_bytes_is_reported(read, data: bytes):
 
 
 def test_solution_that_ends_in_few_zero_bytes_is_reported_as_truncated():
-    """Use a file whose last column is unused and whose last row would be complete."""
+    """Use a file whose last column is unused and whose last row would otherwise be complete."""
     (message,) = told(read_solution, SOLUTION.rstrip() + bytes(40))
     assert "ends with 40 zero bytes (NUL), starting on line 2,001" in message
 

@@ -10,7 +10,7 @@ from tests.fixtures.worlds import Truth, World
 
 @pytest.fixture(scope="module")
 def make_siege(make_world: Callable[..., World]) -> Iterator[Callable[..., Siege]]:
-    """Factory of sieges, which are test sites with a long history under arbitrary input."""
+    """Factory of sieges: test sites with a long history that receive arbitrary input."""
     sieges: list[Siege] = []
 
     def make(*, database_url: str | None = None) -> Siege:

@@ -79,7 +79,7 @@ FILES = {
 
 
 def recounted() -> dict[tuple[str, str], dict[str, Decimal]]:
-    """Return each file's scores under each solution, from the score's second implementation."""
+    """Return each file's scores under each solution, computed by the second implementation."""
     metric = {"power": -5.0, "label_threshold": 0.5, "identity_threshold": 0.5, "undefined": "error"}
     metric["weights"] = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), 0.25)
     rules = slowly.Settings.from_dict({"identities": IDENTITIES, "metric": metric})
@@ -187,7 +187,7 @@ class BoardMachine(RuleBasedStateMachine):
         jobs = self.waiting()
         if jobs:
             job_id = data.draw(st.sampled_from(sorted(jobs)))
-            if lost:  # The worker claimed it and then disappeared.
+            if lost:  # The worker claimed the job and then disappeared.
                 with self.service.database.write() as session:
                     assert scoring.claim(session, job_id=job_id, lease=LEASE, now=self.now)
                 assert not self.scorer.run(job_id)
@@ -415,7 +415,7 @@ def lines(rows) -> list[tuple[str, int, Decimal]]:
 
 
 def expecting(refusal: type[Exception] | None) -> AbstractContextManager[Any]:
-    """Expect the model's prediction: that an action raises this error, or none."""
+    """Expect the outcome that the model predicts: this error, or no error."""
     return nullcontext() if refusal is None else pytest.raises(refusal)
 
 
@@ -423,7 +423,7 @@ def expecting(refusal: type[Exception] | None) -> AbstractContextManager[Any]:
 def make_installation(
     tmp_path: Path, migrated_sqlite: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[str], Installation]]:
-    """Factory of installations whose clock stops between actions."""
+    """Factory of installations whose clock advances only with actions."""
     made: list[Installation] = []
     with pytest.MonkeyPatch.context() as patch:
 

@@ -46,7 +46,7 @@ VALUES = st.one_of(
 
 
 def read(text: str):
-    """Read a file like the commands; fail unless it yields storable settings or problems."""
+    """Read a file as the commands do; fail unless the result is storable settings or problems."""
     try:
         found = settings_file.read(text)
         found.require_readable()

@@ -1,7 +1,8 @@
 """Fuzz tests of every route parameter with invalid values, on both databases.
 
-A path that names nothing returns 404. An unreadable address or JSON body returns 400 and names the part. A
-form shows its error on its page. There are no internal errors, and no input is rejected only by the database.
+A path without a matching object returns 404. An unreadable URL or JSON body returns 400 and names the invalid
+part. A form shows its error on its page. There are no internal errors, and no input is rejected only by the
+database.
 """
 
 import re
@@ -47,7 +48,7 @@ HOW_MANY = pytest.mark.parametrize("how_many", ["one", pytest.param("all", marks
 
 @pytest.fixture(scope="module", params=BOTH)
 def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> Siege:
-    """An open competition under arbitrary input."""
+    """An open competition that receives arbitrary input."""
     if request.param == "sqlite":
         return make_siege()
     return make_siege(database_url=request.getfixturevalue("make_postgresql_url")())
@@ -97,7 +98,7 @@ def test_language_slips_are_detected(line: str):
 
 
 def test_no_page_contains_a_language_slip(found: list[Parameter], looked: list[Found]):
-    """Slips are double punctuation, repeated words, and a plural after the number one."""
+    """Slips are double punctuation, repeated words, and plurals after the number one."""
     wrong = [
         f"{where}: {line}"
         for where, page in looked[0].pages.items()
@@ -128,7 +129,7 @@ def test_no_invalid_json_body_breaks_the_api(siege: Siege):
 @HOW_MANY
 def test_no_header_breaks_a_page(siege: Siege, how_many: str):
     if how_many == "one" and not _is_sqlite(siege):
-        return  # No header is written to a database unchanged.
+        return  # No header is stored unchanged in a database.
     pages = [path for method, _, path in addresses(siege.app) if method == "GET" and "bundle" not in path]
     paths, places = cycle(pages), len(pages) if how_many == "all" else 1
     for name, value in hostile_headers():
@@ -139,7 +140,7 @@ def test_no_header_breaks_a_page(siege: Siege, how_many: str):
 
 
 def _some(siege: Siege, parameter: Parameter, number: int) -> Sequence[Text]:
-    """Return the values of a parameter in the short run.
+    """Return the values of a parameter to try in the short run.
 
     Invalid paths never reach a database, PostgreSQL rejects more values, and restoring its state is slow.
     """

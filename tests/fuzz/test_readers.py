@@ -27,7 +27,7 @@ from grader.receipts import InvalidReceipt, Receipt, Settings, UnreadableFile, r
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
 
 ROW_IDS = RowIds.of(IDS)
-MANY = 1_000_000  # in total, over all readers
+MANY = 1_000_000  # in total, for all readers
 # The limit for a file of some kilobytes. A normal file takes a thousandth of it.
 SECONDS = 2.0
 

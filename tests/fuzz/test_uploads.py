@@ -53,7 +53,7 @@ ENDS = (b"--b--\r\n", b"--b--", b"--b", b"", b"--b--\r\nepilogue", b"--b\r\n--b-
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> Siege:
-    """An open competition under arbitrary input."""
+    """An open competition that receives arbitrary input."""
     if request.param == "sqlite":
         return make_siege()
     return make_siege(database_url=request.getfixturevalue("make_postgresql_url")())
@@ -162,12 +162,12 @@ def test_no_json_breaks_the_selection(siege: Siege, examples: int):
 
 
 def part(disposition: bytes, content: bytes, extra: bytes = b"") -> bytes:
-    """Return one part of a form."""
+    """Return one part of a multipart form."""
     return b"--b\r\nContent-Disposition: %s\r\n%s\r\n%s\r\n" % (disposition, extra, content)
 
 
 def codes(problems: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    """Return problems without their messages, which may quote the standard library's zip errors."""
+    """Return problems without their messages, which may include zip errors of the standard library."""
     return [(problem["code"], problem["count"]) for problem in problems]
 
 

@@ -30,7 +30,7 @@ class ScoredAtOnce:
             self.arena.scorer.run(job_id)
 
     def send_rescoring(self, scoring_version_id: int):
-        """Do nothing because no test here rescores."""
+        """Do nothing, because no test in this folder rescores."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class CommandResult:
 
 @dataclass
 class Desk:
-    """An API user with the kaggle command and a separate working folder."""
+    """An API user with the kaggle command and their own working folder."""
 
     url: str
     token: str
@@ -77,7 +77,7 @@ class Desk:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def join(self, slug: str):
-        """Join a competition over Fairboard's API because the kaggle command cannot."""
+        """Join a competition through Fairboard's API, because the kaggle command cannot."""
         answer = requests.post(
             f"{self.url}/api/v1/competitions/{slug}/join",
             data={"accepted_rules_version": "1"},

@@ -19,7 +19,7 @@ TRAIN = b"id,text\n1,a\n2,b\n" * 1000
 
 @pytest.fixture(scope="module")
 def ann(hall: Hall) -> Desk:
-    """Ann, a participant in a competition with a data file."""
+    """Ann, a participant in a competition that has a data file."""
     arena = hall.arena
     arena.competition(overview="What it is about.", rules="Be nice.", max_daily_submissions=3)
     with arena.database.write() as session:

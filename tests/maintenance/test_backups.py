@@ -99,7 +99,7 @@ def test_restored_installation_sends_no_email_twice(
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     pending = service.submit(competition)
     folder = back_up()
-    # After the backup, the first installation sends the e-mail on this score.
+    # After the backup, the first installation sends the e-mail about this score.
     service.score(pending)
     assert len(_outbox(service)) == 2
     restored = elsewhere.restore(folder)
@@ -108,7 +108,7 @@ def test_restored_installation_sends_no_email_twice(
     assert _outbox(elsewhere) == []
     service.database, service.storage = elsewhere.database, elsewhere.storage
     service.score(service.submit(competition, seed=9))
-    (told,) = _outbox(elsewhere)  # New events still send e-mail.
+    (told,) = _outbox(elsewhere)  # New events still cause e-mails.
     assert told.subject.endswith("scored")
 
 
@@ -265,7 +265,7 @@ def _verify(service, user: User):
 
 
 def _outbox(installation) -> list[Mail]:
-    """Return the e-mails that a mailer would send now."""
+    """Return the e-mails that the mailer would send now."""
     with installation.database.read() as session:
         now = db.now(session)
         assert session.scalar(select(func.count()).select_from(AuditEntry))

@@ -53,7 +53,7 @@ def folder(tmp_path: Path, predictions_csv) -> Path:
 
 
 def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[None]]):
-    """Run an agent's actions through the reference client and the real command."""
+    """Run an agent's actions using the reference client and the real command."""
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "grader.cli", "mcp", str(folder)],

@@ -48,7 +48,7 @@ def test_values_at_and_just_below_the_threshold_are_distinguished():
 
 
 def test_overlaps_are_shares_of_the_smaller_identity():
-    rows = 200_000  # More rows than are multiplied in one block.
+    rows = 200_000  # More rows than one block of the multiplication has.
     number = np.arange(rows)
     members = {"even": number % 2 == 0, "fourth": number % 4 == 0, "odd": number % 2 == 1}
     [found] = overlaps(members, least_share=0.5)

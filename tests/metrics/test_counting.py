@@ -30,7 +30,7 @@ def assert_counts_are_those_of_brute_force(labels, mentions, y_score):
 
 
 def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Generate scores from one of many distributions, most of them with many ties."""
+    """Generate scores from one of several distributions, most of which have many ties."""
     levels = int(rng.integers(1, 12))
     kind = rng.integers(0, 7)
     if kind == 0:
@@ -39,7 +39,7 @@ def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
         return rng.random(rows)
     if kind == 2:
         return rng.normal(size=rows) * 10.0 ** rng.integers(-300, 300, rows)
-    # Neighbours that differ only in their last bits, and a range that is too wide to pack.
+    # Neighbors that differ only in their last bits, and a range that is too wide to pack.
     if kind == 3:
         neighbours = 1.0 + rng.integers(0, levels, rows) * 2.0**-52
         return np.where(rng.random(rows) < 0.2, rng.choice([0.0, -1e300]), neighbours)

@@ -93,7 +93,7 @@ def test_random_model_has_the_error_of_the_rank_sum():
 
 
 def simulated_error(labels: np.ndarray, members: dict[str, np.ndarray], draws: int = 300) -> float:
-    """Return the deviation of the score over simulated exponential predictions with AUCs of 0.9."""
+    """Return the score's standard deviation over simulated exponential predictions with AUCs of 0.9."""
     generator = np.random.default_rng(5)
     split = prepare(labels, members)
     settings = MetricSettings(power=1.0)
@@ -111,7 +111,7 @@ def test_error_of_a_score_agrees_with_simulation():
     members = {
         name: generator.random(3000) < share for name, share in zip("abc", (0.1, 0.2, 0.4), strict=True)
     }
-    # Make a subset relation: a is inside c.
+    # Make `a` a subset of `c`.
     members["c"] |= members["a"]
     expected = score_standard_error(prepare(labels, members), MetricSettings())
     assert expected == pytest.approx(simulated_error(labels, members), rel=0.15)

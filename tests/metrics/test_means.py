@@ -16,7 +16,7 @@ positive_values = st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=30)
 
 @given(positive_values, st.floats(-50, 50))
 def test_means_agree_with_scipy(values, p):
-    p = 0.0 if abs(p) < 1e-3 else p  # Scipy loses digits for powers near 0.
+    p = 0.0 if abs(p) < 1e-3 else p  # SciPy loses digits for powers near 0.
     assert power_mean(values, p) == pytest.approx(pmean(values, p), rel=1e-11)
 
 

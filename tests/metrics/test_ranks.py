@@ -41,7 +41,7 @@ def test_many_rows_with_many_identities_have_equal_counts(levels):
 
 @given(st.lists(predictions, max_size=60))
 def test_ranks_are_those_of_the_distinct_values(values):
-    distinct = sorted(set(values))  # In a set, -0.0 also equals 0.0.
+    distinct = sorted(set(values))  # -0.0 also equals 0.0 in a set.
     assert dense_ranks(values).tolist() == [distinct.index(value) for value in values]
 
 

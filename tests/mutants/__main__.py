@@ -23,7 +23,7 @@ GOAL = 0.95
 @click.option("--seed", default=0, show_default=True, help="Seed of the sample.")
 @click.option("--jobs", default=2, show_default=True, help="Number of parallel processes.")
 def main(names: tuple[str, ...], modules: tuple[str, ...], size: int, seed: int, jobs: int):
-    """Run mutants of the rules; exit with 1 if fewer than 95 % of a group are killed."""
+    """Run mutants of the rules; exit with status 1 if fewer than 95 % of a group are killed."""
     chosen = [group for name, group in groups().items() if not names or name in names]
     results = [_run(group, modules, size, seed, jobs) for group in chosen]
     sys.exit(0 if all(results) else 1)
@@ -52,7 +52,7 @@ def _run(group: Group, modules: tuple[str, ...], size: int, seed: int, jobs: int
 
 
 def _stale(made: list[Mutant]) -> list[str]:
-    """Print and return the listed equivalents that are no longer mutants of their functions."""
+    """Print and return the entries of the list of equivalents that are no longer mutants."""
     functions, found = {each.function for each in made}, {each.identity for each in made}
     stale = [
         f"{each.function}: {each.becomes}"
@@ -66,7 +66,7 @@ def _stale(made: list[Mutant]) -> list[str]:
 
 def _told(group: Group, results: dict[Mutant, str]) -> bool:
     known = equivalents()
-    # A mutant that never ends counts as killed, because its test would not end either.
+    # A mutant that never terminates counts as killed, because its test would not terminate either.
     alive = {mutant: status for mutant, status in results.items() if status not in (KILLED, TIMED_OUT)}
     unexplained = {mutant: status for mutant, status in alive.items() if mutant.identity not in known}
     for mutant, status in unexplained.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-# A literal with a space is a sentence, and its wording is not a rule.
+# A literal that contains a space is a sentence, whose wording is not a rule.
 _SENTENCE = re.compile(r"""(['"])(?:(?!\1).)*\s(?:(?!\1).)*\1""")
 
 
@@ -22,11 +22,11 @@ class Group:
     without: str = ""
 
     def files(self) -> tuple[str, ...]:
-        """Return the paths of its modules: `*` matches one folder in pathlib, but not in mutmut."""
+        """Return the paths of the modules. In pathlib, `*` matches one folder; in mutmut, it does not."""
         return _files(self.modules)
 
     def test_files(self) -> tuple[str, ...]:
-        """Return the paths of its tests."""
+        """Return the paths of the tests."""
         return _files(self.tests)
 
 
@@ -68,7 +68,7 @@ class Equivalent:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The key for comparison with mutants."""
+        """The key for comparing it with mutants."""
         return self.function, self.was, self.becomes
 
 
@@ -91,7 +91,7 @@ def equivalents() -> dict[tuple[str, str, str], Equivalent]:
 def sample(mutants: list[Mutant], size: int, seed: int = 0) -> list[Mutant]:
     """Return at most `size` mutants of each module.
 
-    The sample of a seed changes only if its functions change.
+    A seed's sample changes only if its functions change.
     """
     by_path: dict[str, list[Mutant]] = {}
     for mutant in mutants:

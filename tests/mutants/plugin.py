@@ -17,7 +17,7 @@ from hypothesis import Phase, settings
 from mutmut.state import state
 from sqlalchemy import make_url
 
-# A mutant that never ends may also allocate memory without end.
+# A mutant that never terminates may also allocate memory endlessly.
 MEMORY = 4 << 30
 # CPU time in addition to twice the duration of its tests. CPU time does not depend on the machine's load.
 SECONDS = 15

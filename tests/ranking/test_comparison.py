@@ -45,7 +45,7 @@ def pairs_of(drawn: list[tuple[Any, ...]]) -> list[ScorePair]:
 
 
 def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
-    """Return submissions from (team, score before, score after), with equal splits."""
+    """Return submissions from tuples (team, score before, score after), with equal scores on both splits."""
     return [
         pair(number, (team, SubmissionKind.NORMAL, False, number, (old, old), (new, new)))
         for number, (team, old, new) in enumerate(values)

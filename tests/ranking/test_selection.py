@@ -53,7 +53,7 @@ class Contest:
         self.rows.append(row | self.scores(score))
 
     def scores(self, score: tuple[int, int]) -> dict[str, int]:
-        """Return displayed and true scores; the true public scores are in reverse order."""
+        """Return displayed and true scores; the true public scores have the reverse order."""
         return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1]}
 
     def select(self, number: int, picked: bool = True):
@@ -98,7 +98,7 @@ class Contest:
 
 
 def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, int, int]]:
-    """Return (rank, team, submission) by insertion of one team after another."""
+    """Return tuples (rank, team, submission), computed by inserting one team after another."""
     board: list[dict[str, Any]] = []
     for team in range(1, TEAMS + 1):
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]

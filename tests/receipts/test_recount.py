@@ -29,7 +29,7 @@ def settings_of(metric, names):
 
 
 def both(labels, identities, predictions, metric):
-    """Return counts and scores of the metric and of the recount."""
+    """Return the counts and scores of both the metric and the recount."""
     split = prepare(labels, identities, settings=metric)
     counts = count_pairs(split, predictions)
     expected = report(counts, metric)

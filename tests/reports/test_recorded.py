@@ -1,6 +1,6 @@
 """Complete reports, compared with recorded reports.
 
-After an intended change, `python -m tests.reports.test_recorded` records them again.
+After an intended change, record them again with `python -m tests.reports.test_recorded`.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ ROLES = {
 
 
 def solution(first: str = "anti", second: str = "pro") -> Solution:
-    """Return rows in fixed patterns; the first 40 form pairs, which Usage ignores."""
+    """Return rows in fixed patterns; the first 40 form pairs and have the Usage `Ignored`."""
     lines = [",".join(ROLES)]
     for row in range(ROWS):
         pair, usage = ",,", "Public" if row % 2 else "Private"

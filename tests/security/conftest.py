@@ -12,7 +12,7 @@ from grader.services.accounts import api_tokens
 
 @dataclass
 class Scene:
-    """Ann has a scored and a rejected submission, Bob a scored one; there are no other accounts."""
+    """Ann has a scored and a rejected submission, and Bob a scored one; there are no other accounts."""
 
     arena: Any
     ann: Any

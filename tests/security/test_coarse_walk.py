@@ -21,7 +21,7 @@ from tests.security.test_walk import MOMENTS, Extent, assert_same, follow
 def test_coarse_modes_disclose_nothing_about_private_labels_before_the_reveal(
     make_world: Callable[..., World], feedback: Feedback
 ):
-    """All worlds share one feedback key, so files have the same noise and the same sketches."""
+    """All worlds share one feedback key, so the files have the same noise and sketches in each."""
     moments = ("open", "closed", "settled")
     extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
     truth = Truth.first()

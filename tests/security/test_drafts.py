@@ -11,7 +11,10 @@ from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import addresses
 
-DRAFT, UNKNOWN = "drafted", "unknown"  # Both have the same length; otherwise the responses would differ.
+DRAFT, UNKNOWN = (
+    "drafted",
+    "unknown",
+)  # Equal lengths; otherwise the responses would differ.
 SECRET = "Nobody knows of this yet"
 
 

@@ -1,8 +1,8 @@
 """Feedback modes: responses independent of the withheld scores.
 
 After a world's history, the withheld values are exchanged between submissions, and every page, export and API
-response that reads the table of scores is requested again. The values that the mode shows stay in place: the
-scores themselves, or in the coarse modes the values derived from them.
+response that reads the table of scores is requested again. The values that the mode shows are not exchanged:
+the scores themselves or, in the coarse modes, the values derived from them.
 """
 
 import re
@@ -52,7 +52,7 @@ def world(begun: World) -> Iterator[World]:
 
 @pytest.mark.parametrize("every_query_again", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_withheld_values_change_nothing_before_the_reveal(world: World, every_query_again: bool):
-    """The short run tries every query only while open, in the mode that shows just the score."""
+    """The short run tries every query only during the competition, in the mode that shows only the score."""
     everywhere = tuple(WITHHELD)
     _assert_that_what_is_withheld_changes_nothing(
         world, queries=everywhere if every_query_again else (Feedback.SCORE,)
@@ -121,7 +121,7 @@ def test_coarse_modes_describe_their_feedback(world: World):
         "your best exact public scores (shown after the reveal)"
         in ann.browser.get(f"/competitions/{SLUG}/submissions").text
     )
-    _set(world, Feedback.LADDER)  # These files were scored earlier, so they cannot be compared.
+    _set(world, Feedback.LADDER)  # These files were scored by an earlier release, so they cannot be compared.
     assert "no new best" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
     page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
     assert "no new best: the file is not clearly better" in page
@@ -160,7 +160,7 @@ def _assert_that_what_is_withheld_changes_nothing(world: World, *, queries: Coll
 def _who_sees(
     world: World, columns: tuple[str, ...], feedback: Feedback, only: Collection[Asked] | None = None
 ) -> tuple[set[str], Collection[Asked]]:
-    """Return the roles whose responses change with these values, and all repeated requests."""
+    """Return the roles whose responses change with these values, and all requests that were repeated."""
     before, after = _before_and_after(world, columns, feedback, queries=False, only=only)
     return {role for role, request in after if before[role, request] != after[role, request]}, after.keys()
 
@@ -173,14 +173,14 @@ def _before_and_after(
     queries: bool,
     only: Collection[Asked] | None = None,
 ) -> tuple[Walk, Walk]:
-    """Return all responses, and those that read scores again after the values were exchanged."""
+    """Return all responses and, after exchanging the values, the new responses of those that read scores."""
     _set(world, feedback)
     walks, dice = [], world.dice.getstate()
     with Reads(world, Score.__tablename__) as reads:
         for columns_now in ((), columns):
             with world.undone():
                 _rotate(world, columns_now)
-                world.dice.seed(2)  # No token from the creation of the world is repeated.
+                world.dice.seed(2)  # No token from the creation of the world is used again.
                 told = walk(world, NAMES, posts=(), queries=queries, desks=(), only=only, reads=reads)
                 walks.append(
                     {asked: FORM_TOKEN.sub("the form's token", text) for asked, text in told.items()}
@@ -191,7 +191,7 @@ def _before_and_after(
 
 
 def _rotate(world: World, columns: tuple[str, ...]):
-    """Move each of these values to the next public score; a benchmark's rounded score is shown."""
+    """Rotate these values among the public scores; benchmarks keep their `score`, which is shown."""
     with world.arena.database.write() as session:
         query = select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)
         everybodys = session.scalars(query).all()

@@ -123,7 +123,7 @@ PERSON = {
     **dict.fromkeys(("name", "about", "teams"), Field.TEAM),
     **dict.fromkeys(("teams.rank", "teams.team_count"), Field.PRIVATE_RANK),
 }
-# Each address with its reader's role and the fields of its keys.
+# Each URL with its reader's role and the fields to which its keys belong.
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
         Viewer.PUBLIC,
@@ -189,7 +189,7 @@ def _keys(value, path: str = "") -> Iterator[str]:
 
 
 def _field(key: str, fields: Mapping[str, Field]) -> Field:
-    """Return the field of the longest known prefix of a key; a new key needs an entry."""
+    """Return the field for the longest known prefix of a key; a new key needs an entry."""
     words = key.split(".")
     known = [".".join(words[:count]) for count in range(len(words), 0, -1)]
     found = [fields[each] for each in known if each in fields]

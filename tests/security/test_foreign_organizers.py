@@ -17,7 +17,7 @@ from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
 
-# Cookies and CSRF tokens are excluded because they contain short names by chance.
+# Cookies and CSRF tokens are excluded, because they can contain short names by chance.
 SIGNED = re.compile(r"[\w-]+\.[\w-]{6}\.[\w-]{27}")
 NAMES = ("Aces", "Bob", "Cem", "Dora", "Edda", "predictions.csv")
 
@@ -77,7 +77,7 @@ def _console(world: World) -> list[tuple[str, str, str]]:
 def _ask(
     world: World, name: str | None, paths: Iterable[tuple[str, str, str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the method, path and response of each address; no form may change the competition."""
+    """Yield each address's method, path and response; fail if a form changes the competition."""
     before = _rows(world)
     with Asker(world, world.people[name] if name else None) as asker:
         for method, endpoint, path in paths:
@@ -93,7 +93,7 @@ def _ask(
 
 
 def _rows(world: World) -> dict[str, list[Any]]:
-    """Return all stored rows of the competition."""
+    """Return all stored rows that belong to the competition."""
     with world.arena.database.read() as session:
         here = lookup.get(session, slug=SLUG).id
         return {

@@ -32,11 +32,11 @@ class Linking:
         assert self.root.post(f"{TEAM}", {"name": "Aces"}).status_code == 303
 
     def pages(self, host: str) -> list[str]:
-        """Return the content of those pages when requested under a host."""
+        """Return the content of these pages when they are requested under a host name."""
         token = self.root.arena.form_token(self.root.browser, "/account")
         cookies = (self.root.browser.get_cookie(f"fairboard_{name}") for name in ("login", "session"))
         sent = "; ".join(f"{cookie.key}={cookie.value}" for cookie in cookies if cookie)
-        # A client with cookies would only send them to its own host.
+        # The test client would send its cookies only to its own host.
         browser = self.root.arena.app.test_client(use_cookies=False)
         headers = {"Host": host, "Cookie": sent}
         paths = ("/people/invitations", f"/people/{self.ann.user.id}/reset-link", f"{TEAM}/link")
@@ -86,7 +86,7 @@ def test_unknown_host_names_are_rejected_and_configured_ones_accepted(make_arena
             assert (answer.status_code, answer.json["error"]) == (400, "unknown_host"), (path, host)
             assert "evil" not in answer.text
     assert browser.post("/login", headers={"Host": "evil.example"}).status_code == 400
-    for path in ("/livez", "/readyz", "/healthz"):  # These paths are requested by machines under any name.
+    for path in ("/livez", "/readyz", "/healthz"):  # Machines request these paths under any host name.
         assert browser.get(path, headers={"Host": "web:7777"}).status_code == 200
 
 

@@ -77,7 +77,7 @@ def test_extra_columns_in_a_request_change_nothing(scene):
 
 
 def _routes(scene) -> Iterator[tuple[str, Route, str]]:
-    """Return each route with one address: Ann's scored file, and a token used by no other test."""
+    """Return one address for each route, for Ann's scored file and a token that no other test uses."""
     rules = {rule.endpoint: rule for rule in scene.arena.app.url_map.iter_rules()}
     adapter = scene.arena.app.url_map.bind("localhost")
     for name, route in ROUTES.items():

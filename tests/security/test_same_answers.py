@@ -103,7 +103,7 @@ def _changed(file: bytes, made: list[Any]) -> bytes:
 
 
 def _answers(world: World, file: bytes) -> list[Any]:
-    """Return the responses to check and upload, the submission and its page, without scores."""
+    """Return the responses to a check and an upload, the submission, and its page, without scores."""
     bob, api = world.people["Bob"], world.arena.app.test_client()
     with world.undone():
         checked, sent = (

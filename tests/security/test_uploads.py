@@ -137,7 +137,7 @@ def test_every_hostile_text_is_escaped(arena):
 
 
 def _send(arena, person, file: bytes, description: bytes = b""):
-    """Send a form encoded here, because the test client would leave a large one in an open file."""
+    """Send a form that is encoded here, because the test client would keep a large one in an open file."""
     part = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
     body = part % (b"file", b'; filename="p.csv"', file) + part % (b"description", b"", description)
     return arena.app.test_client().post(

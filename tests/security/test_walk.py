@@ -1,8 +1,8 @@
 """Crawl of every route as every role, as proof that no response discloses hidden data.
 
 Three worlds have the same history over different hidden solutions. The second has other private labels, so
-its private scores and ranks differ and its public ones are the same. In the third, public and private rows of
-equal content exchange their splits, so no score changes. Each world prepares another correction of its
+its private scores and ranks differ, while its public ones are the same. In the third, public and private rows
+of equal content exchange their splits, so no score changes. Each world prepares another correction of its
 solution.
 
 Before the reveal, everything sent to users other than organizers must be identical in the first two worlds.
@@ -58,7 +58,7 @@ ROLES = {
     "administrator": ("Root", Viewer.ORGANIZER),
 }
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-# Round values on the axes of charts, positions in drawings, and the length of the response.
+# Round values on chart axes, positions in drawings, and the length of the response.
 SHAPE = r'Content-Length: \d+|<text class="(?:tick|level)[^>]*>[^<]*<| (?:x|x1|x2|cx|width)="[\d.]+%"'
 DESCRIPTIONS = ("/api", "/api/openapi.json")
 DOCUMENTATION = (
@@ -71,7 +71,7 @@ OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZ
 
 @dataclass(frozen=True)
 class Extent:
-    """Extent of the requests in one phase, in addition to every address as every role.
+    """The requests in one phase, in addition to every address as every role.
 
     If `queries` is set, two roles also try every query and JSON. `forms` are the roles that send forms, and
     `desks` those that also request the organizers' pages; None stands for all roles. `others` and
@@ -121,9 +121,9 @@ class Secrets:
 
 @dataclass
 class Trail:
-    """All output of a world in each phase, including e-mails and logs, and its hidden data.
+    """All output of a world in each phase, including e-mails and logs, and the world's hidden data.
 
-    If the world fails, its earlier output is kept, so only the tests of later phases fail.
+    If the world fails, its earlier output is kept, so that only the tests of later phases fail.
     """
 
     world: World
@@ -154,7 +154,7 @@ Extents = Mapping[str, Extent]
     ],
 )
 def extents(request: pytest.FixtureRequest) -> Extents:
-    """Extent of the requests in each phase."""
+    """The requests in each phase."""
     extents: Extents = request.param
     return extents
 
@@ -200,7 +200,7 @@ def test_no_private_value_is_found_before_the_reveal(request: pytest.FixtureRequ
         if not _sees(role, MOMENTS[moment]) and not asked.split()[1].startswith(DOCUMENTATION):
             found = _numbers(text) & trail.secrets.hidden
             if asked.split()[1] in DESCRIPTIONS:
-                found -= set(Step)  # the choices of a setting
+                found -= set(Step)  # the values of a setting
             wrong |= {(asked, role, each) for each in found}
     assert not wrong
 
@@ -314,7 +314,7 @@ def _log() -> Iterator[list[str]]:
 
 
 def _holds(told: str, text: str) -> bool:
-    """Return whether a response contains a text, as it is or escaped in HTML or JSON."""
+    """Return whether a response contains a text, unchanged or escaped for HTML or JSON."""
     return text in told or str(escape(text)) in told or json.dumps(text)[1:-1] in told
 
 

@@ -96,5 +96,10 @@ def test_terms_are_sent_according_to_the_feedback_mode(first: Sent, feedback: Fe
 
 def test_every_event_was_sent(first: Sent):
     fields = [json.loads(body) for body in first["revealed", 2] if body]
-    never = {Event.TEST, Event.RANK_CHANGED, Event.RESCORING, Event.DEADLINE}  # They have their own tests.
+    never = {
+        Event.TEST,
+        Event.RANK_CHANGED,
+        Event.RESCORING,
+        Event.DEADLINE,
+    }  # tested elsewhere
     assert {each["event"] for each in fields if "event" in each} == set(Event) - never

@@ -12,7 +12,7 @@ from tests.fixtures.patience import eventually
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
-# Silence has a long deadline in most tests, because a busy machine delays sending after connecting.
+# Most tests have a long deadline for silence, because a busy machine may send late after connecting.
 QUICK = {"head_seconds": 0.3, "grace_seconds": 0.3}
 IDLE = {"idle_seconds": 0.3}
 
@@ -187,7 +187,7 @@ def test_slow_but_steady_body_is_received(make_running):
     running = make_running(grace_seconds=0.3, slowest_bytes_per_second=100)
     size, share = 400_000, 20_000  # A share permits 200 s.
     with running.connect(post(b"/upload", b"Content-Length: %d" % size) + b"x" * share) as client:
-        for _ in range(size // share - 1):  # This takes 2 s in total, six times the grace period.
+        for _ in range(size // share - 1):  # This takes 2 s in total: six times the grace period.
             time.sleep(0.1)
             client.sendall(b"x" * share)
         assert everything(client).endswith(b"400000 of 400000")
@@ -210,7 +210,7 @@ def test_many_simultaneous_logins_block_no_threads_for_pages_and_uploads(running
     waiting = [running.connect(sent, address=f"127.0.0.{n // 10 + 1}") for n in range(30)]
     eventually(
         lambda: running.application.asked.count("/login") == 30
-        # All requests arrive before the first response.
+        # All requests arrive before the first response is sent.
     )
     assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")  # The server has two threads.
     running.application.may_hash.set()
@@ -284,7 +284,7 @@ def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_ru
 def _has_ended(client: socket.socket) -> bool:
     try:
         return client.recv(1) == b""
-    except ConnectionResetError:  # The server did not read all sent bytes.
+    except ConnectionResetError:  # The server did not read all the bytes that were sent.
         return True
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.fixtures.patience import eventually
 from tests.fixtures.web import Web
 
-# These tests concern the server, so one database suffices.
+# These tests concern the server, so one database is sufficient.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 EVENTS = "/api/v1/competitions/toxicity/events"
 
@@ -38,7 +38,7 @@ def test_events_arrive_one_by_one_during_the_stream(service, web: Web, make_toke
     connection, answer = open_stream(web, make_token())
     read_event(answer, "submission")
     read_event(answer, "board")
-    service.now = service.now.replace(year=2999)  # The fixed time of other tests is in the past.
+    service.now = service.now.replace(year=2999)  # The fixed time of the other tests is in the past.
     service.score(accepted)
     read_event(answer, "board")
     connection.close()

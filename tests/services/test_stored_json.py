@@ -40,7 +40,7 @@ SOLUTION = {
     "digest": "d" * 64,
 }
 DIFFERENCE = {"submission_id": 3, "team": "Ada", "what": "score", "stored": "0.5", "recounted": "0.6"}
-# JSON as stored by the first version that had it, and as stored by this version.
+# JSON as stored by the first version that stored it, and by this version.
 STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
     (Rules, RULES),
     (Rules, RULES | {"metric": METRIC | {"power": "-inf"}}),

@@ -22,7 +22,7 @@ EXACT = (
     "two identities at the bottom",
     "a nearly perfect identity",
 )
-"""Attacks on conditions that depend on one label; one row is worth most in large competitions."""
+"""Attacks on conditions that depend on one label, which gain the most per row in large competitions."""
 AT_THE_THRESHOLD = ("at the threshold", TOGETHER, *EXACT)
 
 
@@ -80,7 +80,7 @@ def test_attack_on_a_ladder_gains_at_most_two_points_or_three_standard_errors(
 
 @pytest.mark.parametrize(("files", "seeds"), [(12, 4), *many])
 def test_five_accounts_on_a_ladder_gain_at_most_two_points_together(files: int, seeds: int):
-    """Send 60 files in the short run; in small competitions larger gains are possible."""
+    """Send 60 files in the short run. In small competitions, larger gains are possible."""
     found = tried(TOGETHER, Feedback.LADDER, files=files, rows=20_000, seeds=seeds)
     _assert_that_it_gains_little(TOGETHER, found)
 
@@ -88,7 +88,7 @@ def test_five_accounts_on_a_ladder_gain_at_most_two_points_together(files: int, 
 @pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_conditions_on_a_ladder_reveal_no_label(name: str, files: int):
-    """Test attacks that gained 17 points before errors were defined for every condition."""
+    """Test attacks that gained 17 points before standard errors were defined for every condition."""
     seeds = 3 if name.startswith("five") and files == 60 else 8
     _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files, rows=20_000, seeds=seeds))
 
@@ -99,7 +99,7 @@ def _assert_that_it_gains_little(name: str, found: Attacked):
         assert found.shown.value <= 3
         return
     assert found.points is not None
-    # The attacker wins or loses rows by chance if its own model is uninformative, so use the interval.
+    # With an uninformative model of its own, the attacker gains or loses rows by chance, so use the interval.
     assert (found.points.low if name in AT_THE_THRESHOLD else found.points.value) <= 2
 
 

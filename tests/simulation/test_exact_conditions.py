@@ -16,12 +16,12 @@ from grader.visibility import Feedback
 POWERS = (-math.inf, -5.0, -1.0, 0.0, 0.5, 1.0, 5.0, math.inf)
 STEP, NEEDED = 500, 2.3
 OUT = 100.0
-# The maximum difference between the probabilities of display for the two labels; 1 is certainty.
+# The maximum difference between the two labels' probabilities that a score is displayed; 1 is certainty.
 APART = 0.93
 
 
 def states(competition: Competition) -> Iterator[tuple[str, FloatArray, FloatArray, int]]:
-    """Yield a best file, a better file, and its moved row: each is a condition on a label."""
+    """Yield triples of a best file, a better file, and the moved row. Each tests a condition on a label."""
     rule = Rule(Feedback.LADDER, STEP)
     attacker = attacker_of(competition, Honest(competition, 1), rule, files=60, seed=1)
     names = sorted(attacker.mentions, key=lambda name: int(attacker.mentions[name].sum()))
@@ -61,7 +61,7 @@ def states(competition: Competition) -> Iterator[tuple[str, FloatArray, FloatArr
 
 
 def threshold(better: ScoredFile, best: ScoredFile) -> tuple[float, float]:
-    """Return the difference of two files and its error after one displayed file."""
+    """Return the difference between two files, and its standard error, after one displayed file."""
     ladder = Ladder(STEP)
     assert ladder.show(best) is not None
     error = ladder._error(better, NEEDED)
@@ -70,7 +70,7 @@ def threshold(better: ScoredFile, best: ScoredFile) -> tuple[float, float]:
 
 
 def apart(differences: list[tuple[float, float]]) -> float:
-    """Return the largest difference of both probabilities for any value added to the difference."""
+    """Return the largest difference between the two probabilities for any value added to the difference."""
     (one, error), (other, other_error) = differences
     added = np.linspace(-1, 1, 2001)
     shown = [

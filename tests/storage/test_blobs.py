@@ -23,7 +23,7 @@ from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS
 
-# Columns whose type could contain the name of a blob, but which do not reference one.
+# Columns that could contain a blob's name according to their type, but do not reference a blob.
 NAME_NO_BLOB = {
     "data_file.allowed": "words",
     "data_file.check_key": "hash of the bytes and solutions",
@@ -156,7 +156,7 @@ def test_bytes_of_a_removed_data_file_are_deleted_by_the_next_collection(service
 
 @pytest.mark.both_databases
 def test_blob_held_just_before_its_deletion_is_kept(service, monkeypatch):
-    """Touch a blob by an upload of the same bytes after the collector has found it as an orphan."""
+    """Upload the same bytes again after the collector has found their blob to be an orphan."""
     sha256 = service.storage.put(b"same").sha256
     _age(service, sha256)
     found, held = blobs.orphans, threading.Event()

@@ -4,7 +4,7 @@ from tests.fixtures.routes import REASONS, ROUTES
 
 NO_PAGES = ("api.", "design.", "documentation.", "health.", "openapi.", "kaggle")
 WITHOUT_PAGE = {
-    "events",  # Clients use it; pages poll instead.
+    "events",  # For clients; pages poll instead.
     "site_audit_list",  # Administrators use the shell command.
 }
 

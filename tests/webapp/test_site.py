@@ -138,7 +138,7 @@ def test_every_page_marks_the_current_navigation_entry(arena):
 
 
 def test_no_view_shadows_a_global_template_function(arena):
-    """The layout calls these functions on every page; a variable of the same name breaks it."""
+    """The layout calls these functions on every page, so a variable with the same name would break it."""
     known = arena.app.jinja_env.globals.keys()
     hidden = [
         (path.name, keyword.arg)

@@ -178,7 +178,7 @@ read
 
 @pytest.fixture
 def ann(arena):
-    """A user whose login and token were used just now."""
+    """A user whose login and token have just been used."""
     arena.competition(max_daily_submissions=5, max_total_submissions=50)
     ann = arena.person("Ann")
     assert ann.browser.get("/account").status_code == 200
@@ -252,7 +252,7 @@ def test_the_api_list_of_submissions_sends_these_statements(arena, ann):
 
 @pytest.fixture
 def board(arena, ann):
-    """A member of a leaderboard of two teams, without stored ranks for today."""
+    """A member of a team on a leaderboard of two teams, without stored ranks for today."""
     for person in (ann, arena.person("Bob")):
         arena.submit(person, arena.truth.predictions(noise=3 - person.user.id / 10))
     arena.score_all()

@@ -119,7 +119,7 @@ def _close(olga: Desk):
 
 
 def test_the_example_of_the_documentation_runs_a_competition(arena, clock, tmp_path, monkeypatch):
-    """Workers run while the script sleeps; after the rescoring the competition closes."""
+    """Run the workers while the script sleeps; close the competition after the rescoring."""
     olga = Desk(arena.person("Olga", is_admin=True))
     solution = arena.truth.solution()
     first = solution.splitlines()[1]

@@ -22,7 +22,7 @@ print(json.dumps([code, loaded]), file=sys.stderr)
 
 
 def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") -> tuple[int, set[str]]:
-    """Return the exit code of a command and the packages that its process has loaded at the end."""
+    """Run a command; return its exit code and the packages that were loaded when it exited."""
     code = AFTER.format(arguments=list(arguments))
     # `httpx` imports rich, if it is installed, for its own command.
     without_rich = "import sys; sys.modules['rich'] = None\n"

@@ -111,7 +111,7 @@ def test_ppmi_of_pairs_is_the_logarithm_of_pair_shares():
 
 
 def test_ppmi_of_comments_and_pairs_can_differ_in_sign():
-    # Both labels are more likely with the identity than without it, but one of them much more.
+    # Both labels are more likely with the identity than without it, and one of them much more so.
     mentions = [1] * 10 + [0] * 90
     toxic = [1] * 3 + [0] * 7 + [1] * 9 + [0] * 81
     attack = [1] * 9 + [0] * 91

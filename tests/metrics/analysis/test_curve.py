@@ -74,7 +74,7 @@ def test_curve_of_few_rows_can_meet_the_diagonal_only_between_thresholds():
 )
 def test_literal_equation_4_is_a_difference_of_means(subgroup, background):
     curve = curve_of(subgroup, background)
-    # The rate is constant from each threshold up to the next one.
+    # The rate is constant between neighboring thresholds.
     widths = -np.diff(curve.thresholds, append=0.0)
     integral = float(np.dot(curve.x[1:] - curve.y[1:], widths))
     assert integral == pytest.approx(np.mean(subgroup) - np.mean(background), abs=1e-12)

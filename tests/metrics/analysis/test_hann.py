@@ -29,7 +29,7 @@ NEGATIVES = 100_000
 
 
 def predictions_with(aucs):
-    """Return predictions of one positive row and of the negatives that have exactly these AUCs."""
+    """Return predictions for one positive row and for negative rows that result in exactly these AUCs."""
     above = np.arange(NEGATIVES, dtype=float)
     return {label: np.append(round(auc * NEGATIVES) - 0.5, above) for label, auc in aucs.items()}
 
@@ -65,12 +65,12 @@ def test_table_4_shows_five_lower_aucs_and_a_higher_one_for_obscene(one_positive
 # 4 obscene and 1 threat: 313 in total, each with one label.
 HETEROSEXUAL = {"identity_attack": 185, "insult": 86, "sexual_explicit": 37, "obscene": 4, "threat": 1}
 PRINTED = {"identity_attack": 0.263, "insult": 0.0, "sexual_explicit": 0.886, "obscene": 0.0, "threat": 0.0}
-# The value of other_gender, intellectual_or_learning_disability and other_disability.
+# The value for other_gender, intellectual_or_learning_disability and other_disability.
 ONLY_INSULTS = 0.798
 
 
 def shares_of_labels(base):
-    """Return the labels' shares according to Figure 3 with logarithms of the given base."""
+    """Return the labels' shares according to Figure 3, using logarithms to the given base."""
     of = {
         label: HETEROSEXUAL[label] / 313 / base ** PRINTED[label]
         for label in ("identity_attack", "sexual_explicit")
@@ -163,7 +163,7 @@ PAIRS_OF_A_GROUP = 396
 
 @pytest.fixture(scope="module")
 def winobias():
-    """Return a report on pairs whose groups have exactly the printed means and deviations."""
+    """Return a report on pairs whose groups have exactly the printed means and standard deviations."""
     standard = np.random.default_rng(2018).normal(size=PAIRS_OF_A_GROUP)
     standard = (standard - standard.mean()) / standard.std(ddof=1)
     names = [f"{number}" for number in range(2 * PAIRS_OF_A_GROUP)]

@@ -44,7 +44,7 @@ def test_effects_equal_the_influences_of_the_analysis(power: float, decimals: in
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("kind", ["honest", "zero", "two zeros", "one", "all ties", "reversed"])
 def test_changed_label_moves_the_score_by_at_most_twice_its_effect(power: float, kind: str):
-    """Check also that the effects of every file are finite for every power."""
+    """Check also that every file's effects are finite for every power."""
     competition = competition_of(power)
     honest, rng = Honest(competition, 5), np.random.default_rng(1)
     own = honest.predictions(honest.model(rng, 0.3))

@@ -174,7 +174,7 @@ PRINTED_PINNED = {
     "lgbt": 0.98,
     "lgbtq": 0.98,
 }
-# The papers do not print this value. It agrees with the identities that show no bias.
+# The papers do not print this value. It is consistent with the identities that show no bias.
 BACKGROUND_AUC = 0.97
 # The tolerance is half a digit for the sum and up to one and a half for the mean of four values.
 BOTH_ROUNDED = 0.0125
@@ -188,7 +188,7 @@ def test_equation_3_reproduces_the_printed_pinned_aucs(name):
 
 
 def test_equation_3_reproduces_the_printed_pinned_auc_of_the_skewed_identity():
-    # 757 positive rows and 757 - 378 negative ones, sampled with as many rows of a balanced background.
+    # 757 positive and 757 - 378 negative rows, sampled together with as many rows of a balanced background.
     labels = np.repeat([1, 0, 1, 0], (757, 379, 37_525, 37_525))
     mentions = np.repeat([1, 1, 0, 0], (757, 379, 37_525, 37_525))
     parts = pinned_auc(Rows.of(labels, np.zeros(labels.size), {"gay": mentions}), "gay").parts

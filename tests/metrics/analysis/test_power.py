@@ -138,7 +138,7 @@ def test_power_mean_distinguishes_columns_with_equal_means():
 
 
 def test_blog_bias_score_is_reproduced_from_its_power_means():
-    # The printed values are power means of nine AUCs, which appear in the blog only as a picture.
+    # The printed values are power means of nine AUCs, which the blog shows only in a picture.
     printed = {
         "subgroup_auc": 0.8402076852862012,
         "bnsp_auc": 0.9440122934808436,

@@ -183,7 +183,7 @@ psychiatric_or_mental_illness 0.78 0.79 0.95 0.36 -0.053 0.84 0.86 0.95 0.29 -0.
 
 
 def printed(text, first):
-    """Return a table of printed values; each row has up to five cells from `first` on."""
+    """Return a table of printed values; each row has up to five cells, starting at the metric `first`."""
     lines = []
     for row in text.strip().splitlines():
         name, *values = row.split()

@@ -195,7 +195,7 @@ def test_unchecked_coverage_is_marked_in_reports_and_differences():
 
 
 def _coverage(draws: int, rows: int, share: float, *, population: int = 600_000) -> dict[str, float]:
-    """Return, by name, the share of samples whose interval contains the population's value."""
+    """Return, for each name, the share of samples whose interval contains the population's value."""
     truth = {name: value for name, (value, _, _) in _intervals(population, 10**6, share).items()}
     held = dict.fromkeys(truth, 0)
     for seed in range(draws):

@@ -26,7 +26,7 @@ def competition_of(seed: int, rows: int) -> Competition:
 
 
 def honest_files(competition: Competition, count: int, seed: int) -> list[FloatArray]:
-    """Files of a team that improves."""
+    """Files of a team whose scores improve."""
     honest, rng = Honest(competition, seed), np.random.default_rng(seed)
     return [honest.predictions(model) for model in honest.progress(rng, count)]
 

@@ -65,7 +65,7 @@ def test_guesses_from_one_known_device_do_not_affect_another(service):
     tried = 0
     while guess(service, lost, tried * timedelta(seconds=5)):
         tried += 1
-    assert 30 < tried <= 90  # Its own guesses, then the guesses available to strangers.
+    assert 30 < tried <= 90  # The account's own guesses, then the guesses available to strangers.
     assert guess(service, guesser(device="own"), tried * timedelta(seconds=5))
 
 
@@ -90,7 +90,7 @@ def share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     ("share", "step"), [(10, 2 * HOUR), pytest.param(1, HOUR / 2, marks=pytest.mark.long)], indirect=["share"]
 )
 def test_at_most_1000_guesses_per_day_at_one_account_are_checked(service, share: int, step: timedelta):
-    """The short run uses a tenth of every limit, and therefore of the thousand guesses."""
+    """In the short run, every limit is a tenth, and so is the number of guesses."""
     crowd = [
         *(guesser(address=f"10.0.{place}.1") for place in range(8)),
         *(guesser(address=f"10.1.{place}.1", is_known_address=True) for place in range(3)),

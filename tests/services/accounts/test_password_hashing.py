@@ -18,7 +18,7 @@ def hasher() -> BoundedHasher:
 
 @contextmanager
 def line(hasher: BoundedHasher, known: list[bool]) -> Iterator[list[str]]:
-    """Queue threads one after the other while one turn is in progress; return their outcomes."""
+    """Queue threads one after another while one hash is being computed; return their outcomes."""
     ends: list[str] = []
 
     def wait(number: int, is_known: bool):

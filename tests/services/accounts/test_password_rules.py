@@ -95,7 +95,7 @@ def test_common_word_with_digits_and_punctuation_is_rejected_in_any_letter_case(
     password = any_case(word, how).join(around)
     if len(password) >= passwords.MIN_LENGTH and len(set(password)) >= 3:
         problem = password_problem(password, name="") or ""
-        # The second problem occurs for 143143 with 14, for example.
+        # The second problem occurs, for example, for 143143 with 14.
         assert COMMON in problem or "repeated short text" in problem
 
 

@@ -24,7 +24,7 @@ from grader.services.closing.close import ScoringPending
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
 
-# No rule here depends on the database.
+# None of these rules depends on the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MINUTE = timedelta(minutes=1)
@@ -64,7 +64,7 @@ def add_job(service, competition) -> Callable[..., int]:
 
 
 def send_more(service, like: Submission, *minutes: int, **values) -> list[int]:
-    """Add copies of a submission with these delays in minutes; return their ids."""
+    """Add copies of a submission, delayed by these numbers of minutes; return their ids."""
     names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
     given = {name: getattr(like, name) for name in names} | values
     with service.database.write() as session:
@@ -200,7 +200,7 @@ def test_jobs_of_a_close_are_the_last_verification_and_five_relevant_bundles(ser
     told = [add_job(bundle, result={"sha256": "5a"}) for _ in range(4)]
     told += [add_job(bundle, state) for state in (JobState.WAITING, JobState.FAILED)]
     for _ in range(14):
-        # These jobs only wrote the file of a published solution.
+        # These jobs only wrote the file for a published solution.
         add_job(bundle, result={"solution": "5a"})
     last = add_job(verify)
 

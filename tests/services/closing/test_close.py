@@ -238,7 +238,7 @@ def test_scheduled_reveal_happens_automatically_and_waits_for_unscored_files(
     competition = service.competition(closes_at=service.now + HOUR)
     assert competition.reveals_at == service.now + HOUR + WEEK
     waiting = service.submit(competition)
-    calendar = Calendar(service.database)  # The competition of the tests is in the past.
+    calendar = Calendar(service.database)  # The tests' competition is in the past.
     calendar.run_due()
     calendar.run_due()
     assert caplog.text.count("The reveal of toxicity is delayed") == 1
@@ -324,7 +324,7 @@ def test_disqualification_after_the_end_appends_standings_with_closed_up_ranks(s
     second = final_page(service, competition, 2)
     assert [row.team for row in second.rows] == [row.team for row in first.rows[1:]]
     assert [row.rank for row in second.rows] == [1, 2]
-    assert second.reason == f"{first.rows[0].team} was disqualified."  # Only the team sees the reason.
+    assert second.reason == f"{first.rows[0].team} was disqualified."  # Only the team can see the reason.
 
 
 def test_subscribers_are_notified_of_the_reveal_by_mail(service):

@@ -40,7 +40,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def table(solution_csv) -> pd.DataFrame:
-    """The solution of the fixture `service` in another order."""
+    """The solution of the fixture `service`, with its rows in another order."""
     return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
 
 
@@ -268,7 +268,7 @@ def test_all_files_are_released_after_the_solution_is_published(service, table: 
 
 
 def before_the_upgrade(service, competition: Competition, data: bytes):
-    """Add a file as the previous version of the software does."""
+    """Add a file as the previous version of the software did."""
     blob = service.storage.put(data)
     with service.database.write() as session:
         session.execute(
@@ -354,7 +354,7 @@ def test_file_replaced_during_its_check_is_checked_again(service, table: pd.Data
 
 
 class Unreliable:
-    """A storage whose reads fail partway, as with a bad disk or bucket, until `is_mended` is set."""
+    """A storage whose reads fail halfway, like those from a bad disk, until `is_mended` is set."""
 
     def __init__(self, storage, error: Exception):
         self._storage, self._error = storage, error
@@ -384,7 +384,7 @@ def test_storage_failure_is_not_a_finding_and_the_file_is_checked_again(service,
     add(service, competition, b"id,text\n")
     (job,) = jobs(service)
     storage = Unreliable(service.storage, error)
-    # A job is given up after two crashes, but storage failures do not count as crashes.
+    # A job fails permanently after two crashes, but storage failures do not count as crashes.
     for attempt in range(5):
         with service.database.write() as session:
             session.execute(update(OrganizerJob).values(available_at=service.now, created_at=db.now(session)))

@@ -38,7 +38,7 @@ ACTOR = Actor.shell()
 
 @pytest.fixture
 def closed(service) -> Competition:
-    """A closed, settled competition with three teams and known competing submissions."""
+    """A closed, settled competition with three teams, whose competing submissions are known."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     for seed, name in enumerate(("ada", "bob", "cyd")):
         for skill in (0.2, 0.5, 0.8):
@@ -145,7 +145,7 @@ def test_receipt_needs_a_score_and_a_commitment(service):
     write_missing_commitments(service.database, service.storage)
     noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     assert noted.commitment == service.reload(competition).live_scoring_version.solution.commitment
-    # A receipt that was handed out is never regenerated.
+    # A receipt that was downloaded is never regenerated.
     write_missing_commitments(service.database, service.storage)
     assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 

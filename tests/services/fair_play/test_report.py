@@ -21,7 +21,7 @@ def due(service, now: datetime) -> list[str]:
 
 
 def look(service, competition: Competition, now: datetime, *, state: JobState = JobState.DONE) -> int:
-    """Request a report that finishes immediately."""
+    """Request a report, and finish its job immediately."""
     with service.database.write() as session:
         job = report.request(session, competition=competition, actor=None, now=now)
         job.state, job.result = state, EMPTY.as_dict()

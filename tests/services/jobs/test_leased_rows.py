@@ -22,17 +22,17 @@ DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
 
 
 class Queue(Protocol):
-    """A queue with one row, accessed through the service of that row."""
+    """A queue with one row, accessed through the service that handles it."""
 
     lease: timedelta
     pause: timedelta
-    """The pause after its first failure."""
+    """The pause after the row's first failure."""
 
     def add(self, service) -> int:
         """Add the row that the other methods use."""
 
     def claim(self, session, row_id: int, now: datetime):
-        """Claim the row; None if that is not possible."""
+        """Claim the row; return None if that is not possible."""
 
     def succeed(self, session, claim, now: datetime):
         """Record that the work of a claim is done."""
@@ -41,7 +41,7 @@ class Queue(Protocol):
         """Record that the work of a claim failed."""
 
     def state(self, session, row_id: int):
-        """Return the state that a process without a valid lease must not change."""
+        """Return the state, which a process without a valid lease must not change."""
 
 
 @dataclass
@@ -200,7 +200,7 @@ def test_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_i
     before = state(service, queue, row_id)
     do(service, queue.fail, late, after=queue.lease)
     assert state(service, queue, row_id) == before
-    # An e-mail accepted by the server counts as sent, whichever process sent it.
+    # An e-mail that the server has accepted counts as sent, whichever process sent it.
     if not isinstance(queue, MailQueue):
         do(service, queue.succeed, late, after=queue.lease)
         assert state(service, queue, row_id) == before
@@ -326,13 +326,13 @@ def found(service, machine: str = "here") -> set[str]:
 
 @of_jobs
 def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(service, queue, row_id: int):
-    """A file that kills its readers would otherwise use up all leases in seconds.
+    """Otherwise, a file that kills its readers would use up all leases within seconds.
 
-    The same applies to a machine without memory.
+    So would a machine that has run out of memory.
     """
     do(
         service, queue.record, do(service, queue.claim, row_id), Breakdown("x"), after=-timedelta(hours=1)
-    )  # An error is not a lost holder.
+    )  # An error does not mean that the holder is lost.
     most = queue.limits.freed_at_once
     for lost in range(1, most + 2):
         assert do(service, queue.claim, row_id, holder=DEAD).attempt == lost + 1

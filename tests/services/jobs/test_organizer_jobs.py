@@ -92,7 +92,7 @@ def test_competitions_take_turns_regardless_of_their_number_of_jobs(service, com
 
     assert first(SECOND) == greedy[0].id
     mine = claimed(service, greedy[0])
-    do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # Its turn is over.
+    do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # The job's time slice has ended.
     assert first(2 * SECOND) == other.id
     theirs = claimed(service, other, after=2 * SECOND)
     do(service, organizer_jobs.record, after=3 * SECOND, claim=theirs, outcome=Result({}))

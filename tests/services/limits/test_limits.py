@@ -78,7 +78,7 @@ def test_exactly_the_limit_of_fifty_simultaneous_files_is_accepted(service):
 
 
 def test_limits_use_the_utc_day(service):
-    midnight = datetime(2026, 3, 29, tzinfo=UTC)  # Many time zones change their clocks in this night.
+    midnight = datetime(2026, 3, 29, tzinfo=UTC)  # Many time zones change their clocks during this night.
     service.now = midnight - timedelta(milliseconds=1)
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)

@@ -68,7 +68,7 @@ def test_user_who_repeatedly_creates_teams_has_a_limit_per_user(service):
                 made += 1
             with service.database.write() as session:
                 teams.leave(acting.as_person(session, competition, ada, now=service.now))
-    assert made in (20, 40)  # SQLite reuses the number of a deleted team.
+    assert made in (20, 40)  # SQLite reuses the id of a deleted team.
 
 
 def test_user_sends_at_most_three_merge_requests_a_day_to_one_leader(service, competition):

@@ -47,7 +47,7 @@ def act(service):
 
 @pytest.fixture
 def seen(service):
-    """Return a user's notifications, oldest first; unread ones are marked with a star."""
+    """Return a user's notifications, oldest first, with a star for each unread one."""
 
     def lines(name: str) -> list[str]:
         with service.database.read() as session:
@@ -201,7 +201,7 @@ def test_marking_as_read_affects_only_own_notifications(service, act, seen):
     act(decisions.disqualify, competition=competition, team="bob", reason="Why", actor=SHELL)
     with service.database.write() as session:
         ids = [each.id for each in notifications.slice_of(session, user=bob, part=Part()).rows]
-        assert notifications.mark_read(session, user=ada, ids=[ids[0]]) == []  # It belongs to Bob's team.
+        assert notifications.mark_read(session, user=ada, ids=[ids[0]]) == []  # Bob's team submitted it.
         for _ in range(2):
             (found,) = notifications.mark_read(session, user=ada, ids=[ids[-1], 10**9])
             assert found.announcement.title == "One"

@@ -142,7 +142,7 @@ def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(
     publish(service, version)
     submission = service.submission(accepted)
     assert submission.status is SubmissionStatus.SCORED and submission.finished_at is not None
-    service.run(live_job)  # The retired version may still be scored without any visible change.
+    service.run(live_job)  # Files may still be scored under the retired version, with no visible change.
     assert service.submission(accepted).status is SubmissionStatus.SCORED
     assert board(service, competition).scoring_version == 2
 

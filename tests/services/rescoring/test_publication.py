@@ -50,7 +50,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def competition(service):
-    """A competition with three scored teams, open for nine days, with limits."""
+    """A competition with three scored teams and with limits, open for nine days."""
     competition = service.competition(closes_at=service.now + 9 * DAY, max_daily_submissions=3)
     for number, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=number, skill=number / 10))
@@ -435,7 +435,7 @@ def test_published_solution_follows_the_live_version_automatically(
     service, competition, prepare: Callable[..., Any]
 ):
     def written() -> tuple[str, bool]:
-        """Run the newest job; return the visible solution and whether its file existed before."""
+        """Run the newest job; return the visible solution, and whether its file already existed."""
         with service.database.read() as session:
             (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
         digest = publication.digest(service.reload(competition))

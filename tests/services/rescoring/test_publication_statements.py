@@ -59,7 +59,7 @@ write
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition with three teams and one score each."""
+    """A competition with three teams, each with one score."""
     competition: Competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed))

@@ -30,7 +30,7 @@ from grader.services.rescoring.publication import (
 from tests.fixtures import rescorings
 from tests.fixtures.rescorings import waiting
 
-# No rule here depends on the database.
+# None of these rules depends on the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 HOUR = timedelta(hours=1)
@@ -38,7 +38,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def competition(service):
-    """A competition of two teams with one scored file each."""
+    """A competition with two teams, each with one scored file."""
     competition = service.competition(closes_at=service.now + HOUR)
     service.score(
         *(service.submit(competition, user=name, seed=seed) for seed, name in enumerate(("ada", "bob")))
@@ -48,7 +48,7 @@ def competition(service):
 
 @pytest.fixture
 def version(competition, prepare_version: Callable[..., ScoringVersion]) -> ScoringVersion:
-    """The next version, prepared, with a waiting job for each file."""
+    """The next version, in preparation, with a waiting job for each file."""
     return prepare_version(competition)
 
 
@@ -90,7 +90,7 @@ def splits(service, version: ScoringVersion) -> dict[Split, int]:
 def test_publication_needs_results_for_all_finished_submissions(
     service, competition, version: ScoringVersion
 ):
-    # This file is submitted later, so the publication does not wait for it.
+    # This file was submitted later, so the publication does not wait for it.
     pending = service.submit(competition, user="cleo", seed=9)
     one, other, *_ = jobs_of(service, version)
     with pytest.raises(RescoringIncomplete, match=r"^2 submissions are not yet scored") as refused:

@@ -21,7 +21,7 @@ LEASE = timedelta(seconds=40)
 
 @pytest.fixture
 def competition(service):
-    """A competition with four scored submissions of three teams."""
+    """A competition with four scored submissions from three teams."""
     competition = service.competition()
     for number, name in enumerate(("ada", "bob", "cleo", "ada")):
         service.score(service.submit(competition, user=name, seed=number, skill=number / 10))

@@ -185,7 +185,7 @@ def test_impossible_canary_rows_are_a_problem_of_the_check(service, solution_csv
 def test_no_correction_makes_a_canary_row_count(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
-    """The organizer's own file gives every row its true label and a Usage that counts."""
+    """The organizer's own file contains each row's true label and either `Public` or `Private`."""
     before = live(service, competition).solution
     job = checked(service, competition, solution_csv())
 
@@ -302,7 +302,7 @@ def test_data_file_with_the_true_or_the_altered_labels_is_found(
 def test_diagnosis_counts_pairs_with_the_true_labels(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
-    """Pairs include Ignored rows, and a diagnosis may be published."""
+    """Counterfactual pairs include Ignored rows, and a diagnosis may be published."""
     loaded = LiveSolution.load(service.storage, live(service, competition))
     shown = analysis.solution_of(loaded, "toxicity")
     assert (shown.labels == read_solution(solution_csv()).labels).all()

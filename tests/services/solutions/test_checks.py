@@ -9,7 +9,7 @@ from grader.services.solutions.checks import candidates
 
 
 def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, positives: int = 500):
-    """Return a report with the given positive and negative rows per identity and split."""
+    """Return a report with the given numbers of positive and negative rows per identity and split."""
 
     def line(name: str, counts: tuple[int, int, int, int]) -> dict[str, Any]:
         public, private = counts[:2], counts[2:]

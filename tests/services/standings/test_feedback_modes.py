@@ -46,7 +46,7 @@ IN_LADDER = [True, False, True, False, True]
 
 
 def end(service, job_id: int, *outcomes: Outcome):
-    """Record these outcomes for the attempts of a job."""
+    """Record these outcomes for a job's attempts."""
     for place, outcome in enumerate(outcomes, 1):
         now = service.now + 10 * place * HOUR
         with service.database.write() as session:

@@ -21,7 +21,7 @@ SHORTEST = timedelta(microseconds=1)
 
 
 def draw(chance: random.Random, sent: list[Any], now) -> list[Entry]:
-    """Return entries for some of the teams, most of them tied in score or time."""
+    """Return entries for some of the teams; most entries are tied in score or time."""
     scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
     return [
         Entry(each.team_id, each.id, chance.randrange(scores), now + chance.randrange(times) * SHORTEST)

@@ -21,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
-    """The live version of a competition with entries of five teams, next to other leaderboards."""
+    """The live version of a competition with entries from five teams; there are other leaderboards too."""
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in ("ada", "bob", "cyd", "dan", "eve")]
     entries = [

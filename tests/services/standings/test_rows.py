@@ -11,7 +11,7 @@ from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import rows as standing_rows
 
-# No rule here depends on the database.
+# None of these rules depends on the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MINUTE = timedelta(minutes=1)
@@ -19,7 +19,7 @@ Rows = dict[tuple[int, Split, int], int]  # Submission id by version, split and 
 
 
 class World:
-    """A competition of two teams with two files each."""
+    """A competition with two teams, each with two files."""
 
     def __init__(self, service):
         self.service = service
@@ -33,7 +33,7 @@ class World:
         self.live = service.reload(self.competition).live_scoring_version_id
 
     def score(self):
-        """Score all files so that each team's first is better in public, its second in private."""
+        """Score all files so that each team's first file is better in public and its second in private."""
         self.service.score(*self.accepted)
         scores = [(Split.PUBLIC, 8), (Split.PUBLIC, 7), (Split.PUBLIC, 6), (Split.PUBLIC, 5)]
         scores += [(Split.PRIVATE, 1), (Split.PRIVATE, 2), (Split.PRIVATE, 3), (Split.PRIVATE, 4)]
@@ -43,7 +43,7 @@ class World:
                 session.execute(update(Score).where(*of_file).values(score=tenths / 10))
 
     def entry(self, number: int, units: int, team: int | None = None) -> Entry:
-        """Return an entry for a file; the file's number determines the order and the times."""
+        """Return an entry for a file, whose number determines the order and the times."""
         team = team or (self.ada, self.bob)[number % 2]
         return Entry(team, self.files[number], units, self.service.now + number * MINUTE)
 

@@ -228,14 +228,14 @@ def test_same_file_is_accepted_again_after_a_failure_or_a_rejection(service):
 def test_repeated_idempotency_key_returns_the_first_submission_and_uses_none(service):
     competition = service.competition(closes_at=service.now + HOUR, max_daily_submissions=1)
     first = accept(service, competition, idempotency_key="one", again=False)
-    # The second time is after the limit is reached and after the close.
+    # The second submission follows after the limit is reached and the competition has closed.
     for later in (timedelta(), 2 * HOUR):
         again = accept(service, competition, idempotency_key="one", again=False, now=service.now + later)
         assert (again.submission.id, again.job_ids, again.is_new) == (first.submission.id, (), False)
     with pytest.raises(IdempotencyKeyReused) as reused:
         accept(service, competition, idempotency_key="one", blob=StoredBlob("1" * 64, 10))
     assert reused.value.submission_id == first.submission.id
-    # Eve has a team from now on.
+    # From here on, Eve has a team.
     accept(service, competition, user=service.user("eve"), idempotency_key="two")
     with service.database.write() as session:
         session.get_one(Competition, competition.id).max_daily_submissions = None

@@ -68,7 +68,7 @@ FREE = replace(FULL, used_today=0, used_total=0, pending=0, rejections_full_sinc
 
 
 def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situation:
-    """Return the situation of a team member in an open competition whose file is accepted."""
+    """Return the situation of a team member whose file is accepted in an open competition."""
     competition = Competition(
         **OPEN | {"entry_mode": EntryMode.OPEN, "rules": "", "rules_version": 1} | (of_competition or {})
     )
@@ -107,7 +107,7 @@ FAULTS: list[tuple[type[ParticipantError], dict[str, Any]]] = [
 
 
 def with_faults(faults: list[tuple[type[ParticipantError], dict[str, Any]]]) -> Situation:
-    """Return the situation of a file to which all these reasons apply."""
+    """Return the situation for a file to which all these reasons apply."""
     given = {name: value for _, fault in faults for name, value in fault.items()}
     asked = {type_ for type_, _ in faults}
     earlier = Earlier(

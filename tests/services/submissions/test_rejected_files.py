@@ -86,7 +86,7 @@ def test_blob_that_may_belong_to_an_upload_in_progress_is_kept(service):
     old = service.submit(service.competition(), csv=faulty(1))
     reject(service, old)
     make_old(service, KEPT_FOR)
-    service.storage.put(faulty(1))  # Its row has not been written yet.
+    service.storage.put(faulty(1))  # The blob's row has not been written yet.
     assert delete(service) == set()
     make_old(service, KEPT_FOR)
     assert delete(service) == {service.submission(old).sha256}

@@ -107,7 +107,7 @@ def test_merge_combines_members_submissions_selections_and_slots(service, scene,
         assert [each.user.name for each in rosters.members(session, team=team)] == ["ada", "bob"]
         assert set(session.scalars(select(Submission.team_id))) == {team.id}
         assert set(session.scalars(select(Participation.bound_team_id))) == {team.id}
-        # This exceeds the selection limit, which is allowed until the team deselects some.
+        # This exceeds the selection limit, which is allowed until the team changes its selection.
         assert session.scalar(select(func.count()).where(Submission.is_selected)) == 2
         taken = session.scalars(select(Team).where(Team.name == "Team bob")).one()
         assert (taken.merged_into_id, taken.leader_id) == (team.id, None)
@@ -337,11 +337,11 @@ def test_affected_users_are_notified(service, scene, act):
 
 @pytest.mark.both_databases
 def test_uploads_during_a_merge_exceed_no_limit_and_lose_no_file(service, scene, act, send):
-    """In either order, the limits apply: per team before the merge, and merged afterwards."""
+    """In either order, the limits apply: before the merger to each team, afterwards to the merged one."""
     competition = scene(max_daily_submissions=3)
     now = service.now
     request = act(mergers.request, competition, "ada", name="Team bob")
-    with service.database.write() as session:  # The race uses the clock of the database.
+    with service.database.write() as session:  # The race uses the database's clock.
         lookup.lock(session, competition_id=competition.id).opens_at = now - DAY
     *answers, merged = race(
         *(partial(send, competition, name, after=HOUR) for name in ("ada", "bob") * 4),

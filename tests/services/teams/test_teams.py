@@ -27,7 +27,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def roster(service):
-    """Return the member names of a user's team, longest membership first; None without one."""
+    """Return the names of the members of a user's team, longest membership first, or None."""
 
     def names(competition, user: str):
         with service.database.read() as session:
@@ -39,7 +39,7 @@ def roster(service):
 
 @pytest.fixture
 def together(service, act):
-    """Create a competition with one team: Ada leads, and the others joined by link in order."""
+    """Create a competition with one team, which Ada leads and the others joined by link in this order."""
 
     def make(*others: str, **options):
         competition = service.competition(**options)

@@ -23,7 +23,7 @@ TESTS = Actor(None, "tests")
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition in which Ada and Bob have a team each and no file is scored."""
+    """A competition in which Ada and Bob each have a team, and no file has been scored."""
     competition: Competition = service.competition()
     for place, name in enumerate(("ada", "bob")):
         service.submit(competition, user=name, seed=place)
@@ -100,7 +100,7 @@ def test_rolled_back_transaction_writes_no_event(service, competition: Competiti
 
 
 def keep_dates(service, closes_in: timedelta):
-    """Run the scheduled tasks at a time before the close."""
+    """Run the scheduled tasks at a given time before the close."""
     with service.database.write() as session:
         competition = session.scalars(select(Competition)).one()
         competition.closes_at = service.now + closes_in

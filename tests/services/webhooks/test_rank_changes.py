@@ -25,7 +25,7 @@ def competition(service) -> Competition:
 
 
 def order(service, *names: str):
-    """Give teams scores in this order."""
+    """Give the teams scores in this order."""
     with service.database.write() as session:
         for place, name in enumerate(names):
             team = select(Team.id).where(Team.name == name).scalar_subquery()
@@ -48,7 +48,7 @@ def look(service, after: timedelta = timedelta()) -> int:
 
 
 def ranks(service) -> list[list[tuple[int, int | None]]]:
-    """Return the ranks before and after of each event, by team."""
+    """Return the rank before and after each event, by team."""
     return [
         [(each["rank"], each["previous_rank"]) for each in row.details["changes"]]
         for row in deliveries(service.database)
@@ -132,7 +132,7 @@ def test_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(servic
     with service.database.write() as session:
         last = session.scalar(select(Standing.team_id).order_by(Standing.score_units).limit(1))
         session.execute(update(Standing).where(Standing.team_id == last).values(score_units=99_999))
-    assert deliveries(service.database) == []  # A score writes no rows.
+    assert deliveries(service.database) == []  # A new score alone writes no rows.
     assert look(service) == 2
     rows = deliveries(service.database)
     assert [len(row.details["changes"]) for row in rows] == [PLACES, 1]

@@ -75,7 +75,7 @@ def test_sign_up_by_mail_requires_a_confirmation_link(mailing):
 
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
-    """Cost parameters of all computed password hashes, which dominate the response time."""
+    """The cost parameters of all password hashes that are computed; hashing dominates the response time."""
     computed: list[Parameters] = []
     verify, compute = PasswordHasher.verify, PasswordHasher.hash
 

@@ -68,7 +68,7 @@ def test_a_lock_shows_its_end_and_the_same_page_for_an_unknown_name(site):
         assert "Try again in" in right.text
         assert f'value="{name}"' in right.text
         answers[name] = {line for line in right.text.replace(name, "…").splitlines() if "csrf" not in line}
-    assert len(answers["Ada"] ^ answers["Bob"]) <= 2  # The remaining time is shown in words and may differ.
+    assert len(answers["Ada"] ^ answers["Bob"]) <= 2  # The remaining time in the text may differ.
     assert "Forgot your password?" in right.text
 
 

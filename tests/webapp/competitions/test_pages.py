@@ -273,7 +273,7 @@ def _text(page) -> str:
 
 
 def _public_fold(arena, file: bytes) -> bytes:
-    """Return the public rows as a local fold: labels, identities and predictions."""
+    """Return the public rows as a local validation fold: labels, identities and predictions."""
     predictions = [line.split(",")[1] for line in file.decode().splitlines()]
     rows = zip(arena.truth.solution().decode().splitlines(), predictions, strict=True)
     fold = [

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Page(HTMLParser):
-    """Links, images, anchors and headings of a page."""
+    """Collects the links, images, anchors and headings of a page."""
 
     def __init__(self, text: str):
         super().__init__()

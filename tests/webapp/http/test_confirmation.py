@@ -17,7 +17,7 @@ from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, pag
 
 __all__ = ["check", "people"]
 
-# Actions that always or in dangerous cases ask for confirmation on a separate page.
+# Actions that ask for confirmation on a separate page, always or in dangerous cases.
 ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
 organize_close.now organize_publishing.archive
@@ -85,7 +85,7 @@ def test_publishing_shows_its_changes_and_is_bound_to_them(
     assert entered.status_code == 200 and "Two &lt;lines&gt;," in entered.text
     assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
     other = eva.post(path, fields | {"notice": "Other words."})
-    assert other.status_code == 409  # Only the confirmed compensation can be published.
+    assert other.status_code == 409  # Only the compensation that was confirmed can be published.
 
     # This changes the leaderboards after the question was shown.
     arena.submit(people["Bob"], arena.truth.predictions(noise=0.1, seed=9))
@@ -280,7 +280,7 @@ def test_a_date_in_the_past_is_reported_next_to_its_field(arena, people: dict[st
         assert lookup.get(session, slug="toxicity").entry_deadline is None
     saved = eva.confirm(path, form)
     assert saved.status_code == 303, saved.text
-    # The form stays on this step and does not continue to the next one.
+    # The page stays on this step and does not continue to the next one.
     assert saved.location.endswith("/settings/dates")
     shown = page(eva, path)
     assert re.search(

@@ -37,7 +37,7 @@ def test_every_error_declares_its_own_public_name():
 
 
 def test_public_names_and_statuses_are_unchanged():
-    """A new error adds its line to the file; a changed or removed line breaks API clients."""
+    """For a new error, add a line to the file. Changing or removing a line breaks API clients."""
     lines = sorted({f"{kind.public_name} {STATUSES[kind.kind]}" for kind in kinds_of_errors()})
     assert lines == PINNED.read_text().splitlines()
 
@@ -69,7 +69,7 @@ def values(kind: type[FairboardError]) -> set[str]:
 
 
 def raised(root: Path) -> Iterator[tuple[str, set[str | None]]]:
-    """Yield the names and keywords of classes that are called with keywords only or raised bare."""
+    """Yield the names and keywords of classes that are called with keywords only or raised uncalled."""
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

@@ -13,7 +13,7 @@ from tests.fixtures.web import Answer, Caller
 pytestmark = pytest.mark.both_databases
 
 DRAFT = f"{API}/competitions/next/organize"
-# Bytes; a body of this size exceeds what the server keeps in memory.
+# In bytes; the server does not keep bodies of this size in memory.
 LARGE = 1_200_000
 
 

@@ -15,7 +15,7 @@ API = "/api/v1/competitions/toxicity/submissions"
 
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> Storage:
-    """Settings of a bucket at an address that accepts no connections."""
+    """Settings for a bucket at an address that accepts no connections."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

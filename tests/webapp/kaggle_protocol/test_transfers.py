@@ -27,7 +27,7 @@ DATA = bytes(range(256)) * 40
 
 @pytest.fixture
 def ann(arena):
-    """Ann, a participant in a competition with a data file."""
+    """Ann, a participant in a competition that has a data file."""
     arena.competition()
     add_file(arena, "data.bin", DATA)
     return arena.person("Ann")
@@ -81,7 +81,7 @@ def test_an_upload_in_parts_resumes_after_the_last_received_byte(arena, ann):
     assert (asked.status_code, asked.headers.get("Range"), asked.headers.get("Location")) == (308, None, None)
     first = put(ann, url, file[:1000], f"bytes 0-999/{size}")
     assert (first.status_code, first.headers["Range"]) == (308, "bytes=0-999")
-    # This part does not follow the last one, so it is ignored.
+    # This part does not continue the last one, so it is ignored.
     twice = put(ann, url, file[500:1000], f"bytes 500-999/{size}")
     assert (twice.status_code, twice.headers["Range"]) == (308, "bytes=0-999")
     assert put(ann, url, b"", f"bytes */{size}").headers["Range"] == "bytes=0-999"

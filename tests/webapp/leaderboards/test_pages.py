@@ -186,7 +186,7 @@ def test_a_search_finds_teams_and_keeps_their_ranks(arena, crowd):
         ("sort=rank&order=desc", list(range(60, 10, -1))),
         ("sort=score", list(range(1, 51))),
         ("sort=score&order=asc", list(range(60, 10, -1))),
-        # All values are equal, so rows keep the order of their ranks.
+        # All values are equal, so the rows stay in rank order.
         (
             "sort=overall_auc",
             list(range(1, 51)),
@@ -374,7 +374,7 @@ def test_the_step_chart_has_no_inline_styles_and_a_table_alternative(arena):
             arena.submit(person, arena.truth.predictions(noise=noise + number / 10, seed=number))
     arena.score_all()
     page = arena.app.test_client().get(BOARD).text
-    assert page.count('<polyline class="step') == 4  # Two teams, each in the charts for both widths.
+    assert page.count('<polyline class="step') == 4  # Two teams, each in the charts of both widths.
     assert " style=" not in page and "The chart as a table" in page
     scores = re.findall(r'<td class="score">(0\.\d{5})</td></tr>', page)
     assert scores and all(score in page for score in scores)

@@ -27,7 +27,7 @@ KEPT: list[Any] = CHECKS.get_by_names(
         "response_schema_conformance",
     ]
 )
-# Existing path parameters; with other values, every response would be 404.
+# Path parameters of existing objects; with other values, every response would be 404.
 KNOWN = {"slug": "toxicity", "submission_id": 1, "number": 1, "team_id": 1, "token_id": 999, "user_id": 1}
 ROLES = {"nobody": None, "a participant": "Ann", "an organizer": "Olga", "an administrator": "Root"}
 
@@ -57,7 +57,7 @@ def bearer(arena, name: str | None) -> dict[str, str]:
 def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
     """A function that generates valid and invalid requests for every operation.
 
-    All roles and both databases reuse the same requests because generating them is the slowest part.
+    All roles and both databases use the same requests, because generating them is the slowest part.
     """
 
     made: dict[int, list[schemathesis.Case]] = {}
@@ -93,7 +93,7 @@ def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
 
 
 def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
-    """Send requests as a role and check each response against the description."""
+    """Send requests as a role, and check each response against the OpenAPI document."""
     headers = bearer(arena, ROLES[role]) | {"Accept-Encoding": "identity"}
     for case in cases:
         answer = case.call(app=arena.app, headers=headers)

@@ -14,7 +14,7 @@ import pytest
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS
 
-# With these settings, the generator warns about no skipped operation or response.
+# With these settings, the generator skips no operation or response.
 CONFIG = {
     "content_type_overrides": {
         "application/toml": "application/octet-stream",
@@ -33,7 +33,7 @@ class Generated:
         self.client = self.package.AuthenticatedClient(base_url=url, token=token)
 
     def call(self, tag: str, operation: str, *arguments, **options):
-        """Call an operation and return the whole response, whose result is in `parsed`."""
+        """Call an operation; return the whole response, whose result is in `parsed`."""
         module = importlib.import_module(f"fairboard_generated.api.{tag}.{operation}")
         return module.sync_detailed(*arguments, client=self.client, **options)
 

@@ -26,7 +26,7 @@ IDENTITIES = ("male", "female", "black or african")
 
 @pytest.fixture(params=["sqlite"])
 def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
-    """Two competitions, of which only one has another label; Ann participates, Ed organizes."""
+    """Two competitions, only one of which has another label; Ann is a participant, Ed an organizer."""
     sqlite = request.param == "sqlite"
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
     roles = {"id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}

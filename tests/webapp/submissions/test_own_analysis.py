@@ -34,7 +34,7 @@ def test_a_team_sees_the_histogram_of_its_file_and_the_largest_possible_gains(ar
     gains = [float(gain) for gain in re.findall(r">\+(\d\.\d{5})</strong>", page)]
     assert gains
     terms = re.findall(r"<small>(Subgroup|BPSN|BNSP)</small></span> <strong", page)
-    assert terms == sorted(terms, key=terms.index)  # Rows of one term are listed together.
+    assert terms == sorted(terms, key=terms.index)  # Gains for one term are listed together.
     weakest = re.search(r"[Ww]eakest term: (\w+)", page)
     assert weakest and f"{weakest[1]} costs the score most" in page
     assert terms[0] == weakest[1] or weakest[1] == "Overall"
@@ -126,7 +126,7 @@ def test_a_page_links_to_the_neighboring_submissions_and_selects_its_own(arena):
         f'rel="prev" href="{HERE}/submissions/{first}"'
         in arena.ann.browser.get(f"{HERE}/submissions/{second}").text
     )
-    assert "Automatic" in page  # There are as many free places as submissions.
+    assert "Automatic" in page  # There are as many free slots as submissions.
     here = f"{HERE}/submissions/{first}"
     answer = arena.ann.post(f"{here}/selection", {"selected": "yes", "from": "submission"})
     assert (answer.status_code, answer.location) == (303, here)

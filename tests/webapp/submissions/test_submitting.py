@@ -150,7 +150,7 @@ def test_the_check_reads_no_label(arena, make_ann, monkeypatch: pytest.MonkeyPat
 
 def test_a_large_file_is_checked_and_submitted(arena, make_ann):
     ann, api = make_ann(), arena.app.test_client()
-    # A request of this size is not received in memory.
+    # A request of this size is stored on disk.
     large = arena.truth.predictions() + b"\n" * 1_000_000
     # The form is encoded here because the test client would keep a file open.
     head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="p.csv"\r\n\r\n'

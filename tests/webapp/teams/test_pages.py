@@ -44,7 +44,7 @@ def join(arena):
 
 @pytest.fixture
 def duo(arena):
-    """Ann leads the team “Duo” with its member Bob; Cleo has the team “Solo”."""
+    """Ann leads the team “Duo”, of which Bob is a member; Cleo has the team “Solo”."""
     arena.competition()
     ann, bob, cleo = (arena.person(name) for name in ("Ann", "Bob", "Cleo"))
     assert ann.post(TEAM, {"name": "Duo"}).status_code == 303

@@ -14,7 +14,7 @@ API = f"/api/v1{HERE}"
 
 @pytest.fixture
 def team_id(arena) -> int:
-    """Ann's team, which has two scores on a leaderboard of two teams."""
+    """Ann's team, which has two scores, on a leaderboard of two teams."""
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Duo"})

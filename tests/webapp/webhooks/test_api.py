@@ -35,7 +35,7 @@ def ann(make_arena, database_url: str):
 
 @pytest.fixture
 def waits(ann):
-    """The wait limits of the site, with the production duration."""
+    """The site's limits on waiting requests, with the same duration as in production."""
     waits = ann.arena.app.extensions["fairboard"].waits
     waits.longest_seconds = waiting.LONGEST_SECONDS
     yield waits
@@ -48,7 +48,7 @@ def call(person, method: str, path: str, headers: dict[str, str] | None = None, 
 
 
 def organizing(arena, name: str, role: Role) -> tuple[Any, dict[str, str]]:
-    """Return a new organizer, and headers with a token that has the organize scope."""
+    """Return a new organizer, and headers with a token that has the scope `organize`."""
     person = arena.person(name)
     arena.give_role(person, role)
     with arena.database.write() as session:
@@ -160,7 +160,7 @@ def test_a_wait_that_times_out_returns_the_pending_submission(ann, waits):
 
 def test_without_a_free_slot_responses_are_immediate_with_a_growing_retry_after(ann, waits):
     taken = [user_id for user_id in range(100, 200) if waits.take(user_id)]
-    assert len(taken) == 4  # A quarter of the sixteen threads.
+    assert len(taken) == 4  # a quarter of the 16 threads
     seconds = []
     for _ in range(30):
         answer = call(ann, "GET", "/api/v1/submissions/1?wait=60")
@@ -213,7 +213,7 @@ def last_id(text: str) -> str:
 
 
 def test_a_stream_starts_with_pending_submissions_and_the_leaderboard_and_resumes(ann):
-    """The test site ends every stream at once, so each response is one read of the database."""
+    """The test site ends every stream immediately, so each response reads the database once."""
     first = call(ann, "GET", f"{HERE}/events")
     assert first.mimetype == "text/event-stream"
     assert first.headers["X-Accel-Buffering"] == "no"
@@ -229,7 +229,7 @@ def test_a_stream_starts_with_pending_submissions_and_the_leaderboard_and_resume
     (name, scored), (board, other) = events_in(again.text)
     assert (name, scored["status"], board) == ("submission", "scored", "board")
     assert other != version
-    # Times far in the past keep these events from being sent twice.
+    # These times are far in the past, so that no event is sent twice.
     with ann.arena.database.write() as session:
         long_ago = db.now(session) - timedelta(hours=1)
         session.execute(update(Submission).values(finished_at=long_ago, submitted_at=long_ago))

@@ -27,7 +27,7 @@ def arena(make_arena: Callable[..., Any]):
 
 @pytest.fixture
 def scene(arena):
-    """A competition with a scored team and one organizer of each role."""
+    """A competition with a scored team and one organizer with each role."""
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):

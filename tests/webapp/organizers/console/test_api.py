@@ -50,7 +50,7 @@ def test_submissions_are_searched_marked_and_diagnosed(olga: Desk):
 
 def test_lists_are_paginated_by_a_cursor(olga: Desk):
     for path, name, key in (("submissions", "submissions", "id"), ("teams", "teams", "id")):
-        # The letter occurs in two names: in Bob's and in that of his file.
+        # The letter occurs in both Bob's name and the name of his file.
         first = olga("GET", f"{DESK}/{path}?q=b&per_page=1").json
         seen = [each[key] for each in first[name]]
         while first["next"]:

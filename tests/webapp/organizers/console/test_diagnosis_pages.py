@@ -13,7 +13,7 @@ HERE = "/competitions/toxicity"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
-    """A competition with two scored submissions of Ann and one organizer of each role."""
+    """A competition with two scored submissions by Ann, and one organizer with each role."""
     sqlite = request.param == "sqlite"
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
     arena.competition()

@@ -17,7 +17,7 @@ API = "/api/v1"
 
 @pytest.fixture
 def site(make_arena: Callable[..., Any]):
-    """Ann's scored file, shown without terms; Vera organizes her competition, Eve another one."""
+    """Ann's scored file, shown without terms. Vera is an organizer of its competition, Eve of another."""
     arena = make_arena()
     arena.competition()
     arena.competition("other")

@@ -24,7 +24,7 @@ API = "/api/v1/competitions/toxicity/submissions"
 
 @pytest.fixture
 def desk(arena):
-    """A complete test site with a scored submission of Ann, an editor (Ed) and a viewer (Vic)."""
+    """A complete test site with a scored submission by Ann, an editor (Ed) and a viewer (Vic)."""
     arena.competition(max_daily_submissions=3, closes_at=arena.now() + timedelta(days=30))
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):

@@ -18,7 +18,7 @@ HONEST = ("Ann", "Bob", "Cem", "Dan")
 
 
 def changed(file: bytes, change: Callable[[int, float], float]) -> bytes:
-    """Return a file whose predictions are functions of the row's position and old prediction."""
+    """Return a file with new predictions, computed from each row's position and old prediction."""
     head, *lines = file.decode().split()
     rows = [line.split(",") for line in lines]
     told = [f"{row_id},{change(place, float(value))!r}" for place, (row_id, value) in enumerate(rows)]

@@ -100,7 +100,7 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
     before, after = lines[1].split(",")[6:8]
     assert before in own and after in own and before != after
     assert before in page(ann, "/competitions/toxicity/submissions/1")
-    assert lines[2].split(",")[6] not in own  # This is Bob's score.
+    assert lines[2].split(",")[6] not in own  # Bob's score
     for number in (1, 2):
         assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
 

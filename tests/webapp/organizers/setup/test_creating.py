@@ -181,7 +181,7 @@ def test_all_errors_are_reported_together_and_the_entered_values_are_kept(arena,
         f"{HERE}/settings/dates", form | {"selection_count": "0", "max_pending_submissions": "0"}
     )
     assert answer.text.count("The number of selected submissions must be at least 1") == 1
-    assert answer.text.count("must be at least 1") == 2  # It is repeated at both fields.
+    assert answer.text.count("must be at least 1") == 2  # The message is repeated at both fields.
     assert answer.text.count('aria-invalid="true"') == 2
 
 
@@ -263,7 +263,7 @@ def test_several_names_on_one_line_are_reported_at_their_field(arena, root):
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     sent = form | {"identities": "male, female, gay", "next": "yes"}
     answer = root.post(f"{HERE}/settings/metric", sent)
-    # The form stays open so that the warning is seen.
+    # The form stays open, so that the user sees the warning.
     assert answer.headers["Location"].endswith("/settings/metric")
     page = html.unescape(root.browser.get(f"{HERE}/settings/metric").text)
     assert "'male, female, gay' is read as the name of one column. If these are 3 columns, list them" in page

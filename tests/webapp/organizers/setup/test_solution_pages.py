@@ -19,7 +19,7 @@ HERE = "/competitions/next/organize/solution"
 
 @pytest.fixture
 def site(make_arena: Callable[..., Any]):
-    """A draft that Olga owns and Vera can view, and Eve, who has no role in it."""
+    """A draft that Olga owns and Vera can view; Eve has no role in it."""
     arena = make_arena()
     arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
     with arena.database.write() as session:
@@ -85,7 +85,7 @@ def test_changing_roles_checks_the_file_again(site):
     assert re.search(
         r'<li class="clear"><details><summary><strong>id</strong> <span class="pill">id</span>', shown
     )
-    # An unused column keeps its menu.
+    # An unused column still has a menu.
     assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)
 
 
@@ -268,7 +268,9 @@ def test_each_step_states_what_is_missing_with_a_link(site):
         "Data files",
     ]
     assert "Publish</a>" in steps
-    assert steps.count("(1 missing)") == 2  # The solution is missing in its own step and in the metric step.
+    assert (
+        steps.count("(1 missing)") == 2
+    )  # The solution is missing in two steps: its own and the metric step.
     review = site.olga.browser.get("/competitions/next/organize/state").text
     assert 'href="/competitions/next/organize/settings/basics#overview"' in review
     accepted(site)
