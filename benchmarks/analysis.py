@@ -2,7 +2,8 @@
 
     .venv/bin/python benchmarks/analysis.py
 
-All functions are measured in turn, in one process and with the same prepared split. Ratios compare medians.
+All functions are measured in turn, in one process and with the same prepared split. The ratios compare
+medians.
 """
 
 import statistics

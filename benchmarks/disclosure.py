@@ -3,9 +3,9 @@
     python benchmarks/disclosure.py [--gigabytes 1] [--rows 200000] [--only NAME ...]
 
 The benchmark creates one file of this size at a time in the temporary folder, reads it in separate processes,
-and deletes it. There are training files with other ids (long texts, or 50 narrow columns) and a test file
-with the solution's ids, as CSV, gzip and Parquet. The reference only reads the file: with pandas in chunks of
-200,000 lines, or with fastparquet by row groups.
+and deletes it. The files, in CSV, gzip and Parquet, are training files with other ids (long texts, or 50
+narrow columns) and a test file with the solution's ids. The reference only reads the file: with pandas in
+chunks of 200,000 lines, or with fastparquet by row groups.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def narrow_columns(block: int, known: bool) -> str:
 
 
 def write_text(path: Path, lines: Callable[[int, bool], str], size: int, known: bool) -> None:
-    """Write lines up to an uncompressed size, with gzip if the file name ends accordingly."""
+    """Write lines up to an uncompressed size; compress them if the file name ends in `.gz`."""
     block = written = 0
     with gzip.open(path, "wt", compresslevel=1) if path.suffix == ".gz" else path.open("w") as file:
         while written < size:
@@ -72,11 +72,11 @@ def write_text(path: Path, lines: Callable[[int, bool], str], size: int, known: 
 
 
 def write_parquet(path: Path, size: int) -> None:
-    """Write 50 columns of numbers up to a size, in row groups of 200,000 rows."""
+    """Write 50 columns of numbers up to a given size, in row groups of 200,000 rows."""
     import fastparquet
     import pandas as pd
 
-    random, row = np.random.default_rng(2), 0  # not the same numbers as in the solution
+    random, row = np.random.default_rng(2), 0  # other numbers than in the solution
     while not path.exists() or path.stat().st_size < size:
         frame = pd.DataFrame({f"c{n}": random.random(200_000) for n in range(COLUMNS)})
         frame.insert(0, "id", np.arange(row, row + 200_000) + 1_000_000_000)
@@ -126,7 +126,7 @@ def measured(what: str, path: Path, rows: int) -> dict[str, Any]:
 
 
 def report(path: Path, rows: int) -> None:
-    """Check a file and only read it; print both results and their ratio."""
+    """Check a file, then only read it; print both results and their ratio."""
     looked, read = measured(LOOK, path, rows), measured(READ, path, rows)
     gigabytes = path.stat().st_size / 1e9
     print(

@@ -1,13 +1,13 @@
 """Benchmark of all feedback modes: leaks to attackers, use for honest teams, cost.
 
 Run ``python benchmarks/fair_play.py``. The options `--modes`, `--files`, `--seeds`, `--rows` and `--step`
-restrict it. All competitions are simulated, see grader/simulation. Every figure is a mean over competitions
+restrict it. All competitions are simulated by `grader.simulation`. Every figure is a mean over competitions
 with its 95 % interval.
 """
 
 import os
 
-# As in a worker. Must be set before NumPy is imported.
+# As in a worker. This must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -97,7 +97,7 @@ def _mean(mean: Mean, decimals: int) -> str:
 
 
 def _print_costs(rows: int) -> None:
-    """Measure how long a worker takes for a file, in coarse modes including the basis."""
+    """Measure how long a worker takes for a file; in coarse modes, include the basis."""
     competition = drawn(0, rows)
     honest = Honest(competition, 0)
     file = honest.predictions(honest.model(np.random.default_rng(1), 0.3))
@@ -116,7 +116,8 @@ def _print_costs(rows: int) -> None:
             ranks = dense_ranks(predictions.by_label["target"])
             public = ranks[competition.public]
             found = report(count_ranks(sets.ranked, public), competition.settings)
-            report(count_ranks(sets.ranked, public), competition.settings)  # the private split, as large
+            # This stands for the private split, which has the same size.
+            report(count_ranks(sets.ranked, public), competition.settings)
             if with_basis:
                 effects = label_effects(sets, public, found, competition.settings)
                 basis_of(ranks, effects, key=competition.key)

@@ -7,7 +7,7 @@ from bytes in memory and a prepared solution.
 
 import os
 
-# As in a worker. Must be set before NumPy is imported.
+# As in a worker. This must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import io
@@ -48,7 +48,7 @@ class FileRow:
 
 @dataclass(frozen=True)
 class Competition:
-    """A solution as prepared by the reference and by the grader."""
+    """A solution, prepared by the reference and by the grader."""
 
     row_ids: RowIds
     splits: list[tuple[np.ndarray, PreparedSplit]]
@@ -96,7 +96,7 @@ def seconds(call: Callable[[bytes, Competition], object], file: bytes, rest: Com
 
 
 def file_rows() -> list[FileRow]:
-    """Measure files in two row orders; the reference and the grader take turns."""
+    """Measure files in two row orders, alternating between the reference and the grader."""
     data = jigsaw_like.make(ROWS, IDENTITIES)
     competition = make_competition(data)
     in_order = np.arange(ROWS)

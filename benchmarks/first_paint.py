@@ -1,7 +1,7 @@
 """Benchmark of first paint and layout shift on the five main pages.
 
 Run ``python benchmarks/first_paint.py``, which requires Chromium. A thread serves a competition with 15 teams
-from a temporary folder. Each page is opened in a new context without a cache, in turn with a static page.
+from a temporary folder. Each page is opened in a new context without a cache, alternating with a static page.
 Other load on the machine slows both down, so the ratio shows the cost of the page itself.
 """
 
@@ -81,7 +81,7 @@ def site(folder: Path) -> Iterator[tuple[str, Person, int]]:
 
 
 def opened(browser: Browser, address: str, path: str, cookie: str, size: str) -> tuple[float, float]:
-    """Return the first contentful paint, in milliseconds, and layout shift of an uncached page."""
+    """Return an uncached page's first contentful paint, in milliseconds, and its layout shift."""
     width, height = SIZES[size]
     context = browser.new_context(
         base_url=address, viewport={"width": width, "height": height}, timezone_id="Asia/Kolkata"

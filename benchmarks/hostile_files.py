@@ -34,7 +34,7 @@ def filled(line: bytes) -> bytes:
 
 
 def members(content: bytes, size: int) -> bytes:
-    """Return gzip data with one member for each `size` bytes of content."""
+    """Return gzip data with one member for every `size` bytes of content."""
     pieces = (content[start : start + size] for start in range(0, len(content), size))
     return b"".join(gzip.compress(piece, 1, mtime=0) for piece in pieces)
 
@@ -48,7 +48,7 @@ def zip_of(entries: Iterator[tuple[str, bytes]]) -> bytes:
 
 
 def zip_with_a_lying_end() -> bytes:
-    """Return an archive with many entries whose end record contains another one's signature."""
+    """Return an archive with many entries, whose end record contains the signature of another one."""
     archive = bytearray(zip_of((f"{number}", b"") for number in range(200_000)))
     archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
     return bytes(archive)

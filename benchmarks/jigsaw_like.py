@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Shares of the annotated comments that mention each identity: first the nine scored identities (with more
-# than 500 mentions in the test set), then smaller ones to complete the competition's 24 columns.
+# The share of annotated comments that mention each identity: first the nine scored identities (with more than
+# 500 mentions in the test set), then rarer ones to complete the competition's 24 columns.
 MENTION_RATES = {
     "male": 0.110,
     "female": 0.120,

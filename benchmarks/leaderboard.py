@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/leaderboard.py`` for SQLite in a temporary folder, or with ``--database URL`` for an
 empty PostgreSQL database. It creates 10,000 teams and 130,000 scored submissions, and then requests pages
-from the application without a network, so only the server's time is measured. The standings are written by
-the service that team mergers use.
+from the application without a network, so that only the server's time is measured. The standings are written
+by the service that handles team mergers.
 """
 
 import argparse
@@ -49,7 +49,7 @@ PAGES = (
 
 
 class NoHints:
-    """A replacement for `Hints`, because no submission has to be scored."""
+    """A replacement for `Hints`, because there are no submissions to score."""
 
     def send(self, job_ids: Any) -> None:
         """Do nothing."""

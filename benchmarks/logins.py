@@ -1,8 +1,8 @@
 """Benchmark of uploads during 100 wrong passwords per second.
 
 Run ``python benchmarks/logins.py``, which takes about a minute. A site with the configuration of `serve`
-(SQLite, two web processes, Argon2id) receives consecutive uploads of 2,000 rows: first undisturbed, then
-during logins with wrong passwords for many names from many addresses. All requests stay on this machine.
+(SQLite, two web processes, Argon2id) receives consecutive uploads of 2,000 rows: first without other load,
+then during logins with wrong passwords for many names from many addresses. All requests stay on this machine.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from grader.supervisor.supervisor import Child
 from tests.fixtures.competitions import publish_competition
 
 ROWS = 2_000
-THREADS = 300  # more than can wait in two processes, so that the rate is reached
+THREADS = 300  # more than can wait in two processes, so that the target rate is reached
 WIDE = {
     "max_daily_submissions": None,
     "max_total_submissions": None,

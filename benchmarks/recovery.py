@@ -3,7 +3,7 @@
 Run ``python benchmarks/recovery.py [--database postgresql] [--busy 8]``, which takes about two minutes. It
 starts an installation with ``fairboard serve`` and Valkey. Whenever a file is being scored, it kills both
 Celery workers and their scoring processes (``kill -9``), first with pauses between the kills, then in quick
-succession. ``--busy`` runs this number of other busy programs.
+succession. ``--busy`` sets the number of other busy programs to run.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Seconds from the kill to the next claim and to the score, and the scoring process."""
+    """The seconds from the kill to the next claim and to the score, and the process that scored."""
 
     taken: float
     scored: float
@@ -93,7 +93,7 @@ class Scene:
         self._competition: Competition = self._service.competition(csv=write_solution(rows))
 
     def undisturbed(self) -> float:
-        """Return the seconds from the hint for a submission to its score."""
+        """Return the number of seconds from a submission's hint to its score."""
         job_id, _ = self._accept()
         begin = time.monotonic()
         self._hint(job_id)

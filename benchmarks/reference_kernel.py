@@ -12,7 +12,7 @@ OVERALL_WEIGHT = 0.25
 
 
 def to_frame(labels: np.ndarray, identities: dict[str, np.ndarray], predictions: np.ndarray) -> pd.DataFrame:
-    """Return a data frame like that of the notebooks, with booleans for label and identities."""
+    """Return a data frame as in the notebooks, with booleans for the label and the identities."""
     columns = {name: np.where(values >= 0.5, True, False) for name, values in identities.items()}
     return pd.DataFrame({"label": labels >= 0.5, "prediction": predictions, **columns})
 
@@ -26,7 +26,7 @@ def score(frame: pd.DataFrame, identities: list[str]) -> float:
 
 
 def identity_aucs(frame: pd.DataFrame, name: str) -> dict[str, float]:
-    """Return Subgroup, BPSN and BNSP AUC of one identity."""
+    """Return one identity's Subgroup, BPSN and BNSP AUC."""
     mentioned, positive = frame[name], frame["label"]
     return {
         "subgroup": auc(frame[mentioned]),

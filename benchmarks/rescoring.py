@@ -5,12 +5,12 @@ files. It fills a SQLite database with submissions and rescores them with correc
 services and batches of a worker. The reference reads a file with pandas, merges it with the solution and runs
 the public kernel on both splits. Both are measured in turn in the same run.
 
-"Warm" is the time from cached ranks to committed scores, "cold" the time from the stored files.
+"Warm" is the time from cached ranks to committed scores; "cold" is the time from the stored files.
 """
 
 import os
 
-# As in a worker. Must be set before NumPy is imported.
+# As in a worker. This must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -54,7 +54,7 @@ ACTOR = Actor(None, "benchmark")
 
 
 class Installation:
-    """Database and storage in a folder, with a competition whose submissions are already scored."""
+    """A database and a storage in a folder, with a competition whose submissions are already scored."""
 
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(data_dir=folder)

@@ -1,14 +1,14 @@
 """Benchmark of scoring against public notebook code.
 
-Run ``python benchmarks/scoring.py``; ``--rows`` restricts it to smaller data. The last table covers the
-entire way from a file's bytes to both reports. Every figure is a ratio to a reference that is measured in
+Run ``python benchmarks/scoring.py``; ``--rows`` restricts it to smaller data. The last table covers
+everything from a file's bytes to both reports. Every figure is a ratio to a reference that is measured in
 turn in the same run, because absolute times depend on the machine. The grader computes the full report:
 overall AUC, three AUCs and two AEGs for each identity, power means and score. The reference has no AEGs.
 """
 
 import os
 
-# As in a worker. Must be set before NumPy is imported.
+# As in a worker. This must be set before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -30,7 +30,7 @@ SORT_MULTIPLE_AT_MOST = 3.2
 
 @dataclass(frozen=True)
 class Work:
-    """One size of data, with the required speedups over the reference."""
+    """A size of the data, with the required speedups over the reference."""
 
     rows: int
     identities: int
@@ -70,7 +70,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def interleaved(calls: dict[str, tuple[Callable[[], object], int]], repeats: int) -> dict[str, float]:
-    """Measure the calls in turn, each several times per turn, and return the median of each."""
+    """Measure the calls in turn, each several times in a row; return the median of each."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, (call, times) in calls.items():

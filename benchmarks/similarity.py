@@ -2,9 +2,9 @@
 
     python benchmarks/similarity.py [FILES] [ROWS] [TEAMS]
 
-Ranks are cached on disk as in a worker. Like the daily job, the benchmark reads them, compares each file with
-earlier files of its team, and compares all files with each other. The reference in the same run is rescoring
-with the same ranks: it reads them and counts the pairs of one split.
+Ranks are cached on disk, as in a worker. Like the daily job, the benchmark reads them, compares each file
+with earlier files of its team, and compares all files with each other. The reference in the same run is a
+rescoring with the same ranks, which reads them and counts the pairs of one split.
 """
 
 import resource

@@ -1,9 +1,9 @@
 """Benchmark of response times while 500 clients wait for results and events.
 
 Run ``python benchmarks/waiting.py`` on an otherwise idle machine. Fairboard's server (two processes of 16
-threads, SQLite) serves three users who alternately read a leaderboard and a submission. In every second turn,
-400 programs also wait with ``?wait=60`` for a result that never arrives, and 100 programs request a stream of
-events. Rejected programs repeat their request after the time in ``Retry-After``.
+threads, SQLite) serves three users who alternately read a leaderboard and a submission. In every second
+round, 400 programs also wait with ``?wait=60`` for a result that never arrives, and 100 programs request a
+stream of events. Rejected programs repeat their request after the time in ``Retry-After``.
 """
 
 import argparse
