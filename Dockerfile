@@ -1,5 +1,5 @@
 # One image for all roles, which docker-compose.yml selects by command.
-# By itself it runs a complete installation: docker run -p 7777:7777 -v fairboard:/data IMAGE
+# By itself, it runs a complete installation: docker run -p 7777:7777 -v fairboard:/data IMAGE
 
 FROM python:3.13-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore

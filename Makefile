@@ -24,7 +24,7 @@ define INSTALL
 @$(PYTHON) requirements/install.py $(VENV) --stamp $(@F)
 endef
 
-# The targets are stamps instead of the folder, so that an interrupted installation is repeated. Only one stamp exists
+# The targets are stamp files rather than the folder, so that an interrupted installation is repeated. Only one stamp exists
 # at a time: .runnable for the packages of the server and the demo, .complete for all packages, which `make test` and
 # other targets add to the environment of `make demo`.
 $(VENV)/.runnable: requirements/app.lock requirements/build.lock pyproject.toml
@@ -35,7 +35,7 @@ $(VENV)/.complete: requirements/dev.lock pyproject.toml
 
 install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## create .venv with the packages of the server and the demo only
 
-# See PYTEST about bytecode. With --no-compile, modules are compiled at their first use, because most are never used.
+# See PYTEST about bytecode. With --no-compile, modules are compiled when they are first used; most never are.
 demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its results independently and stop
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
@@ -92,7 +92,7 @@ secrets: ## generate passwords and a trial certificate for docker-compose.yml in
 	printf 'postgresql+psycopg://fairboard:%s@postgres/fairboard' "$$(cat $@/postgres_password)" > $@/database_url
 	openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
 		-keyout $@/tls_key -out $@/tls_certificate # for trials; replace both files
-	chmod 444 $@/* # readable for the containers' users; the folder's mode denies access to all other users
+	chmod 444 $@/* # readable by the containers' users; the folder's mode denies access to all others
 
 api-errors: setup ## regenerate the list of errors of each API operation from the source code
 	$(BIN)/python -m tests.fixtures.raised_errors

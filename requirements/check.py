@@ -64,7 +64,7 @@ def _unhashed(text: str) -> list[str]:
 
 
 def _disagreements(root: Path) -> list[str]:
-    """Return differences between locks: tested versions (dev) must equal those of app and build.
+    """Return differences between the lock files: dev.lock must have the versions of app.lock and build.lock.
 
     mutants.lock is installed on top of dev.lock, so it may add packages but not change versions.
     """

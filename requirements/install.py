@@ -2,9 +2,9 @@
 
     python requirements/install.py .venv --stamp .runnable app.lock build.lock
 
-The Makefile runs this with the system's Python, so it must not import other packages. The stamp records
-which packages the environment contains. It is absent during an installation, so that an interrupted
-installation is repeated in an empty folder.
+The Makefile runs this with the system's Python, so it must not import other packages. The stamp records which
+packages the environment contains. It is absent during an installation, so that an interrupted installation
+starts again in an empty folder.
 """
 
 import argparse
@@ -34,7 +34,7 @@ TICK_SECONDS = 0.2
 
 
 class Installation:
-    """Counts of required, downloaded and installed packages of some lock files."""
+    """Counts of the required, downloaded and installed packages of several lock files."""
 
     def __init__(self, environment: Path, locks: list[Path]) -> None:
         pins = [
@@ -47,7 +47,7 @@ class Installation:
 
     @property
     def total(self) -> int:
-        """The number of packages that this machine needs, as far as known."""
+        """The number of packages that this machine needs, as far as it is known."""
         return sum(count > 0 for count in self._entries.values())
 
     @property

@@ -16,7 +16,7 @@ LIVE = "fk_competition_live_scoring_version_id_scoring_version"
 
 
 def _enum(name: str, *values: str) -> sa.Enum:
-    """Return the type of a text column with a check constraint on its values."""
+    """Return a text column type with a check constraint on its values."""
     return sa.Enum(*values, name=name, native_enum=False, length=16, create_constraint=True)
 
 
@@ -649,7 +649,7 @@ def upgrade() -> None:
 
 
 def _protect_audit() -> None:
-    """Create triggers that reject changes and deletions of audit log entries."""
+    """Create triggers that reject changes to audit log entries and their deletion."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(
             "CREATE FUNCTION refuse_change_of_audit() RETURNS trigger LANGUAGE plpgsql AS "

@@ -1,4 +1,4 @@
-// Derives the address from the title until the user edits it. The server derives the same one if the field is blank.
+// Derives the address from the title until the user edits it. The server derives the same address if the field is blank.
 const title = document.getElementById("title");
 const slug = document.getElementById("slug");
 let isFollowing = !slug.value;

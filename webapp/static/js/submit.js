@@ -1,5 +1,5 @@
 // The upload form: drag and drop, the size limit, a check as soon as a file is chosen (if the form has `data-check`), the
-// progress of the upload, and the reason for a rejection while the file stays chosen.
+// upload progress, and the reason for a rejection. A rejected file stays chosen.
 const form = document.querySelector("form[data-upload]");
 const drop = form.querySelector(".drop");
 const input = form.querySelector("input[type=file]");

@@ -23,7 +23,7 @@ const two = (number) => String(number).padStart(2, "0");
 const clock = document.querySelector("time[data-clock]");
 const ahead = clock ? new Date(clock.dateTime).getTime() - performance.now() : performance.timeOrigin;
 const now = () => ahead + performance.now();
-// Two dates are compared because a zone can be equal to UTC for a part of the year, such as London's.
+// Two dates are compared because a zone, such as London's, can equal UTC for part of the year.
 const isLocal = [0, 6].some((month) => new Date(new Date().getFullYear(), month, 1).getTimezoneOffset() !== 0);
 
 function ago(milliseconds) {
@@ -53,7 +53,7 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// A time without a year is in this year. A time without a date is today.
+// A time without a year is in the current year. A time without a date is today.
 function read(written) {
   const text = written.slice(0, -4).replace(",", "");
   const today = new Date(now());
