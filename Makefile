@@ -24,9 +24,9 @@ define INSTALL
 @$(PYTHON) requirements/install.py $(VENV) --stamp $(@F)
 endef
 
-# The targets are stamp files rather than the folder, so that an interrupted installation is repeated. Only one stamp exists
-# at a time: .runnable for the packages of the server and the demo, .complete for all packages, which `make test` and
-# other targets add to the environment of `make demo`.
+# The targets are stamp files rather than the folder, so that an interrupted installation is repeated. Only one stamp
+# file exists at a time: .runnable for the packages of the server and the demo, or .complete for all packages, which
+# `make test` and other targets add to the environment of `make demo`.
 $(VENV)/.runnable: requirements/app.lock requirements/build.lock pyproject.toml
 	$(INSTALL) --no-compile app.lock build.lock
 

@@ -102,7 +102,7 @@ def test_slope_connects_public_and_private_ranks_with_the_best_at_the_top(
     assert all(0 < y < height for line in drawn for _, y in line)
 
 
-def test_labels_of_the_first_own_and_most_moved_teams_do_not_overlap():
+def test_labels_of_the_first_the_viewers_and_the_most_moved_teams_do_not_overlap():
     svg = slope_chart(MANY)
     assert svg is not None
     labels = re.findall(r'<text class="label ([^"]*)" x="[^"]*" y="([^"]*)">(\d+)\.', svg)
@@ -162,7 +162,7 @@ def test_labels_keep_their_order_and_a_gap_if_there_is_space(wanted: list[float]
     assert [places[each] for each in order] == sorted(places)
 
 
-def test_colours_repeat_after_ten_teams():
+def test_colors_repeat_after_ten_teams():
     shown = [Steps(rank, "t", False, [Entry(rank, rank, 99 - rank, NOON)]) for rank in range(1, 13)]
     chart = step_chart(shown, until=NOON)
     assert chart is not None

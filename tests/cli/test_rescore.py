@@ -177,7 +177,7 @@ def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored,
 
 
 def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
-    """Call a function before the first question is answered; return the list of questions."""
+    """Call a function before the first answer is given; return the list of questions."""
     asked: list[str] = []
 
     def answer(question: str) -> bool:
@@ -190,7 +190,7 @@ def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
     return asked
 
 
-def test_a_difference_that_changes_before_the_answer_is_asked_again(
+def test_a_difference_that_changes_before_the_answer_is_confirmed_again(
     service, scored, rescore, corrected, monkeypatch
 ):
 
@@ -203,7 +203,7 @@ def test_a_difference_that_changes_before_the_answer_is_asked_again(
     assert len(asked) == 2 and "The difference has changed in the meantime." in done.output
 
 
-def test_a_submission_that_changes_no_rank_before_the_answer_is_not_asked_about(
+def test_a_submission_without_a_rank_change_before_the_answer_needs_no_confirmation(
     service, scored, rescore, corrected, monkeypatch
 ):
 

@@ -65,7 +65,7 @@ HARDER = {kind for kind in COPIES if "another file" in kind or "noise" in kind}
 
 
 @pytest.mark.parametrize("kind", COPIES)
-def test_copy_is_found_and_no_other_pair(few: list[FloatArray], kind: str):
+def test_only_the_copy_is_found(few: list[FloatArray], kind: str):
     rng = np.random.default_rng(1)
     for place in (1, 5, 8):
         copy = np.asarray(COPIES[kind](few[place], few[(place + 5) % len(few)], rng))

@@ -110,7 +110,7 @@ def test_numbers_are_formatted_as_in_the_papers():
     assert blocks.why_empty(reasons) == ["- no rows: a, c.", "- no labels: b."]
 
 
-def test_matrix_has_the_colours_of_its_metric_and_explains_empty_cells():
+def test_matrix_has_the_colors_of_its_metric_and_explains_empty_cells():
     matrix = Matrix(
         "subgroup_auc", ("cat", "dog"), ("y", "z"), ((0.5, 1.0), (None, 0.75)), {("dog", "y"): "no rows."}
     )

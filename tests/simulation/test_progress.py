@@ -22,7 +22,7 @@ def test_true_score_of_a_model_is_the_mean_score_of_such_models():
     assert honest.truth(0.1) > honest.truth(0.5) > honest.truth(2.0)
 
 
-def test_beliefs_of_the_own_model_are_calibrated():
+def test_beliefs_of_the_attackers_model_are_calibrated():
     competition = drawn(3, 20_000)
     honest = Honest(competition, 3)
     belief = honest.belief(honest.model(np.random.default_rng(1), 0.15))

@@ -30,7 +30,7 @@ def clock(monkeypatch: pytest.MonkeyPatch):
     return times
 
 
-def test_a_competition_is_created_run_rescored_closed_and_packed_over_http(arena, clock):
+def test_a_competition_is_created_run_rescored_closed_and_bundled_over_http(arena, clock):
     olga = Desk(arena.person("Olga", is_admin=True))
     _publish(olga)
     for number, desk in enumerate([Desk(arena.person(name)) for name in TEAMS]):

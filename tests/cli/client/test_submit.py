@@ -97,7 +97,7 @@ def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, file
     assert ada("submission", "99").exit_code == connection.REFUSED
 
 
-def test_the_leaderboard_is_a_table_that_contains_the_own_row(ada, service, live_site):
+def test_the_leaderboard_is_a_table_that_contains_the_users_row(ada, service, live_site):
     competition = service.competition()
     for place, name in enumerate(["bob", "ada", "eve"]):
         service.score(service.submit(competition, user=name, seed=place, skill=3.0 - place))

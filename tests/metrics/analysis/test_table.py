@@ -124,7 +124,7 @@ def test_tables_with_different_identities_are_matched_by_name():
     assert lines[0].as_dict()["baseline"] is None
 
 
-def test_colours_follow_the_paper():
+def test_colors_follow_the_paper():
     assert [heat("bpsn_auc", value) for value in (1.0, 0.75, 0.5, 0.2, None)] == [0, 0.5, 1, 1, None]
     assert [heat("positive_aeg", value) for value in (-0.5, 0.0, 0.5, None)] == [-1, 0, 1, None]
 

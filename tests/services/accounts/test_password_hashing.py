@@ -77,7 +77,7 @@ def test_no_request_waits_longer_than_the_limit(hasher: BoundedHasher, monkeypat
     assert hasher.hash("the line is empty again")
 
 
-def test_error_during_a_turn_releases_it(hasher: BoundedHasher):
+def test_error_while_hashing_releases_the_slot(hasher: BoundedHasher):
     with pytest.raises(ZeroDivisionError), hasher.turn():
         raise ZeroDivisionError
     assert hasher.hash("next")

@@ -106,7 +106,7 @@ def test_team_sees_its_used_and_remaining_submissions(service):
     assert (tomorrow.used_today, tomorrow.left_today, tomorrow.left) == (0, 3, 1)
 
 
-def test_competition_without_limits_has_no_remaining_number(service):
+def test_competition_without_limits_has_no_number_of_remaining_submissions(service):
     competition = service.competition()
     service.submit(competition)
     assert allowance(service, competition).left is None

@@ -84,7 +84,7 @@ def test_length_is_counted_in_visible_characters(name: str):
     assert clean_name(name) == name
 
 
-def test_variation_selector_for_coloured_emoji_is_removed():
+def test_variation_selector_for_colored_emoji_is_removed():
     assert clean_name("❤\ufe0f ada") == "❤ ada"
 
 

@@ -335,7 +335,7 @@ def test_only_one_of_two_teams_gets_the_same_name(service, act):
 
 
 @pytest.mark.both_databases
-def test_user_who_enters_two_teams_at_once_is_in_one(service, act, roster):
+def test_user_who_joins_two_teams_at_once_is_a_member_of_one(service, act, roster):
     competition = service.competition()
     tokens = []
     for name in ("ada", "bob"):

@@ -28,14 +28,14 @@ def turn_on(person) -> str:
     return found[1]
 
 
-def test_it_is_off_by_default_and_only_its_user_sees_the_preview(arena, ann):
+def test_the_profile_is_off_by_default_and_only_its_user_sees_the_preview(arena, ann):
     assert "Your public profile is off" in ann.browser.get("/account").text
     preview = ann.browser.get("/account/page").text
     assert "Your public profile is off" in preview and "I count pairs." in preview
     assert arena.app.test_client().get("/account/page").status_code == 302
 
 
-def test_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena, ann):
+def test_the_profile_shows_name_text_and_teams_and_ranks_after_the_reveal(arena, ann):
     path = turn_on(ann)
     page = arena.app.test_client().get(path).text
     assert "<bdi>Ann</bdi>" in page and "I count pairs." in page and "Toxicity" in page
@@ -63,7 +63,7 @@ def test_a_private_and_an_unknown_profile_have_identical_responses(arena, ann):
     assert turn_on(ann) != path
 
 
-def test_the_api_turns_it_on_and_generates_another_avatar(arena, ann):
+def test_the_api_turns_the_profile_on_and_generates_another_avatar(arena, ann):
     client = arena.app.test_client()
     assert client.get("/api/v1/me", headers=ann.bearer).json["page"] is None
     told = client.patch("/api/v1/me", json={"has_page": True}, headers=ann.bearer).json
@@ -80,7 +80,7 @@ def test_a_deleted_account_has_no_profile(arena, ann):
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_it_omits_teams_without_a_leaderboard_entry(arena):
+def test_the_profile_omits_teams_without_a_leaderboard_entry(arena):
     arena.competition()
     bob = arena.person("Bob")
     bob.post(f"{HERE}/team", {"name": "Unscored"})

@@ -125,7 +125,7 @@ def test_the_button_of_an_organizer_opens_the_console(arena):
     assert button(root.browser.get(HERE).text)[0] == "Organize"
 
 
-def test_it_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
+def test_the_panel_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
     arena.competition()
     ann = arena.person("Ann")
     for place in range(6):

@@ -198,7 +198,7 @@ def test_locked_expired_uploads_are_left_for_the_next_run(arena, monkeypatch: py
     assert next(answers)
 
 
-def test_a_short_disk_deletes_idle_uploads_before_rejecting_a_file(
+def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(
     arena, ann, monkeypatch: pytest.MonkeyPatch
 ):
     _, url = begin(ann, 10)

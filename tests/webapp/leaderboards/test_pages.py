@@ -101,7 +101,7 @@ def test_the_api_leaderboard_is_public_but_rejects_an_invalid_token(arena, crowd
     assert _json(arena, API, Authorization="Basic eDp5").status_code == 401
 
 
-def test_the_own_row_is_pinned_on_pages_that_do_not_contain_it(arena, crowd):
+def test_the_viewers_row_is_pinned_on_pages_that_do_not_contain_it(arena, crowd):
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
     assert re.search(
         r'<tbody class="pinned">\s*<tr class="own "[^>]*>\s*<td class="number rank">60</td>', first

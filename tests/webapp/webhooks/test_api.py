@@ -120,7 +120,7 @@ def test_a_finished_submission_returns_immediately(ann, waits):
     assert call(ann, "GET", "/api/v1/submissions/1?wait=60").json["status"] == "scored"
 
 
-def test_a_waiting_request_looks_often_at_first_and_twice_a_second_later(waits, monkeypatch):
+def test_a_waiting_request_polls_often_at_first_and_twice_a_second_later(waits, monkeypatch):
     clock, pauses = [0.0], []
 
     def pause(seconds: float) -> bool:
