@@ -39,7 +39,7 @@ pytest_plugins = (
     "tests.fixtures.worlds",
 )
 
-# The tests in these folders start, kill and replace real processes: they are `make test-system`.
+# The tests in these folders start, kill and replace real processes. They run with `make test-system`.
 SYSTEM_FOLDERS = ("deploy", "demo", "faults", "kaggle_client", "supervisor")
 
 # The longest files run first. Each file runs in one process, so a long one at the end would occupy only that

@@ -215,7 +215,7 @@ def delete() -> ResponseReturnValue:
         return page, status, headers
     with writing() as session:
         accounts.delete_account(session, user=g.user, now=db.now(session))
-    gone = auth.log_out()  # The account deletion ended the other sessions.
+    gone = auth.log_out()  # Deleting the account ended the other sessions.
     flash("Account deleted.")
     return gone
 

@@ -134,7 +134,7 @@ class InvitationLink(Answer):
 
 
 class InvitationLinks(Answer):
-    """An invitation link for each address of a file, in its order."""
+    """An invitation link for each address in a file, in the file's order."""
 
     invitations: list[InvitationLink]
 

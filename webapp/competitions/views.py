@@ -46,7 +46,7 @@ class MetricView:
 
 
 class CompetitionView:
-    """A competition at a given time."""
+    """A competition as displayed at a given time."""
 
     def __init__(self, competition: Competition, now: datetime) -> None:
         self._now = now

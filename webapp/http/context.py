@@ -106,7 +106,7 @@ def end_reading(failure: Exception | None = None) -> None:
 
 @contextmanager
 def writing() -> Iterator[Any]:
-    """Begin the transaction of an action; identify the user and check their role again in it.
+    """Begin an action's transaction, and identify the user and check their role again in it.
 
     Raises LoginNeeded or NotOrganizer if the session or the role has ended in the meantime.
     """

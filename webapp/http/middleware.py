@@ -90,7 +90,8 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
 }
 # The kaggle command crashes if this call is rejected. Each call costs one database query.
 UNLIMITED = frozenset({"kaggle.introspect_token"})
-# This limit applies per user, or per address without a token. A client may poll 15 files about once a second.
+# This limit applies per user or, without a token, per address. A client may poll 15 files about once a
+# second.
 API_RATE = "1200/minute"
 
 

@@ -31,7 +31,7 @@ TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
 
 
 def broker_url(settings: Settings) -> str | None:
-    """Return the broker's URL, or None without a broker."""
+    """Return the broker's URL, or None if there is no broker."""
     if settings.broker_url is None:
         return None
     return settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)

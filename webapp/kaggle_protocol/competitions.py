@@ -93,7 +93,7 @@ def _searched(found: list[Competition], sent: SentFields) -> list[Competition]:
 
 
 def _sort(found: list[Competition], by: str) -> None:
-    """Sort by the close if requested; otherwise keep the newest first."""
+    """Sort by the close if requested; otherwise, keep the order (newest first)."""
     if by.upper() in ("EARLIEST_DEADLINE", "LATEST_DEADLINE", "EARLIESTDEADLINE", "LATESTDEADLINE"):
         found.sort(key=lambda each: each.closes_at or NEVER, reverse=by.upper().startswith("LATEST"))
 

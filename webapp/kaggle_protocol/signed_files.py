@@ -57,7 +57,7 @@ def offer(kind: str, competition: Competition, name: str, *, version: str = "") 
 
 @blueprint.get("/downloads/<name>")
 def signed_file(name: str) -> ResponseReturnValue:
-    """Send a file to the holder of its URL if the user who requested the URL may still have it."""
+    """Send a file for its signed URL if the user who requested the URL may still download it."""
     try:
         kind, token_id, user_id, slug, signed_name, version = _serializer().loads(
             request.args.get("key", ""), max_age=int(VALID.total_seconds())

@@ -216,7 +216,7 @@ class _Lines:
         ]
 
     def row(self, row: BoardRow, *, up: bool = False, down: bool = False) -> RowView:
-        """Return the view of a row."""
+        """Return a row as displayed on the page."""
         has_change = self._board.has_changes and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
         ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]

@@ -13,17 +13,17 @@ SHADES = tuple(f"h{place}" for place in range(len(BOUNDS) + 1))
 
 
 def count(number: int) -> str:
-    """Return `1,804,874`."""
+    """Format an integer: `1,804,874`."""
     return f"{number:,}"
 
 
 def counted(number: int, word: str, plural: str | None = None) -> str:
-    """Return `1 file`, `3 files`, `1,200 entries`."""
+    """Format a count with its noun: `1 file`, `3 files`, `1,200 entries`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
 def size(size_bytes: int) -> str:
-    """Return `61.3 MB` (decimal units, like file managers); whole numbers have no fraction."""
+    """Format a size in decimal units, like file managers: `61.3 MB`; whole numbers have no fraction."""
     value = float(size_bytes)
     for unit in UNITS:
         if value < 1000 or unit == UNITS[-1]:
@@ -33,7 +33,7 @@ def size(size_bytes: int) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Return `50%`."""
+    """Format a share: `50%`."""
     return f"{part / whole:.0%}" if whole else "0%"
 
 
@@ -43,18 +43,18 @@ def iso(time: datetime | None) -> str | None:
 
 
 def ordinal(number: int) -> str:
-    """Return `1st`, `12th`, `42nd`."""
+    """Format an ordinal: `1st`, `12th`, `42nd`."""
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{suffix}"
 
 
 def moment(time: datetime) -> str:
-    """Return `14 Mar 2026, 23:58 UTC`."""
+    """Format a time with its year: `14 Mar 2026, 23:58 UTC`."""
     return f"{time.day} {time:%b %Y, %H:%M} UTC"
 
 
 def short_moment(time: datetime) -> str:
-    """Return `14 Mar 23:58 UTC`, with the year if it is not the current one."""
+    """Format a time: `14 Mar 23:58 UTC`, with the year if it is not the current one."""
     year = "" if time.year == datetime.now(UTC).year else f" {time.year}"
     return f"{time.day} {time:%b}{year} {time:%H:%M} UTC"
 

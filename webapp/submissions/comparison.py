@@ -293,7 +293,7 @@ def _side(
 
 
 def _pair(asked: Sequence[int | None], known: Sequence[Choice]) -> list[int | None]:
-    """Return the ids to compare; by default the newest own file and the best other own file."""
+    """Return the ids to compare; by default, those of the user's newest file and best other file."""
     candidate, baseline = asked
     own = [each for each in known if not each.team]
     if candidate is None:

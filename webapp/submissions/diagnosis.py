@@ -46,7 +46,7 @@ class GainsView:
 
     @classmethod
     def of(cls, found: Sequence[TermCost], classes: Classes, *, whose: str = "Your model") -> "GainsView":
-        """Return the view of a diagnosis."""
+        """Return a diagnosis as displayed on the page."""
         gains = [gain for each in found for gain in each.cells if gain.gain >= SMALLEST][:SHOWN]
         largest = max((gain.gain for gain in gains), default=0.0)
         return cls(

@@ -121,7 +121,7 @@ class SplitView:
 
     @classmethod
     def of(cls, result: SplitResult | None) -> "SplitView | None":
-        """Return the view of a result, or None if no result is visible."""
+        """Return a result as displayed, or None if no result is visible."""
         if result is None:
             return None
         return cls(

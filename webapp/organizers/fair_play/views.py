@@ -43,7 +43,7 @@ class CanaryView:
 def canary_view(
     report: Report, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
 ) -> CanaryView | None:
-    """Return the view of a report, or None if the competition has no canary rows."""
+    """Return a report's canary rows as displayed, or None if the competition has none."""
     found = report.canaries
     if found is None:
         return None

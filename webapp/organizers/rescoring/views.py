@@ -66,7 +66,7 @@ class SettingsCheckView:
 
     @classmethod
     def of(cls, job: OrganizerJob, live: ScoringVersion | None) -> "SettingsCheckView":
-        """Return the view of a job, compared with the settings in use."""
+        """Return a job as displayed, compared with the settings in use."""
         is_open = job.state in (JobState.WAITING, JobState.CLAIMED)
         return cls(
             id=job.id,
