@@ -124,8 +124,8 @@ class Settings(BaseSettings):
     rejected_files_mb: int = Field(
         200,
         ge=0,
-        description="Rejected files kept per team and hour, in MB; 0 keeps none. All are deleted after a "
-        "day.",
+        description="Maximum size of the rejected files kept per team and hour, in MB; 0 keeps none. All "
+        "are deleted after a day.",
     )
     secret_key: SecretStr | None = Field(
         None,
@@ -167,7 +167,7 @@ class Settings(BaseSettings):
     note_shared_logins: bool = Field(
         True,
         description="Whether hashes of the addresses and browsers of logins are kept for 30 days, so that "
-        "organizers can see which teams share one.",
+        "organizers can see which teams share an address or a browser.",
     )
     sign_up: SignUp = Field(
         SignUp.OPEN,
@@ -230,9 +230,9 @@ class Settings(BaseSettings):
         if self.smtp_host is None:
             return self
         if self.base_url is None:
-            raise ValueError("smtp_host needs base_url, for the links in e-mails")
+            raise ValueError("smtp_host requires base_url for the links in e-mails")
         if self.smtp_sender is None:
-            raise ValueError("smtp_host needs smtp_sender")
+            raise ValueError("smtp_host requires smtp_sender")
         if (self.smtp_user is None) != (self.smtp_password is None):
             raise ValueError("smtp_user and smtp_password must be set together")
         self.sender()

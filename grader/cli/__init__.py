@@ -15,9 +15,9 @@ fairboard competition create hate-2026 --title "Harmful comments" --solution sol
 fairboard COMMAND --help
 
 With --server ADDRESS (or FAIRBOARD_SERVER), `competition`, `rescore`, `user` and `token` work on a remote
-site. Settings are FAIRBOARD_* environment variables, which `fairboard settings` shows. The exit code is 0 for
-success, 2 for a rejected file and 1 for any other error. Over HTTP, it is 3 if the server denies a request, 4
-if a submission is not scored in time and 5 if the server is unreachable.
+site. Settings are read from FAIRBOARD_* environment variables; `fairboard settings` shows them all. The exit
+code is 0 for success, 2 for a rejected file and 1 for any other error. Over HTTP, it is 3 if the server
+denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable.
 """
 
 main = CommandGroup(
@@ -77,7 +77,9 @@ main = CommandGroup(
             "token": Entry("grader.cli.organize.people", "Create, list and revoke API tokens.", "client"),
         },
         "Database and storage": {
-            "migrate": Entry("grader.cli.maintenance", "Upgrade the database schema to this version."),
+            "migrate": Entry(
+                "grader.cli.maintenance", "Upgrade the database schema to the installed version."
+            ),
             "backup": Entry("grader.cli.maintenance", "Back up the installation while the service runs."),
             "restore": Entry("grader.cli.maintenance", "Restore a backup into an empty installation."),
             "orphans": Entry("grader.cli.maintenance", "List or delete blobs that no row refers to."),

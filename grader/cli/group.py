@@ -45,7 +45,7 @@ def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickEx
     """Return the error for a missing package of an extra."""
     return click.ClickException(
         f"`{words}` needs {error.name}, which is not installed. Install the wheel that "
-        f"`make wheel` builds, with its extra `{extra}` (pip install "
+        f"`make wheel` builds, with its `{extra}` extra (pip install "
         f"'./fairboard-VERSION-py3-none-any.whl[{extra}]'), or run `make setup` in a checkout."
     )
 
@@ -85,7 +85,8 @@ class PartlyLocalGroup(SubcommandGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if ctx.meta.get(NAMES_SERVER) and args and args[0] in self._local and "--help" not in args:
             click.echo(
-                f"{ctx.info_name} {args[0]} works on the installation of this machine, not on a remote site.",
+                f"{ctx.info_name} {args[0]} works only with the installation on this machine, not with a "
+                "remote site.",
                 err=True,
             )
         return super().resolve_command(ctx, args)

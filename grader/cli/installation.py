@@ -102,8 +102,8 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
             raise
         raise click.ClickException(
-            f"The database is damaged ({error.orig}). Move it away and restore a backup with `fairboard "
-            "restore`."
+            f"The database is damaged ({error.orig}). Move it elsewhere and restore a backup with "
+            "`fairboard restore`."
         ) from error
 
 
@@ -124,7 +124,9 @@ def running_out_of_room_in_a_sentence() -> Iterator[None]:
     except (OSError, SQLAlchemyError) as error:
         if not disk.is_full(error):
             raise
-        raise click.ClickException("The disk is full. Run `fairboard doctor` to see what to free.") from error
+        raise click.ClickException(
+            "The disk is full. Run `fairboard doctor` to see which files you can delete."
+        ) from error
 
 
 def make_data_folder(settings: Settings) -> None:
@@ -162,7 +164,9 @@ def load_settings(**overrides: Any) -> Settings:
         raise _unusable(problems) from error
     except OSError as error:  # a variable names a file that cannot be read
         variables = _variable_of(error.filename)
-        problems += [f"The file {error.filename}, named by {variables}, cannot be read: {error.strerror}."]
+        problems += [
+            f"The file {error.filename}, specified by {variables}, cannot be read: {error.strerror}."
+        ]
         raise _unusable(problems) from error
     if problems := [*problems, *_unusable_urls(settings)]:
         raise _unusable(problems)

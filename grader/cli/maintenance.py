@@ -55,7 +55,8 @@ def backup(folder: Path) -> None:
         click.echo(f"- {sentence}")
     if made.unusable_blobs:
         raise click.ClickException(
-            f"{counted(len(made.unusable_blobs), 'blob')} in use could not be backed up: missing or damaged. "
+            f"{counted(len(made.unusable_blobs), 'blob')} in use could not be backed up (missing or "
+            "damaged). "
             "Run `fairboard doctor` to see the rows that refer to them."
         )
 
@@ -90,14 +91,14 @@ def restore(folder: Path) -> None:
             f"{done.held_mails:,}."
         )
     if not done.has_secret_key:
-        click.echo("The secret key is different. " + made.secrets[0])
+        click.echo("The secret key differs from that of the backed-up installation. " + made.secrets[0])
     click.echo("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
 
 
 @click.command()
 @click.option("--without-backup", is_flag=True, help="Upgrade without copying the database first.")
 def migrate(without_backup: bool) -> None:
-    """Upgrade the database schema to this version; `fairboard serve` does this at startup.
+    """Upgrade the database schema to the installed version; `fairboard serve` does this at startup.
 
     Copies the database to backups/ in the data folder before an upgrade.
     """
@@ -140,7 +141,7 @@ def orphans(delete: bool) -> None:
 @click.option("--read-all", is_flag=True, help="Read every blob in full; by default, blobs are only listed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(read_all: bool, as_json: bool) -> None:
-    """Diagnose problems of the installation and suggest fixes; exit with 1 on an alarm."""
+    """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm."""
     settings = load_settings()
     findings = list(_findings(settings, read_all))
     if as_json:
@@ -216,8 +217,8 @@ def _of_broker(settings: Settings) -> Iterator[Finding]:
     except (RedisError, ValueError) as error:
         yield doctor_checks.warning(
             "queue",
-            f"The broker does not respond ({error}). {hint} Meanwhile only the sweeper scores, with "
-            "a delay of seconds.",
+            f"The broker does not respond ({error}). {hint} Until it does, only the sweeper scores "
+            "submissions, with a delay of a few seconds.",
         )
     else:
         yield doctor_checks.ok("queue", "The broker responds.")
@@ -232,7 +233,7 @@ def _of_arithmetic() -> Iterator[Finding]:
     except Exception as error:
         yield doctor_checks.alarm(
             "arithmetic",
-            f"This machine computes incorrect scores: {error}. Reinstall the locked packages.",
+            f"This machine computes incorrect scores: {error}. Reinstall the locked package versions.",
         )
     else:
         yield doctor_checks.ok("arithmetic", "The golden vectors have the expected scores.")

@@ -175,7 +175,7 @@ _OPTIONS = (
         type=float,
         default=0.5,
         show_default=True,
-        help="Value from which a label is positive and an identity counts as mentioned.",
+        help="Value at or above which a label is positive and an identity counts as mentioned.",
     ),
 )
 

@@ -20,7 +20,9 @@ from grader.settings import PREFIX
 @click.command()
 @click.option("--host", help="Address to listen on; by default FAIRBOARD_HOST or 127.0.0.1.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; by default FAIRBOARD_PORT or 7777."
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on, or 0 for any free port; by default FAIRBOARD_PORT or 7777.",
 )
 def serve(host: str | None, port: int | None) -> None:
     """Run the site with its queue, worker and sweeper on the folder FAIRBOARD_DATA_DIR (./var).
@@ -28,7 +30,8 @@ def serve(host: str | None, port: int | None) -> None:
     \b
     FAIRBOARD_DATA_DIR=/srv/fairboard fairboard serve --port 8000
 
-    Processes that crash are restarted. Ctrl-C or SIGTERM stops the service. No data is lost, however it ends.
+    Processes that crash are restarted. Ctrl-C or SIGTERM stops the service. No data is lost, even if the
+    service is killed.
     """
     from grader.supervisor.service import serve as run_service
 

@@ -336,7 +336,7 @@ class Client:
             bound = self._transport.get("me")["token"]["competition"]
             slugs = [bound] if bound else [each.slug for each in self.competitions()]
             if len(slugs) != 1:
-                raise Unusable(f"Specify the competition: {', '.join(slugs) or 'there is none yet'}.")
+                raise Unusable(f"Specify the competition: {', '.join(slugs) or 'the site has none yet'}.")
             self._competition = slug = slugs[0]
         return slug
 

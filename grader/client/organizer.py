@@ -88,7 +88,7 @@ class Organizer:
                 continue
             if time.monotonic() > deadline:
                 raise Unusable(
-                    f"{path} has not ended within {timeout_seconds:.0f} s. It continues on the server."
+                    f"{path} has not finished within {timeout_seconds:.0f} s. It continues on the server."
                 )
             time.sleep(POLL_SECONDS)
 

@@ -125,7 +125,7 @@ class Transport:
             if not page.get("next"):
                 return
             path, query = self._here(str(page["next"])), {}
-        raise Unusable(f"{self.server} sent more than {MOST_PAGES:,} pages of one list.")
+        raise Unusable(f"{self.server} returned more than {MOST_PAGES:,} pages for one list.")
 
     def ask(
         self, method: str, path: str, *, most_bytes: int = JSON_MOST_BYTES, **sent: Any

@@ -9,7 +9,7 @@ from grader.demo.competition import ORGANIZER, Demo, Progress, entries
 from grader.demo.service import SLUG
 
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
-REASON = "200 labels were corrected and 25 rows withdrawn."
+REASON = "200 labels were corrected, and 25 rows were withdrawn."
 
 
 def check(demo: Demo, progress: Progress) -> list[str]:

@@ -128,7 +128,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "base-rate", "base-rate", "The share of toxic training comments as a constant prediction.", _base_rate
     ),
-    Model("keywords", "keywords", "Number of unkind words from a list.", _keyword_count),
+    Model("keywords", "keywords", "The number of unkind words, counted with a list.", _keyword_count),
     Model(
         "bayes-bernoulli",
         "bayes",
@@ -198,7 +198,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "biased",
         "biased",
-        "Words, trained on comments that mention identities only in attacks.",
+        "Logistic regression on words, trained on comments that mention identities only in attacks.",
         _only_attacked,
     ),
     Model(
@@ -210,7 +210,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "masked",
         "masked",
-        "Words and letters, with masked identity words.",
+        "Logistic regression on words and letter sequences, with masked identity words.",
         _learn(_logistic(make_union(_words(2, _mask), _letters(_mask)))),
     ),
     Model("blend", "blend", "Average of the ranks from letters and from masked word pairs.", _blend),

@@ -85,15 +85,16 @@ def _all_logins(demo: Demo, settings: Settings, address: str, passwords: dict[st
     lines = "\n".join(f"  {name:12} {password}" for name, password in passwords.items())
     fairboard = Path(sys.executable).with_name("fairboard")
     return f"""Log in at {address}/login.
-{ORGANIZER} is the administrator, {NEWCOMER} has not submitted anything, and the others are teams:
+{ORGANIZER} is the administrator, {NEWCOMER} has not submitted anything, and the other accounts are teams:
 
 {lines}
 
 The files that the teams submitted are in {demo.folder / "predictions"}. As the organizer, you can try these
 commands in another shell:
 
-  export {PREFIX}DATA_DIR={settings.data_dir.absolute()} {fairboard} rescore {SLUG} {demo.corrected_solution}
-  --reason "Labels were corrected." {fairboard} competition reveal {SLUG}
+  export {PREFIX}DATA_DIR={settings.data_dir.absolute()}
+  {fairboard} rescore {SLUG} {demo.corrected_solution} --reason "Labels were corrected."
+  {fairboard} competition reveal {SLUG}
 """
 
 

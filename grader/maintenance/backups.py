@@ -227,8 +227,8 @@ def restore(
         )
     if schema.current(database) is not None and not database_copies.is_empty(database):
         raise CannotRestore(
-            "The database is not empty. Restore into an empty one: move the data folder to another place, or "
-            f"set {PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
+            "The database is not empty. Restore into an empty one: move the data folder elsewhere, or set "
+            f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
         )
     if manifest.with_blobs:
         _restore_blobs(folder, storage, tell)

@@ -103,7 +103,7 @@ def of_rights(settings: Settings) -> Iterator[Finding]:
     if others := list(islice(_belonging_to_others(folder), SHOWN_FILES)):
         yield warning(
             "rights",
-            f"Some files in {folder} do not belong to {owner}, such as {', '.join(others)}. "
+            f"Some files in {folder}, such as {', '.join(others)}, do not belong to {owner}. "
             f"Run: chown -R {owner} {folder}",
         )
 
@@ -145,7 +145,8 @@ def _what_to_free(settings: Settings) -> Iterator[Finding]:
     found = (
         (
             settings.cache(),
-            f"you can delete all files; they are computed again. {PREFIX}RANK_CACHE_MB limits their size.",
+            f"you can delete all of these files; they are recomputed when needed. {PREFIX}RANK_CACHE_MB "
+            "limits their size.",
         ),
         (
             settings.data_dir.absolute() / AUTOMATIC_FOLDER,
@@ -176,7 +177,7 @@ def of_tables(database: Database) -> Iterator[Finding]:
     if current != schema.head():
         yield alarm(
             "database",
-            f"The database has another schema ({current or 'none'}; this version needs {schema.head()}). "
+            f"The database schema is {current or 'none'}, but this version needs {schema.head()}. "
             "Run `fairboard migrate`.",
         )
         return
@@ -222,8 +223,8 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
         names = ", ".join(damaged[:SHOWN])
         yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
     if not missing and not damaged:
-        how = "contains, and could read," if read_all else "contains"
-        yield ok("storage", f"The storage {how} all {len(required):,} required blobs.")
+        how = ", and all of them are readable" if read_all else ""
+        yield ok("storage", f"The storage contains all {len(required):,} required blobs{how}.")
     if orphans:
         size = sum(blob.size for blob in orphans)
         what = f"{len(orphans):,} blobs ({_megabytes(size)})"
@@ -294,8 +295,8 @@ def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
     if future > CLOCK_TOLERANCE:
         yield warning(
             "clock",
-            f"The newest row is dated {_age(future)} in the future, so the clock was fast before or is slow "
-            "now. Deadlines use this clock. Synchronize it with NTP (timedatectl set-ntp true).",
+            f"The newest row is dated {_age(future)} in the future, so the clock ran fast earlier or is "
+            "slow now. Deadlines use this clock. Synchronize it with NTP (timedatectl set-ntp true).",
         )
 
 

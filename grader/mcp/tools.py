@@ -29,7 +29,7 @@ TOOLS = (
         SUBMIT,
         "Join a competition. If it has rules, read them first and send their rules_version.",
     ),
-    ("list_data_files", READ, "List the data files of a competition, which download_data downloads."),
+    ("list_data_files", READ, "List the data files of a competition. Use download_data to download them."),
     ("download_data", READ, "Download a data file of a competition into the folder {folder}."),
     (
         "check_file",
@@ -69,7 +69,7 @@ ARGUMENTS = {
     "accepted_rules_version": ("integer", "The rules_version of read_competition."),
     "code": ("string", "The entry code, if the competition requires one."),
     "name": ("string", "The name of the data file."),
-    "description": ("string", "A description, such as the changes in this file."),
+    "description": ("string", "A description, such as what changed in this file."),
     "selected": ("boolean", "Whether to select the submission; false deselects it. The default is true."),
 }
 

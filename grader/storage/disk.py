@@ -23,7 +23,7 @@ class NoSpace(ParticipantError):
     public_name = "no_space"
     kind = ErrorKind.NO_ROOM
     message = (
-        "The server has no disk space left, so your file was not accepted. It uses no submission. "
+        "The server has no disk space left, so your file was not accepted. This upload used no submission. "
         "Try again later."
     )
 

@@ -160,8 +160,8 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
 def _mend_or_tell(child: Child, data_dir: Path) -> None:
     if child.has_ended:  # it is restarted with an empty folder
         log.warning(
-            "Valkey does not start with the queue's files. They were moved to %s, and it starts with an "
-            "empty queue. No submission is lost because the sweeper finds all waiting jobs.",
+            "Valkey does not start with the queue's files. They were moved to %s, and Valkey starts with "
+            "an empty queue. No submission is lost because the sweeper finds all waiting jobs.",
             valkey.put_aside(data_dir),
         )
     else:

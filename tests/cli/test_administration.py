@@ -178,7 +178,7 @@ def test_an_invalid_competition_is_rejected_with_all_reasons(admin, solution):
         *("--opens", "2030-01-02", "--closes", "2030-01-01"),
     )
     assert result.exit_code == 1
-    for reason in ("slug 'No Slug'", "needs a title", "close must be after the opening"):
+    for reason in ("slug 'No Slug'", "needs a title", "closing time must be after the opening time"):
         assert reason in result.stderr
 
 
@@ -197,7 +197,7 @@ def test_a_reveal_without_a_verification_asks_for_confirmation(admin, service):
     assert "Nothing was revealed" in refused.stderr
     assert phases.phase(service.reload(competition), service.now) is Phase.OPEN
     revealed = admin("competition", "reveal", "toxicity", input="y\n")
-    assert (revealed.exit_code, "with 1 team. It was still open" in revealed.stdout) == (0, True)
+    assert (revealed.exit_code, "with 1 team. The competition was still open" in revealed.stdout) == (0, True)
     assert "provisional" in revealed.stdout and "derive the labels\n" in revealed.stdout
     assert phases.phase(service.reload(competition), service.now) is Phase.REVEALED
     again = admin("competition", "reveal", "toxicity", "--yes")
@@ -371,7 +371,7 @@ def test_settings_are_shown_without_secrets(run, monkeypatch):
         ({"STORAGE_URL": "ftp://host/files"}, "FAIRBOARD_STORAGE_URL: expected s3://bucket/prefix or"),
         (
             {"SECRET_KEY_FILE": "/no/such/file"},
-            "The file /no/such/file, named by FAIRBOARD_SECRET_KEY_FILE, cannot be read: No such file or "
+            "The file /no/such/file, specified by FAIRBOARD_SECRET_KEY_FILE, cannot be read: No such file or "
             "directory.",
         ),
         (

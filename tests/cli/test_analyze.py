@@ -81,7 +81,7 @@ def test_a_rejected_file_is_explained_and_the_exit_code_is_2(folder: Path):
 def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path):
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1
-    assert "need a SUBMISSION" in result.stderr
+    assert "require a SUBMISSION" in result.stderr
 
 
 def test_an_identity_column_excluded_by_one_value_is_reported_first(folder: Path):

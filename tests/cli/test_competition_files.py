@@ -149,7 +149,7 @@ def test_all_problems_are_reported_in_one_run_before_anything_is_created(run, fo
         "limits.daily must be",
         "selected submissions must be at least 1",
         "Both classes are named",
-        "close must be after the opening",
+        "closing time must be after the opening time",
         "must sum to 1",
         "nowhere.csv does not exist",
     ):

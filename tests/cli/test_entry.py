@@ -92,7 +92,7 @@ def test_invalid_conditions_are_rejected_before_the_file_is_read(create, service
     assert "'many' must be a whole number or none" in result.stderr
     result = create("--entry", "code", "--team-size", 0)
     assert result.exit_code == 1
-    assert "The entry code is missing." in result.stderr
+    assert "Entry by code requires an entry code." in result.stderr
     assert "The team size must be at least 1, not 0." in result.stderr
 
 

@@ -129,7 +129,7 @@ def test_the_doctor_reports_no_problem_in_a_sound_installation(admin, service):
     result = admin("doctor", "--read-all")
     assert result.exit_code == 0, result.output
     assert "ALARM" not in result.stdout
-    assert "ok       storage: The storage contains, and could read, all 4 required blobs." in result.stdout
+    assert "ok       storage: The storage contains all 4 required blobs, and all of them are" in result.stdout
     assert {blob.sha256 for blob in service.storage.blobs()} and "No submission is waiting." in result.stdout
 
 
@@ -178,7 +178,7 @@ def test_the_doctor_reports_stopped_scoring_and_an_unreachable_broker(admin, ser
 def test_the_doctor_stops_at_tables_of_another_version(admin, older):
     code, found = findings(admin)
     assert code == 1
-    assert any(f"another schema ({OLDER}; this version needs" in message for _, _, message in found)
+    assert any(f"schema is {OLDER}, but this version needs" in message for _, _, message in found)
     assert not any(subject == "storage" for _, subject, _ in found)
 
 
@@ -200,7 +200,7 @@ def test_a_damaged_database_is_reported_in_one_sentence(run, monkeypatch, tmp_pa
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     result = run(*command)
     assert result.exit_code == 1
-    assert "The database is damaged (file is not a database). Move it away and restore" in result.output
+    assert "The database is damaged (file is not a database). Move it elsewhere and restore" in result.output
 
 
 @on_sqlite

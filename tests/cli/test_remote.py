@@ -52,7 +52,9 @@ def test_a_local_command_states_that_it_ignores_the_named_server(
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
     made = admin("user", "create", "zoe")
     assert made.exit_code == 0, made.stderr
-    assert "user create works on the installation of this machine, not on a remote site." in made.stderr
+    assert (
+        "user create works only with the installation on this machine, not with a remote site." in made.stderr
+    )
     assert not live_site.requests
 
 

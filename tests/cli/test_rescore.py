@@ -134,7 +134,7 @@ def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path)
     assert done.exit_code == 0, done.output
     assert live(service)[0] == 2 and live(service)[1] != before[1]
     same = rescore("--settings", path, "--reason", "Again.")
-    assert same.exit_code == 1 and "is already in use" in same.output
+    assert same.exit_code == 1 and "are already in use" in same.output
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_unverified_standings_become_final_after_confirmation(admin, service, cl
         assert "The standings are not final." in refused.stderr
         assert finalized_at(service) is None
     done = admin("competition", "finalize", "toxicity", input="y\n")
-    assert (done.exit_code, "stored as number 1" in done.stdout) == (0, True), done.output
+    assert (done.exit_code, "stored as final standings 1" in done.stdout) == (0, True), done.output
     assert finalized_at(service) is not None
 
 

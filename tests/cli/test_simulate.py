@@ -36,7 +36,7 @@ def test_modes_are_described_in_sentences_with_progress_on_stderr(solution: Path
         "open",
         "score",
     ]
-    assert "ladder with the step " in result.stdout
+    assert "ladder with a step of " in result.stdout
     assert "hidden labels" in result.stdout
     assert "of all true improvements are shown as a new best" in result.stdout
     assert "parts simulated" in result.stderr

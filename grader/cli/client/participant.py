@@ -27,10 +27,10 @@ REASONS = {
 @click.argument("file", type=INPUT_FILE)
 @competition_option
 @click.option(
-    "-d", "--description", default="", help="A description for your team, such as the changes in this file."
+    "-d", "--description", default="", help="A description for your team, such as what changed in this file."
 )
 @click.option(
-    "--again", is_flag=True, help="Submit the file even if your team has submitted the same bytes before."
+    "--again", is_flag=True, help="Submit the file even if your team has already submitted an identical file."
 )
 @click.option(
     "--key", help="An Idempotency-Key: calls with the same key and file create only one submission."
@@ -61,7 +61,7 @@ def submit(
     \b
     fairboard submit predictions.csv -c demo -d "word n-grams"
 
-    FILE is a CSV file, which may be compressed with gzip or zip; - is standard input. The exit code is 0 if
+    FILE is a CSV file, optionally compressed with gzip or zip, or - for standard input. The exit code is 0 if
     the submission is scored, 2 if it is rejected, 3 if the server denies the request (limit, deadline or
     token), 4 if it is not scored within the timeout, 5 if the server is unreachable, and 1 for any other
     error. After a lost connection, the upload is retried without creating a second submission.
@@ -127,7 +127,7 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
             best = ""
             if row is not None and row.rank is not None:
                 best = f" Your team has rank {row.rank:,} with {score_text(row.score)}."
-            score = "scored; the competition shows no scores at this time."
+            score = "scored; the competition does not show the score yet."
             if done.public_score is not None:
                 score = f"score {score_text(done.public_score)}."
             click.echo(f"Submission #{done.id}: {score}{best}{weakest(done)}")
@@ -172,7 +172,7 @@ def submissions(competition: str | None, server: str | None, as_json: bool) -> N
 @click.option("--file", "path", type=LocalPath(dir_okay=False), help="Path to download the file to.")
 @connection_options
 def submission(submission_id: int, path: Path | None, server: str | None, as_json: bool) -> None:
-    """Show your team's submission ID with its status, scores, terms, identities and problems."""
+    """Show the status, scores, terms, identities and problems of your team's submission ID."""
     with connected(server, as_json=as_json) as client:
         found = client.submission(submission_id)
         if path is not None:
@@ -193,7 +193,7 @@ def submission(submission_id: int, path: Path | None, server: str | None, as_jso
 @click.option("--off", is_flag=True, help="Deselect the submission.")
 @connection_options
 def select(submission_id: int, off: bool, server: str | None, as_json: bool) -> None:
-    """Select the submission ID for the private leaderboard, or deselect it with --off."""
+    """Select submission ID for the private leaderboard, or deselect it with --off."""
     with connected(server, as_json=as_json) as client:
         answer = client.select(submission_id, selected=not off)
     if as_json:
@@ -209,8 +209,8 @@ def show_selection(selection: Json | None) -> None:
         click.echo(f"#{each['submission']} counts: {REASONS.get(each['reason'], each['reason'])}.")
     if later := (selection or {}).get("filled_later"):
         click.echo(
-            f"Unused selections: {later}. After the close, the submissions with the best exact public "
-            "scores fill them."
+            f"Unused selections: {later}. After the close, they go to the submissions with the best exact "
+            "public scores."
         )
 
 
@@ -237,8 +237,8 @@ def _cell(value: float | None) -> str:
 
 @click.command()
 @competition_option
-@click.option("--private", is_flag=True, help="Show the private leaderboard, after the reveal.")
-@click.option("--search", help="Show only teams with this text in their name.")
+@click.option("--private", is_flag=True, help="Show the private leaderboard (available after the reveal).")
+@click.option("--search", help="Show only teams whose name contains this text.")
 @click.option(
     "--rows",
     type=click.IntRange(1, 10**6),
@@ -325,7 +325,7 @@ def team(
     "--to",
     "folder",
     type=LocalPath(file_okay=False),
-    help="The folder to download to; created if needed. By default ./SLUG.",
+    help="The folder to download to, created if it does not exist; by default, ./SLUG.",
 )
 @click.option("--force", is_flag=True, help="Replace local files that differ from those on the server.")
 @click.option("--list", "is_list", is_flag=True, help="List the files without downloading them.")
@@ -369,8 +369,8 @@ def mcp(folder: Path, competition: str | None, server: str | None) -> None:
     \b
     {"mcpServers": {"fairboard": {"command": "fairboard", "args": ["mcp", "/home/ada/work"]}}}
 
-    The tools read and write only files in FOLDER. Which tools are available depends on the token's scopes:
-    without the scope `submit`, they cannot submit. The site and token are those of `fairboard login`, or
+    The tools read and write only files in FOLDER. The token's scopes determine which tools are available:
+    submitting requires the `submit` scope. The site and token are those of `fairboard login`, or
     FAIRBOARD_SERVER and FAIRBOARD_TOKEN.
     """
     from grader.mcp.protocol import serve

@@ -41,7 +41,7 @@ ORDERS = (
 @click.option(
     "--against",
     type=INPUT_FILE,
-    help="The baseline: another submission on the same rows. Differences are SUBMISSION minus baseline.",
+    help="The baseline: another submission for the same rows. Differences are SUBMISSION minus baseline.",
 )
 @click.option(
     "--fuzzed",
@@ -50,9 +50,9 @@ ORDERS = (
     help="The fuzzed solution and the predictions for it.",
 )
 @click.option("--html", "html", type=LocalPath(dir_okay=False), help="HTML file to write the report to.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
-@click.option("--label", help="The label column; by default, guessed.")
-@click.option("--identities", type=NameList(), help="The identity columns; by default, guessed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
+@click.option("--label", help="The label column; guessed if not specified.")
+@click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
 @role_option
 @click.option(
     "--split",
@@ -73,7 +73,7 @@ ORDERS = (
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Leave out identities that fewer than N rows mention.",
+    help="Omit identities that fewer than N rows mention.",
 )
 @click.option(
     "--lowest",
@@ -81,7 +81,7 @@ ORDERS = (
     default=5,
     show_default=True,
     metavar="K",
-    help="Show the K lowest identities separately, with charts.",
+    help="Show the K identities with the lowest values separately, with charts.",
 )
 @click.option(
     "--sort",
@@ -116,7 +116,8 @@ ORDERS = (
     "--roles-of-pairs",
     type=(str, str),
     metavar="FIRST SECOND",
-    help="The two roles in a pair; the rate is how often FIRST is higher. Rows with the roles original and "
+    help="The two roles in a pair; the rate is how often FIRST is scored higher. Rows with the roles "
+    "original and "
     "fuzzed are twins.  [default: original fuzzed if the column contains them, otherwise anti pro]",
 )
 @click.option(
@@ -124,8 +125,8 @@ ORDERS = (
     type=click.Choice(["error", "skip"]),
     default="skip",
     show_default=True,
-    help="The effect of an undefined AUC: an undefined score (error), or omission from the power mean "
-    "(skip).",
+    help="How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the power "
+    "mean (skip).",
 )
 @metric_options
 def analyze(
@@ -157,7 +158,7 @@ def analyze(
     from grader.reports import analyse, html_page, plain_text
 
     if submission is None and (against or fuzzed):
-        raise click.UsageError("--against and --fuzzed need a SUBMISSION.")
+        raise click.UsageError("--against and --fuzzed require a SUBMISSION.")
 
     def read(path: Path) -> "Solution":
         found = read_with_roles(path, dict(roles), label=label, identities=identities, only_these=True)

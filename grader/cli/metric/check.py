@@ -42,7 +42,7 @@ STOPPED = 2
     type=click.IntRange(1),
     default=MIN_CLASS_ROWS,
     show_default=True,
-    help="The rows of each class that an identity needs in each split.",
+    help="The minimum number of rows of each class that an identity needs in each split.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @metric_options
@@ -57,7 +57,7 @@ def check(
     weights: "Weights",
     threshold: float,
 ) -> None:
-    """Check a SOLUTION before you create a competition; this needs no server and no database.
+    """Check SOLUTION before you create a competition; no server or database is needed.
 
     The exit code is 2 if the solution cannot be used.
     """
@@ -100,7 +100,7 @@ def describe_report(report: Mapping[str, Any]) -> str:
         + f"; {report['ignored_rows']:,} ignored.",
         "",
         *_table(report),
-        "(error: the largest expected standard error of the identity's three AUCs, if they are "
+        "(error: the largest expected standard error of the identity's three AUCs, assuming AUCs of "
         f"{report['assumed']['auc']:g})",
     ]
     return "\n".join([*lines, *_findings(report)])

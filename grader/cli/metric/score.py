@@ -26,16 +26,16 @@ ONE_MODEL = ""
 @click.option(
     "--identities",
     type=NameList(),
-    help="The identity columns; by default, all other columns with values that are blank or in 0..1.",
+    help="The identity columns; by default, all other columns whose values are blank or between 0 and 1.",
 )
-@click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score, instead of a SUBMISSION.")
+@click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score instead of a SUBMISSION.")
 @click.option(
     "--min-size",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Minimum number of Public and Private rows for an identity to be in the score; smaller ones are "
-    "only listed.",
+    help="Minimum number of Public and Private rows that mention an identity in the score; other "
+    "identities are only listed.",
 )
 @metric_options
 @click.option(
@@ -44,10 +44,11 @@ ONE_MODEL = ""
     default="error",
     show_default=True,
     help=(
-        "The effect of an undefined AUC: an undefined score (error), or omission from the power mean (skip)."
+        "How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the power "
+        "mean (skip)."
     ),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 @click.option(
     "--format",
     "format_name",
@@ -74,14 +75,14 @@ def score(
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score data.csv --label toxicity --prediction model_a,model_b
 
-    CSV files may be compressed with gzip or zip; - is standard input. With --format csv, the row without an
-    identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is rejected
-    and 1 for any other error.
+    CSV files may be compressed with gzip or zip; use - for standard input. With --format csv, the row without
+    an identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is
+    rejected and 1 for any other error.
     """
     if (submission is None) == (prediction is None):
-        raise click.UsageError("Give either a SUBMISSION file or --prediction with columns of SOLUTION.")
+        raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
     if as_json and format_name:
-        raise click.UsageError("Give either --json or --format.")
+        raise click.UsageError("Specify either --json or --format, not both.")
     settings = metric_settings(power, weights, threshold, undefined)
     try:
         outcome = _evaluate(solution, submission, prediction or (), label, identities, settings, min_size)
@@ -101,7 +102,7 @@ def score(
     for line in outcome.undefined():
         click.echo(line, err=True)
     if not any(outcome.reports.values()):
-        click.echo("No rows are Public or Private, so there is nothing to score.", err=True)
+        click.echo("The solution has no Public or Private rows, so there is nothing to score.", err=True)
 
 
 @dataclass(frozen=True)

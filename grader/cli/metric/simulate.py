@@ -34,7 +34,7 @@ DEFAULT_MODES = ("open", "score", "ladder")
 @click.option(
     "--step",
     type=click.Choice([step.value for step in Step]),
-    help="The step of the tiered, ladder and noised modes.  [default: safe for these rows]",
+    help="The step for the tiered, ladder and noised modes. [default: a safe step for these rows]",
 )
 @click.option(
     "--files",
@@ -60,11 +60,11 @@ DEFAULT_MODES = ("open", "score", "ladder")
     metavar="N",
     help="The number of repetitions with different models. More repetitions narrow the intervals.",
 )
-@click.option("--label", help="The label column; by default, guessed.")
-@click.option("--identities", type=NameList(), help="The identity columns; by default, guessed.")
+@click.option("--label", help="The label column; guessed if not specified.")
+@click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
 @role_option
 @metric_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 def simulate(
     solution: Path,
     modes: tuple[str, ...],
@@ -80,7 +80,7 @@ def simulate(
     threshold: float,
     as_json: bool,
 ) -> None:
-    """Simulate each feedback mode on SOLUTION: what attackers learn and honest teams see.
+    """Simulate what attackers learn and what honest teams see in each feedback mode on SOLUTION.
 
     \b
     fairboard simulate solution.csv
@@ -154,7 +154,7 @@ class _Progress:
 
 
 def _sentences(trial: "Trial") -> list[str]:
-    step = f" with the step {trial.step:g}" if trial.step is not None else ""
+    step = f" with a step of {trial.step:g}" if trial.step is not None else ""
     lines = [f"{trial.mode}{step}, {trial.files} files per account, {_times(trial.competitions)}"]
     lines += [f"  {each.name}: {_learnt(each)}" for each in trial.attacks]
     if trial.honest is not None:
@@ -174,9 +174,9 @@ def _learnt(found: "Attacked") -> str:
     between = "" if found.points.error is None else f" ± {found.points.error:.1f}"
     right, without = f"{100 * found.right:.1f} %", f"{100 * found.baseline:.1f} % without submitting"
     if found.points.low <= 0:
-        return f"no measurable gain: {right} of {found.rows} hidden labels right, {without}."
+        return f"no measurable gain: {right} of {found.rows} hidden labels correct, {without}."
     gained = f"{found.points.value:.1f}{between} points gained"
-    return f"{right} of {found.rows} hidden labels right, {without}: {gained}."
+    return f"{right} of {found.rows} hidden labels correct, {without}: {gained}."
 
 
 def _seen(found: "Progress") -> list[str]:

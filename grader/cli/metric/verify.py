@@ -15,7 +15,7 @@ FILE = LocalPath(exists=True, dir_okay=False)
 @click.command()
 @click.argument("receipt", type=FILE)
 @click.option("--solution", type=FILE, help="The solution: the published file or the organizer's own.")
-@click.option("--submission", type=FILE, help="The submission, as it was uploaded.")
+@click.option("--submission", type=FILE, help="The submission as it was uploaded.")
 @click.option("--nonce", type=FILE, help="The nonce published with the solution; newer receipts contain it.")
 def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
     """Recompute the score in RECEIPT from the files and compare every count and every bit.
@@ -27,7 +27,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
     read.
     """
     if solution is None and submission is None:
-        raise click.UsageError("Give --solution, --submission, or both.")
+        raise click.UsageError("Specify --solution, --submission, or both.")
     try:
         checks = verify_receipt(
             Receipt.from_json(receipt.read_bytes()),
@@ -36,7 +36,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
             nonce=None if nonce is None else _nonce(nonce),
         )
     except NonceNeeded as error:
-        raise click.UsageError(f"{error.message} Give that file with --nonce.") from error
+        raise click.UsageError(f"{error.message} Specify that file with --nonce.") from error
     except UnreadableFile as error:
         click.echo(f"Error: {error.message}", err=True)
         raise click.exceptions.Exit(EXIT_UNREADABLE) from error

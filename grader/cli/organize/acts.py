@@ -40,7 +40,7 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
         "--server",
         envvar=SERVER,
         metavar="ADDRESS",
-        help=f"The address of the site ({SERVER}); by default, the installation of this machine.",
+        help=f"The address of the site ({SERVER}); by default, the installation on this machine.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
     @wraps(act)
@@ -144,7 +144,8 @@ def plain(value: Any) -> Any:
 yes_option = click.option(
     "--yes",
     is_flag=True,
-    help="Save dates that have passed or are less than a day away without confirmation; only with --server.",
+    help="Do not ask for confirmation of dates that have passed or are less than a day away; only with "
+    "--server.",
 )
 
 

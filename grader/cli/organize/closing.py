@@ -48,7 +48,9 @@ FINALIZE = _Final(
 
 @click.command()
 @click.argument("slug")
-@click.option("--yes", is_flag=True, help="Reveal unverified standings without confirmation, for scripts.")
+@click.option(
+    "--yes", is_flag=True, help="Reveal unverified standings without asking for confirmation (for scripts)."
+)
 @act_on_site
 def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     """Reveal the private leaderboard of SLUG to everyone; this closes an open competition.
@@ -60,10 +62,10 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     stage = desk.call("GET", "close")["stage"]
     answer = _decided(desk, REVEAL, stage, yes=yes)
     team_count = client.leaderboard(slug, split="private", most=1).team_count
-    closed = " It was still open and is now closed." if stage == "running" else ""
+    closed = " The competition was still open and is now closed." if stage == "running" else ""
     lines = [
         f"The private leaderboard of {slug} is revealed, with {counted(team_count, 'team')}.{closed} "
-        f"It is provisional. To make it final, run `fairboard competition finalize {slug}`."
+        f"The standings are provisional. To make them final, run `fairboard competition finalize {slug}`."
     ]
     if answer["failed_count"]:
         lines.append(
@@ -79,7 +81,9 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
 @click.argument("slug")
 @click.option("--reason", default="", help="A comment to store with the standings; participants can see it.")
 @click.option(
-    "--yes", is_flag=True, help="Make unverified standings final without confirmation, for scripts."
+    "--yes",
+    is_flag=True,
+    help="Make unverified standings final without asking for confirmation (for scripts).",
 )
 @act_on_site
 def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, str]:
@@ -91,7 +95,7 @@ def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, st
     desk = client.organize(slug)
     answer = _decided(desk, FINALIZE, desk.call("GET", "close")["stage"], yes=yes, reason=reason)
     number = answer["final_number"]
-    return answer, f"The standings of {slug} are final. They are stored as number {number}."
+    return answer, f"The standings of {slug} are final. They are stored as final standings {number}."
 
 
 @click.command()

@@ -35,7 +35,8 @@ OUT = LocalPath(dir_okay=False)
 @click.option(
     "--from-scored",
     is_flag=True,
-    help="Use public and private rows if too few rows are Ignored; they then no longer affect the score.",
+    help="Also use public and private rows if too few rows are Ignored; these rows no longer affect the "
+    "score.",
 )
 @click.option(
     "--solution", "out", type=OUT, help="File to write the stored solution to, with its altered labels."
@@ -129,9 +130,9 @@ def admin(name: str, is_admin: bool) -> None:
 
 @click.command("login-link")
 @click.argument("name")
-@click.option("--next", "target", default="", help="The page of the site to open after the login.")
+@click.option("--next", "target", default="", help="The page of the site to open after login.")
 def login_link(name: str, target: str) -> None:
-    """Print a link that logs NAME in once, within a day."""
+    """Print a link that logs NAME in; it works only once and expires after a day."""
     with opened() as installation, installation.database.write() as session:
         account = names.get_user(session, name=name)
         token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))

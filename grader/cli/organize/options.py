@@ -44,7 +44,10 @@ CREATION = (
     click.option("--closes", "closes_at", type=Deadline(), help="The closing date (UTC); by default, none."),
     click.option("--owner", help="The account that owns the competition and submits the sample submission."),
     click.option(
-        "--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml immediately."
+        "--publish",
+        "is_published",
+        is_flag=True,
+        help="Publish the draft created from FILE.toml immediately.",
     ),
 )
 # The settings that most competitions change, listed here because a client without the server lacks the
@@ -60,7 +63,7 @@ CONDITIONS = (
         help="Who may join: everyone, people with the code, or people whom an organizer admits.  "
         "[default: open]",
     ),
-    click.option("--entry-code", help="The code for --entry code."),
+    click.option("--entry-code", help="The entry code, for `--entry code`."),
     click.option(
         "--entry-deadline", type=Deadline(), help="The entry deadline; by default, 7 days before the close."
     ),
@@ -118,13 +121,13 @@ CONDITIONS = (
     click.option(
         "--feedback",
         type=click.Choice([each.value for each in Feedback]),
-        help="The feedback mode: how much teams see of their scores before the reveal.  [default: "
+        help="The feedback mode: how much of their scores teams see before the reveal.  [default: "
         f"{USUAL_FEEDBACK}]",
     ),
     click.option(
         "--feedback-step",
         type=click.Choice([each.value for each in Step]),
-        help="The step of the tiered, ladder and noised modes.  [default: 0.002]",
+        help="The step for the tiered, ladder and noised modes. [default: 0.002]",
     ),
 )
 RESCORING = (
@@ -134,12 +137,16 @@ RESCORING = (
     click.option(
         "--rollback", type=int, metavar="NUMBER", help="The earlier scoring version to roll back to."
     ),
-    click.option("--reason", help="The reason for the change of scores; participants can see it."),
+    click.option("--reason", help="The reason why the scores change; participants can see it."),
     click.option(
-        "--preview", is_flag=True, help=("Score all submissions and show the difference without publishing.")
+        "--preview",
+        is_flag=True,
+        help=("Score all submissions and show the difference, but do not publish it."),
     ),
     click.option("--publish", is_flag=True, help="Publish the rescoring in progress."),
-    click.option("--difference", is_flag=True, help="Show the changes of the rescoring in progress."),
+    click.option(
+        "--difference", is_flag=True, help="Show the changes that the rescoring in progress would make."
+    ),
     click.option("--drop", is_flag=True, help="Cancel the rescoring in progress."),
     click.option(
         "--csv", "folder", type=FOLDER, help="Folder to write the full difference to, as CSV files."
@@ -154,10 +161,10 @@ RESCORING = (
         help="Extra submissions for every team, today (UTC).",
     ),
     click.option("--closes", "closes_at", type=Time(), help="A later closing date (UTC)."),
+    click.option("--selection-until", type=Time(), help="Reopen the final selection until this time (UTC)."),
     click.option(
-        "--selection-until", type=Time(), help="Deadline until which the final selection is reopened (UTC)."
+        "--yes", is_flag=True, help="Switch the leaderboards without asking for confirmation (for scripts)."
     ),
-    click.option("--yes", is_flag=True, help="Switch the leaderboards without confirmation, for scripts."),
     click.option(
         "--lose-scores",
         is_flag=True,

@@ -13,7 +13,10 @@ SCOPES = ("read", "submit", "organize", "admin")
 LOCAL = {
     "admin": ("grader.cli.organize.local", "Make the account NAME an administrator of the site."),
     "create": ("grader.cli.organize.local", "Create the account NAME and print its generated password."),
-    "login-link": ("grader.cli.organize.local", "Print a link that logs NAME in once, within a day."),
+    "login-link": (
+        "grader.cli.organize.local",
+        "Print a link that logs NAME in; it works only once and expires after a day.",
+    ),
 }
 
 
@@ -40,7 +43,7 @@ def list_(client: Client, search: str) -> tuple[Any, str]:
 @click.argument("name")
 @act_on_site
 def reset_link(client: Client, name: str) -> tuple[Any, str]:
-    """Print a link with which NAME can set a new password once, within a day."""
+    """Print a link that lets NAME set a new password; it works only once and expires after a day."""
     for each in _people(client, name):
         if each["name"].casefold() == name.casefold():
             made = client.call("POST", f"people/{each['id']}/reset-link")
@@ -54,12 +57,13 @@ def reset_link(client: Client, name: str) -> tuple[Any, str]:
 )
 @act_on_site
 def invite(client: Client, count: int) -> tuple[Any, str]:
-    """Print invitation links, each of which creates one account within 14 days."""
+    """Print invitation links; each creates one account and expires after 14 days."""
     made = [client.call("POST", "invitations") for _ in range(count)]
     here = installation_of(client)
     if here is not None and here.settings.sign_up == "closed":
         click.echo(
-            "FAIRBOARD_SIGN_UP is `closed`. The links work after you set it to `invite` or `open`.", err=True
+            "FAIRBOARD_SIGN_UP is `closed`. The links will work once you set it to `invite` or `open`.",
+            err=True,
         )
     return {"invitations": made}, "\n".join(each["url"] for each in made)
 
@@ -79,7 +83,7 @@ def token() -> None:
     multiple=True,
     help="A scope of the token; by default read and submit. May be repeated.",
 )
-@click.option("--competition", "slug", help="The only competition in which the token is valid.")
+@click.option("--competition", "slug", help="The only competition for which the token is valid.")
 @click.option(
     "--days",
     type=click.IntRange(1, 36_500),

@@ -49,7 +49,7 @@ def rescore(
     starts = [each for each in (solution, settings, rollback) if each is not None]
     if sum((len(starts), publish, difference, drop)) != 1:
         raise click.UsageError(
-            "Give exactly one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
+            "Specify exactly one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
         )
     if bool(starts) != bool(reason and reason.strip()):
         raise click.UsageError(
@@ -66,7 +66,9 @@ def rescore(
         return _difference(desk, _under_way(desk), folder)
     if rollback is not None:
         if preview:
-            raise click.UsageError("A rollback has no --preview. The Organize page shows its difference.")
+            raise click.UsageError(
+                "--rollback does not accept --preview. The Organize page shows the difference."
+            )
         return _roll_back(desk, rollback, {"reason": reason, **amends}, yes=yes)
     if publish:
         number, lines = _under_way(desk), list[str]()
@@ -119,7 +121,7 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
     changes = reader_of(settings).read_change(settings, in_use).changes
     wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
     if wanted == {name: in_use[name] for name in wanted}:
-        raise Unusable("The file's [metric] is already in use.")
+        raise Unusable("The file's [metric] settings are already in use.")
     job = desk.call("POST", "rescoring/settings", json=wanted)
     checked = desk.ended("rescoring/settings", job="check")["check"]
     if checked["state"] != "done":
@@ -212,7 +214,7 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     if found["unfinished"]:
         have = "has" if found["unfinished"] == 1 else "have"
         unfinished = counted(found["unfinished"], "submission")
-        yield f"The difference is not complete: {unfinished} {have} no score in this version yet."
+        yield f"The difference is incomplete: {unfinished} {have} no score under this version yet."
     if found["lost"]:
         theirs = "its score" if found["lost"] == 1 else "their scores"
         yield f"{counted(found['lost'], 'submission')} would lose {theirs}."

@@ -56,7 +56,7 @@ def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]
 @click.argument("submission", type=int, required=False)
 @act_on_site
 def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
-    """Retry a failed SUBMISSION of SLUG, or all of them; a worker or the sweeper scores them."""
+    """Retry a failed SUBMISSION of SLUG, or all failed submissions."""
     path = "submissions/retry" if submission is None else f"submissions/{submission}/retry"
     answer = client.organize(slug).call("POST", path)
     count = answer["job_count"]
@@ -91,7 +91,10 @@ def export(
     help=("Show only this action, or all actions on a type of object, such as `team`."),
 )
 @click.option(
-    "--by", "person", default="", help="Show only actions of this account, or of an origin such as calendar."
+    "--by",
+    "person",
+    default="",
+    help="Show only actions by this account, or by an origin such as `calendar`.",
 )
 @click.option(
     "--page",
@@ -125,7 +128,7 @@ def show_audit(client: Client, slug: str | None, action: str, person: str, page:
 
 @click.group()
 def organizer() -> None:
-    """Manage organizers: owners can do everything, editors all but this, viewers can only read."""
+    """Manage the organizers: owners, editors and viewers (read only)."""
 
 
 @organizer.command()
@@ -169,7 +172,8 @@ def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
 def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -> tuple[Any, str]:
     """Create an account in SLUG for each line of the file NAMES, and print its link or token.
 
-    The links and tokens are not shown again. Each link sets a password once, within 14 days.
+    The links and tokens are not shown again. Each link lets a user set a password; it works only once and
+    expires after 14 days.
     """
     sent = {"names": text_of(names).splitlines(), "with_tokens": with_tokens}
     answer = client.organize(slug).call("POST", "accounts", json=sent)

@@ -71,7 +71,7 @@ def create(
         _refuse_options(allowed={"slug", "owner", "is_published"})
         return _create_from(client, Path(slug), owner=owner, is_published=is_published)
     if solution is None or title is None:
-        raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
+        raise click.UsageError("Specify a --solution and a --title, or a FILE.toml.")
     if is_published:
         raise click.UsageError("--publish requires a FILE.toml.")
     chosen = {"overview": overview, "opens_at": opens_at, "closes_at": closes_at, "identities": identities}
@@ -146,7 +146,7 @@ def settings(client: Client, slug: str) -> tuple[Any, str]:
 @yes_option
 @act_on_site
 def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
-    """Change the settings of SLUG to those of FILE, and add the files that it lists.
+    """Change the settings of SLUG to those in FILE, and add the files that FILE lists.
 
     Settings that are not in FILE stay unchanged. If FILE changes a setting that is locked, nothing is
     changed.
@@ -167,7 +167,7 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
 @click.command()
 @click.argument("slug")
 @click.argument("new_slug")
-@click.option("--title", default="", help="The new title; by default, the same.")
+@click.option("--title", default="", help="The title of the copy; by default, the title of SLUG.")
 @click.option("--without-data", is_flag=True, help="Do not copy the data files.")
 @click.option("--with-solution", is_flag=True, help="Also copy the live solution.")
 @click.option("--owner", help="The account that owns the new draft.")
@@ -216,7 +216,7 @@ def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, st
     """
     changes = conditions(others)
     if not changes:
-        raise click.UsageError("Give at least one option; `--help` lists them.")
+        raise click.UsageError("Specify at least one option; `--help` lists them.")
     if server_code := _server_code():
         server_code.require_possible(changes)
     version = client.competition(slug).rules_version if "rules" in changes else None
@@ -237,7 +237,7 @@ def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, st
 )
 @act_on_site
 def delete(client: Client, slug: str) -> tuple[Any, str]:
-    """Delete the draft SLUG, which must have no submissions, with its solution and data files."""
+    """Delete the draft SLUG with its solution and data files; the draft must have no submissions."""
     return client.organize(slug).call("DELETE", confirm=True), f"{slug} is deleted."
 
 
@@ -368,7 +368,7 @@ def reader_of(path: Path) -> Any:
         from grader.cli.organize import competition_files
     except ModuleNotFoundError as error:
         raise Unusable(
-            f"Reading {path.name} needs {error.name}. Install the wheel with its extra `server` too."
+            f"Reading {path.name} needs {error.name}. Also install the wheel's `server` extra."
         ) from error
     return competition_files
 

@@ -1,6 +1,6 @@
 """Create a first submission: learn toxic words from train.csv and write submission.csv.
 
-Put this script in one folder with train.csv and test.csv, and run `python first_submission.py`. It needs
+Put this script in the same folder as train.csv and test.csv, and run `python first_submission.py`. It needs
 pandas and scikit-learn (pip install pandas scikit-learn).
 """
 
