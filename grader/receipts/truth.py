@@ -126,8 +126,8 @@ def _columns(header: list[str], label: str | None, identities: Sequence[str] | N
             return _Columns(0, 1, len(header) - 1, names)
     if label is None or identities is None:
         raise UnreadableFile(
-            "This is not the published solution (id,label,…,Usage), and the receipt does not name the "
-            "columns of another file. Use the published solution."
+            "This file is not in the format of the published solution (id,label,…,Usage), and the receipt "
+            "does not contain the column names of other formats. Use the published solution."
         )
     usages = [name for name in header if name.casefold() == "usage"]
     usage = "Usage" if "Usage" in usages else usages[0] if len(usages) == 1 else "Usage"

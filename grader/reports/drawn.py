@@ -40,8 +40,9 @@ def curves_section(rows: Rows, names: Sequence[str]) -> Section:
     """Return the equality curves with marked widest gaps; the area to the diagonal is the AEG."""
     curves = sorted(equality_curves(rows.only(names), CLASSES), key=lambda curve: names.index(curve.name))
     text = (
-        "Each point of a curve is a threshold. Its coordinates are the shares of the subgroup and of the "
-        "background at or above this threshold, which are equal on the diagonal. The shaded area between "
+        "Each point on a curve corresponds to a threshold. Its coordinates are the shares of the subgroup "
+        "and of the background at or above this threshold. On the diagonal, the two shares are equal. The "
+        "shaded area between "
         "curve and diagonal is the AEG. An AEG above 0 (lower right) means that the subgroup is scored "
         "higher. An AEG of 0 does not imply equal treatment because a curve may cross the diagonal. The ring "
         "marks the threshold with the largest difference between the two shares."

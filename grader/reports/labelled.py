@@ -39,7 +39,8 @@ from grader.reports.scored import WORDS
 SMALL_GAPS = (0.05, 0.15, 0.25)
 COMBINED_GROUPS = 6
 ONE_PREDICTION = (
-    "The only column of predictions is compared with every label. For a label that it does not predict, the "
+    "The file has only one column of predictions, which is compared with every label. For a label that it "
+    "does not predict, the "
     "values show the association between predictions and label, not the quality of the predictions."
 )
 READINGS = {"fractions": "fractions", "binarized": "binarized"}
@@ -120,7 +121,7 @@ def pairs_section(found: PairReport) -> Section:
         (each.label, each.group, each.role, f"{each.rows:,}", scaled(each.mean), scaled(each.deviation))
         for each in found.scores
     ]
-    caption = f"Share of pairs with {first} scored higher than {second} (ties count as one half)"
+    caption = f"Share of pairs in which {first} is scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
         table(caption, ("label", "group", "pairs", "rate", "ties"), rates),
         table("Predictions", ("label", "group", "role", "rows", "mean", "deviation"), scores),

@@ -198,7 +198,7 @@ def test_invalid_solution_is_not_read(old, new):
 
 
 def test_unpublished_file_requires_the_names_of_its_columns():
-    with pytest.raises(UnreadableFile, match="does not name the columns"):
+    with pytest.raises(UnreadableFile, match="does not contain the column names"):
         read_truth(SOLUTION, SETTINGS)
 
 

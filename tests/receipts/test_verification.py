@@ -150,7 +150,7 @@ def test_team_receipt_is_verified_as_far_as_possible(receipt, canonical):
         "public score as shown",
     ]
     assert differing(checks) == []
-    with pytest.raises(UnreadableFile, match="does not name the columns"):
+    with pytest.raises(UnreadableFile, match="does not contain the column names"):
         verify(own, submission=SUBMISSION, solution=SOLUTION.encode())
 
 
@@ -213,7 +213,7 @@ def test_command_reports_a_match_a_difference_or_an_unreadable_file(files):
 
     done = command(files, "receipt.json")
     assert done.returncode == 1
-    assert "Give --solution, --submission, or both." in done.stderr
+    assert "Specify --solution, --submission, or both." in done.stderr
 
 
 def test_command_accepts_the_published_nonce(files, receipt, canonical):
@@ -224,7 +224,7 @@ def test_command_accepts_the_published_nonce(files, receipt, canonical):
     both = ("receipt.json", "--solution", "solution.csv", "--submission", "submission.csv")
     done = command(files, *both)
     assert done.returncode == 1
-    assert "Give that file with --nonce." in done.stderr
+    assert "Specify that file with --nonce." in done.stderr
     done = command(files, *both, "--nonce", "solution-nonce.txt")
     assert (done.returncode, done.stderr) == (0, "")
     (files / "solution-nonce.txt").write_text("what is this")

@@ -23,7 +23,7 @@ _CLASS_OF_INTEGERS = re.compile(
 )
 INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
 _AN_ID = "an id of the test set"
-_DIGITS = "an id of digits 0-9 only"
+_DIGITS = "an id that contains only the digits 0-9"
 PADDING_BYTES = 72
 _WORD_BYTES = 8
 _MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1

@@ -71,7 +71,10 @@ class NameTaken(InvalidAccount):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            {"name": f"The name {name!r} is taken or looks like a taken name. Choose another one."}
+            {
+                "name": f"The name {name!r} is taken or looks too similar to an existing name. Choose "
+                "another one."
+            }
         )
         self.name = name
 

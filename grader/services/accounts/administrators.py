@@ -54,7 +54,7 @@ class InvalidSetupLink(ParticipantError):
 
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
-    message = "This setup link is not valid. It was used or replaced by a newer one."
+    message = "This setup link is not valid. It has already been used, or a newer link has replaced it."
 
 
 def create_setup_link(session: Session, *, now: datetime) -> str | None:

@@ -26,7 +26,7 @@ class InvalidLink(ParticipantError):
 
     public_name = "invalid_link"
     kind = ErrorKind.NOT_FOUND
-    message = "This link is not valid. It was already used, has expired, or was copied incompletely."
+    message = "This link is not valid. It has already been used, has expired, or was copied incompletely."
 
 
 def create(

@@ -133,15 +133,16 @@ def password_problem(password: str, *, name: str) -> str | None:
     tried = {folded(password), *_words(password)}
     units = {unit for each in tried if len(each) >= MIN_LENGTH and (unit := _unit(each)) != each}
     if any(len(unit) < MIN_LENGTH for unit in units):
-        return "The password is a repeated short text, which attackers try first. Choose another one."
+        return "The password repeats a short text, so it is easy to guess. Choose another one."
     tried |= units
     if name and not tried.isdisjoint({folded(name), *_words(name)}):
-        return "The password is based on the account name, which attackers try first. Choose another one."
+        return "The password is based on the account name, so it is easy to guess. Choose another one."
     if not tried.isdisjoint(folded(each) for each in SITE_NAMES):
-        return "The password is based on the site's name, which attackers try first. Choose another one."
+        return "The password is based on the site's name, so it is easy to guess. Choose another one."
     if not tried.isdisjoint(_common()):
         return (
-            "The password is based on a common one, which attackers try first. Choose a longer one, such as "
+            "The password is based on a common password, so it is easy to guess. Choose a longer one, such "
+            "as "
             "three unrelated words."
         )
     joined = {_MARKS.sub("", each) for each in tried}
@@ -149,7 +150,7 @@ def password_problem(password: str, *, name: str) -> str | None:
         rests = {rest for each in joined for rest in (each.removeprefix(own), each.removesuffix(own))}
         if not (rests - joined).isdisjoint(_common()):
             return (
-                "The password combines a name with a common password, which attackers try first. Choose "
+                "The password combines a name with a common password, so it is easy to guess. Choose "
                 "another one."
             )
     return None

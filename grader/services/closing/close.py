@@ -58,7 +58,7 @@ class ScoringPending(OrganizerError):
         ]
         more = [f"{count - len(names):,} more"] if count > len(names) else []
         super().__init__(
-            f"{count:,} {noun} still being scored: {', '.join(names + more)}. Reveal the leaderboard when "
+            f"{count:,} {noun} still being scored: {', '.join(names + more)}. Reveal the leaderboard once "
             "all are scored."
         )
         self.count = count

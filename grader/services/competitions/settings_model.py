@@ -78,13 +78,15 @@ class Setting:
         return f"{self.label}{f': {values}' if values else ''}. {self.help}".rstrip()
 
 
-METRIC_IS_FIXED = "It is fixed once the competition is published. To change it, start a rescoring."
+METRIC_IS_FIXED = "Once the competition is published, only a rescoring can change this."
 _METRIC = Fixed(Phase.SCHEDULED, METRIC_IS_FIXED)
 _OPENED = Fixed(Phase.OPEN, "The competition has opened.")
-_SHOWN = Fixed(Phase.OPEN, "It is fixed once the competition opens, because teams have already seen it.")
+_SHOWN = Fixed(
+    Phase.OPEN, "This cannot change once the competition opens, because teams have already seen it."
+)
 _OVER = Fixed(Phase.CLOSED, "The competition is closed.")
 _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
-_USUAL = "By default, 7 days before the close, or at the close if the competition lasts 7 days or less."
+_USUAL = "By default, 7 days before the close, or at the close if the competition lasts at most 7 days."
 
 
 def _titled(title: str) -> str:
@@ -177,7 +179,8 @@ class CompetitionSettings(BaseModel):
             "feedback",
             "Feedback",
             "feedback mode",
-            help="The open mode helps participants most to improve their models. The other modes protect the "
+            help="The open mode gives participants the most help in improving their models. The other modes "
+            "protect the "
             "public labels: choose one if there are prizes and teams may submit many files.",
             fixed=_SHOWN,
             choices={
@@ -185,9 +188,10 @@ class CompetitionSettings(BaseModel):
                 "also sees the identity table of its own submissions",
                 Feedback.TERMS: "terms: the public score and its four terms, but no tables",
                 Feedback.SCORE: "score: only the public score, with all its decimals",
-                Feedback.TIERED: "tiered: only the band that contains the public score, as wide as the step",
-                Feedback.LADDER: "ladder: a score, rounded to steps and with secret noise, only when a file "
-                "is clearly better than the team's best so far",
+                Feedback.TIERED: "tiered: only the band that contains the public score; each band is as "
+                "wide as the step",
+                Feedback.LADDER: "ladder: a score with secret noise, rounded to the step, and only if a "
+                "file is clearly better than the team's best so far",
                 Feedback.NOISED: "noised: the public score with random noise of about one step; the same "
                 "file always gets the same noise",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
@@ -267,7 +271,7 @@ class CompetitionSettings(BaseModel):
             "reveal rule",
             fixed=_REVEALED,
             choices={
-                RevealRule.DATE: "automatically on a date, unless an organizer does it earlier",
+                RevealRule.DATE: "automatically on a date, unless an organizer reveals it earlier",
                 RevealRule.ORGANIZER: "only by an organizer",
             },
         ),
@@ -308,7 +312,7 @@ class CompetitionSettings(BaseModel):
             "entry.team_size",
             "Members per team",
             "team size",
-            help="With 1, everyone competes alone.",
+            help="If the limit is 1, everyone competes alone.",
             public="maximum team size",
         ),
     ] = 5
@@ -344,7 +348,7 @@ class CompetitionSettings(BaseModel):
             "limits.selections",
             "Selected submissions",
             "number of selected submissions",
-            help="The best of them counts on the private leaderboard.",
+            help="Only a team's best selected submission counts on the private leaderboard.",
             public="number of selected submissions",
             fixed=_OVER,
         ),
@@ -355,7 +359,8 @@ class CompetitionSettings(BaseModel):
             "limits.late",
             "Accept late submissions after the reveal and score them without a rank",
             "late submissions setting",
-            help="Late scores on both splits make it possible to derive the labels.",
+            help="Late submissions are scored on both splits, so participants can derive the labels from "
+            "the scores.",
         ),
     ] = True
     marks_ties: Annotated[
@@ -364,7 +369,7 @@ class CompetitionSettings(BaseModel):
             "limits.ties",
             "Mark statistically tied teams after the reveal",
             "tie marking setting",
-            help="Each of the first 100 teams is compared with the team above it. Ranks do not change.",
+            help="Each of the top 100 teams is compared with the team above it. Ranks do not change.",
             fixed=_REVEALED,
         ),
     ] = True
@@ -443,7 +448,7 @@ WEIGHTS = {
 METRIC_PARTS = {
     "power": Setting(
         "metric.power",
-        "Power p of the means",
+        "Exponent p of the power means",
         help="-5 keeps a mean close to the weakest identity. inf and -inf are allowed.",
     ),
     "label_threshold": Setting(

@@ -77,23 +77,25 @@ def _class_problems(settings: CompetitionSettings) -> Iterable[Fault]:
 def _entry_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     mode, names = settings.entry_mode, ("entry_mode", "entry_code")
     if mode is EntryMode.CODE and not settings.entry_code:
-        yield Fault("The entry code is missing. Entry by code needs one.", names)
+        yield Fault("Entry by code requires an entry code.", names)
     if mode is not EntryMode.CODE and settings.entry_code:
-        yield Fault(f"An entry code is only for entry by code, but the entry mode is {mode.value}.", names)
+        yield Fault(
+            f"An entry code can be used only for entry by code, but the entry mode is {mode.value}.", names
+        )
 
 
 def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     opens_at, closes_at = settings.opens_at, settings.closes_at
     if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        yield Fault("The close must be after the opening.", ("closes_at", "opens_at"))
+        yield Fault("The closing time must be after the opening time.", ("closes_at", "opens_at"))
     # Without an opening, no deadline can be too early.
     earliest = opens_at or datetime.min.replace(tzinfo=UTC)
     for name in ("entry_deadline", "merger_deadline"):
         deadline, words = getattr(settings, name), SETTINGS[name].words
         if deadline is not None and deadline <= earliest:
-            yield Fault(f"The {words} must be after the opening.", (name, "opens_at"))
+            yield Fault(f"The {words} must be after the opening time.", (name, "opens_at"))
         if deadline is not None and closes_at is not None and deadline > closes_at:
-            yield Fault(f"The {words} cannot be after the close.", (name, "closes_at"))
+            yield Fault(f"The {words} cannot be after the closing time.", (name, "closes_at"))
 
 
 def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:

@@ -215,7 +215,7 @@ def _with_files(session: Session) -> Sequence[Competition]:
 
 
 SHOWN_NAMES = 3
-NO_LABELS = "it holds no labels"
+NO_LABELS = "it contains no labels"
 # Python imports a file with such a name from the script's folder instead of the package.
 IMPORTED = sys.stdlib_module_names | {
     "sitecustomize", "usercustomize", "numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "keras",
@@ -267,7 +267,8 @@ def _name_warnings(name: str) -> tuple[str, ...]:
     if not name.endswith((".py", ".pyc", ".so", ".pyd", ".pth")) or stem not in IMPORTED:
         return ()
     return (
-        f"Python scripts in the same folder import {name} instead of the package {stem!r}. Rename the file",
+        f"Python scripts in the same folder would import {name} instead of the package {stem!r}. Rename the "
+        "file",
     )
 
 

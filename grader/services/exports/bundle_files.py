@@ -225,7 +225,7 @@ def _metric_text(found: FinalResults) -> str:
         f"- Power p: {metric.power:g}\n"
         f"- Weights: {weights}\n"
         f"- A label is positive at a value >= {metric.label_threshold:g}; a row mentions an identity at "
-        f">= {metric.identity_threshold:g}; a blank is no mention\n"
+        f">= {metric.identity_threshold:g}; a blank means no mention\n"
         f"- Undefined AUCs: {metric.undefined}\n"
         f"- Identities (N = {len(found.rules.identities)}): {', '.join(found.rules.identities)}\n"
         f"- Rows: {', '.join(f'{split} {count:,}' for split, count in found.rows.items())}\n"

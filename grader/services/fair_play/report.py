@@ -46,7 +46,7 @@ class UnknownLine(OrganizerError):
 
     public_name = "unknown_line"
     kind = ErrorKind.NOT_FOUND
-    message = "The Fair play page has no such row."
+    message = "There is no such entry on the Fair play page."
 
 
 class FoundBlock(StoredJson):

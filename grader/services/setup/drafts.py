@@ -83,7 +83,9 @@ def proposed_slug(session: Session, *, title: str) -> str:
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:36].strip("-")
     if title and not slug:
-        raise InvalidCompetition(["The title has no letter a to z and no digit. Enter an address."])
+        raise InvalidCompetition(
+            ["The title contains neither a letter from a to z nor a digit. Enter an address."]
+        )
     numbered = (slug, *(f"{slug}-{number}" for number in range(2, 100)))
     return next((each for each in numbered if not lookup.slug_problems(session, each)), slug)
 

@@ -63,7 +63,11 @@ def missing(competition: Competition, *, now: datetime) -> list[Fault]:
     """Return the problems with settings and the `SOLUTION` that prevent a draft's publication."""
     found = []
     if competition.live_scoring_version is None:
-        found.append(Fault("No solution has been accepted. Upload one and accept its check.", (SOLUTION,)))
+        found.append(
+            Fault(
+                "No solution has been accepted. Upload one and accept the result of its check.", (SOLUTION,)
+            )
+        )
     return found + unpublishable(competition_settings.of(competition), now=now)
 
 
@@ -157,4 +161,4 @@ def data_suggestions(session: Session, *, competition: Competition, lacks_baseli
     if not files.list_all(session, competition=competition):
         yield Fault("There are no data files to download.", (files.DATA,))
     if lacks_baseline:
-        yield Fault("There is no baseline besides the sample submission.", (files.DATA,))
+        yield Fault("The only baseline is the sample submission.", (files.DATA,))

@@ -114,7 +114,7 @@ def _truth_values(report: Mapping[str, Any]) -> Iterator[Finding]:
         )
         text = (
             f"The {columns} {listed(names, most=MOST_NAMED)} {hold} truth values, so {them} cannot be used "
-            "as identities. To use a column as an identity, write 1 and 0."
+            "as identities. To use a column as an identity, write 1 and 0 instead."
         )
         yield _finding(Level.WARNING, "truth_values", text)
 
@@ -214,8 +214,8 @@ def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
     if rows:
         were = listed([f"{count:,} {usage}" for usage, count in before.items()])
         text = (
-            f"{rows:,} rows are canary rows (original Usage: {were}). They now have the Usage Ignored, so "
-            "they do not affect scores, and random labels. Only the stored solution has these labels. The "
+            f"{rows:,} rows are canary rows (original Usage: {were}). They now have random labels and the "
+            "Usage Ignored, so they do not affect scores. Only the stored solution has these labels. The "
             f"probability that an honest file matches all of them is 1 in {1 / least_chance(rows):,.0f}."
         )
         yield _finding(Level.NOTE, "canaries", text)

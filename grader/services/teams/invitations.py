@@ -22,8 +22,8 @@ class UnknownInvitation(TeamRefusal):
     public_name = "unknown_invitation"
     kind = ErrorKind.NOT_FOUND
     message = (
-        "This invitation is not valid. It may have been used, withdrawn or replaced, or teams can no longer "
-        "change."
+        "This invitation is not valid. It may have been used, withdrawn or replaced, or team changes are "
+        "no longer possible."
     )
 
 
@@ -46,7 +46,7 @@ class MustMerge(TeamRefusal):
 
     public_name = "must_merge"
     message = (
-        "Your team {team.name} has submitted, so its members cannot join another team. "
+        "Your team {team.name} has submitted files, so its members cannot join another team. "
         "The leaders can merge the two teams."
     )
 

@@ -44,7 +44,7 @@ class UnknownMergeRequest(TeamRefusal):
 
     public_name = "unknown_merge_request"
     kind = ErrorKind.NOT_FOUND
-    message = "This merge request is no longer open. It was decided or withdrawn."
+    message = "This merge request is no longer open. It has already been answered or withdrawn."
 
 
 class AlreadyAsked(TeamRefusal):

@@ -91,7 +91,7 @@ class LeftTeam(EntryRefused):
 
     public_name = "left_team"
     message = (
-        "You left the team {team.name}, which has submitted, so you cannot compete in another team. "
+        "You left the team {team.name} after it submitted a file, so you cannot compete in another team. "
         "Its leader can invite you back."
     )
 

@@ -28,7 +28,7 @@ class LastMember(TeamRefusal):
     """The last member of a team that has submitted cannot leave it."""
 
     public_name = "last_member"
-    message = "You are the last member of a team that has submitted, so you cannot leave it."
+    message = "You are the last member of a team that has submitted files, so you cannot leave it."
 
 
 class NameHeld(TeamRefusal):

@@ -42,7 +42,7 @@ def diagnose(work: Work) -> dict[str, Any]:
     }
     found = {}
     for place, split in enumerate(Split):
-        work.report_progress(2 + place, STEPS, f"Analysing the {split.value} rows")
+        work.report_progress(2 + place, STEPS, f"Analyzing the {split.value} rows")
         found[split.value] = _analysed(solution, predictions, live.rules.metric, split)
     return {"sha256": work.storage.put(formats.to_bytes(found)).sha256}
 

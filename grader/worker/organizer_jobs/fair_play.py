@@ -146,7 +146,7 @@ class _Looked:
         """Analyze the files of a team or a file of the organizers; return the team if it is listed."""
         team, found = TeamFiles(self._identities, self._orders.of), []
         for file in sent:
-            self._work.report_progress(len(self.files), total, "Analysing the submissions")
+            self._work.report_progress(len(self.files), total, "Analyzing the submissions")
             order = self._orders.of(file.submission_id)
             if order is None:
                 continue

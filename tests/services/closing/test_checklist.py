@@ -115,7 +115,7 @@ def test_timely_submissions_without_a_result_are_counted_and_the_first_ten_liste
         close.settle(session, competition=competition, now=service.now + DAY)
     assert (refused.value.count, refused.value.submission_ids) == (12, tuple(waiting[:10]))
     assert "12 submissions are still being scored" in refused.value.message
-    assert refused.value.message.endswith("UTC), 2 more. Reveal the leaderboard when all are scored.")
+    assert refused.value.message.endswith("UTC), 2 more. Reveal the leaderboard once all are scored.")
     with service.database.read() as session:
         assert close.count_pending(session, competition=competition) == 12
 

@@ -189,7 +189,7 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     found = checks.found_in(file(service, competition))
     assert found.unopened == ("test.csv was not checked: it is an image",)
     assert not data_files.is_given_out(competition, file(service, competition))
-    allow(service, competition, "It holds no labels")
+    allow(service, competition, "It contains no labels")
     assert data_files.is_given_out(competition, file(service, competition))
 
 
@@ -303,7 +303,7 @@ def test_files_from_before_the_upgrade_stay_downloadable_until_labels_are_found(
     assert data_files.is_given_out(competition, found) == (what != "labels")
     assert bool(checks.found_in(found).unopened) == (what == "image")
     if what == "image":
-        allow(service, competition, "it holds no labels")
+        allow(service, competition, "it contains no labels")
         assert file(service, competition).check_state is DataCheckState.ALLOWED
 
 

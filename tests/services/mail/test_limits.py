@@ -37,7 +37,7 @@ def test_one_user_is_invited_at_most_three_times_a_day_including_withdrawals(ser
         invite(service, competition, "bob", 10 * MINUTE)
     assert refused.value.message == (
         "You have invited bob 3 times in a day, which is the limit. "
-        "The next one is possible in 24 hours, at 2026-01-06 12:00:00 UTC."
+        "You can send the next one in 24 hours, at 2026-01-06 12:00:00 UTC."
     )
     assert refused.value.retry_after == DAY - 10 * MINUTE
     invite(service, competition, "cem", 10 * MINUTE)

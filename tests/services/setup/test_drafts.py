@@ -119,14 +119,14 @@ def test_default_dates_follow_the_close_once_opening_and_close_are_known(service
 
 
 def test_dates_are_checked_against_the_close_before_the_opening_is_known(service):
-    with pytest.raises(InvalidCompetition, match="entry deadline cannot be after the close"):
+    with pytest.raises(InvalidCompetition, match="entry deadline cannot be after the closing time"):
         draft(service, closes_at=service.now + DAY, entry_deadline=service.now + 2 * DAY)
 
 
 def test_draft_with_a_past_deadline_cannot_be_published_as_opening_now(service):
     made = draft(service, closes_at=service.now + 9 * DAY, entry_deadline=service.now + DAY)
     missing = lifecycle.missing(service.reload(made), now=service.now + 2 * DAY)
-    assert "The entry deadline must be after the opening." in competition_settings.sentences(missing)
+    assert "The entry deadline must be after the opening time." in competition_settings.sentences(missing)
 
 
 def test_code_that_is_too_long_is_rejected_not_truncated(service):

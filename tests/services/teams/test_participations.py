@@ -234,14 +234,14 @@ def test_default_entry_conditions_and_dates_depend_on_the_close(service):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"entry_mode": EntryMode.CODE}, "entry code is missing"),
-        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, "entry code is missing"),
+        ({"entry_mode": EntryMode.CODE}, "Entry by code requires an entry code"),
+        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, "Entry by code requires an entry code"),
         ({"entry_code": "secret"}, "the entry mode is open"),
         ({"max_team_size": 0}, "The team size must be at least 1, not 0."),
         ({"max_total_submissions": 0}, "The total limit must be at least 1"),
         ({"selection_count": -1}, "The number of selected submissions must be at least 1"),
-        ({"entry_deadline": -DAY}, "The entry deadline must be after the opening."),
-        ({"merger_deadline": 21 * DAY}, "The merger deadline cannot be after the close."),
+        ({"entry_deadline": -DAY}, "The entry deadline must be after the opening time."),
+        ({"merger_deadline": 21 * DAY}, "The merger deadline cannot be after the closing time."),
         ({"reveals_at": 19 * DAY}, "cannot be revealed before the close"),
     ],
 )
