@@ -205,7 +205,7 @@ def test_all_content_is_available_without_scripts(site, plain: Page):
     plain.goto(f"{HERE}/submissions")
     for box in plain.get_by_role("checkbox").all()[:2]:
         box.check()
-    plain.get_by_role("button", name="Compare ticked").click()
+    plain.get_by_role("button", name="Compare selected files").click()
     expect(plain.get_by_role("heading", level=1)).to_have_text("Compare two submissions")
     plain.goto(f"{HERE}/submissions/{site.ids['rejected']}")
     expect(plain.locator(".problems > li")).to_have_count(3)

@@ -109,7 +109,7 @@ def test_coarse_modes_describe_their_feedback(world: World):
     assert (told["feedback"], "bands of 0.002" in told["feedback_note"]) == ("tiered", True)
     assert "bands of 0.002" in ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
     organizers = world.people["Root"].browser.get(f"/competitions/{SLUG}/submissions/1").text
-    assert f"Its team sees {own['public_score']:.3f}." in organizers
+    assert f"The team sees {own['public_score']:.3f}." in organizers
     receipt = api.get("/api/v1/submissions/1/receipt", headers=ann.bearer).json
     assert receipt["splits"] == {}
     _set(world, Feedback.BLIND)
@@ -118,7 +118,7 @@ def test_coarse_modes_describe_their_feedback(world: World):
     page = ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
     assert "This competition shows no scores before the reveal." in page
     assert (
-        "your best exact public scores (shown after the reveal)"
+        "your submissions with the best exact public scores (shown after the reveal)"
         in ann.browser.get(f"/competitions/{SLUG}/submissions").text
     )
     _set(world, Feedback.LADDER)  # These files were scored by an earlier release, so they cannot be compared.

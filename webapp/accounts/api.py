@@ -27,7 +27,7 @@ class TokenRequest(Sent):
     name: Annotated[Text, Field(min_length=1, max_length=NAME_MAX_LENGTH)]
     scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
     competition: Annotated[
-        Text | None, Field(description="The only competition in which the token is valid; null for all.")
+        Text | None, Field(description="The only competition for which the token is valid; null for all.")
     ] = None
     days: Annotated[
         Whole | None,

@@ -115,7 +115,7 @@ class NotificationList(Answer):
     """Notifications, newest first."""
 
     notifications: Annotated[list[NotificationAnswer], Field(description="The notifications.")]
-    unread_count: Annotated[int, Field(description="The number of unread notifications in the whole list.")]
+    unread_count: Annotated[int, Field(description="The total number of unread notifications.")]
     page_size: PageSize
     next: Annotated[str | None, Field(description="The URL of the next part of the list; null at the end.")]
 

@@ -100,7 +100,7 @@ def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) 
     if free == 1:
         rest = f"is unused. If you select nothing, it goes to your {view.chosen_for}."
     else:
-        best = view.chosen_for.replace("score", "scores")
+        best = view.chosen_for.replace("submission", "submissions").replace("score", "scores")
         rest = f"are unused. If you select nothing, they go to your {best}."
     note = f"{free} of {limit} {rest}"
     return NextStep("Select submissions", _to("submissions.index", view), note)

@@ -15,7 +15,9 @@ class SafeStep(Answer):
     """The feedback step that is proposed for the solution."""
 
     step: Step
-    by_chance: Annotated[float, Field(description="The chance difference between two good models.")]
+    by_chance: Annotated[
+        float, Field(description="The score difference between two good models that is expected by chance.")
+    ]
 
 
 class IdentityLeak(Answer):
@@ -42,7 +44,7 @@ class ModeLeak(Answer):
     weakest: str
     labels: int
     share: float
-    ceiling_bits: Annotated[float, Field(description="The information in all responses, in bits.")]
+    ceiling_bits: Annotated[float, Field(description="The maximum information in all responses, in bits.")]
     is_large: bool
 
 
@@ -50,7 +52,11 @@ class LeakBudgetAnswer(Answer):
     """The number of files that a team may submit and of labels that it can derive from them."""
 
     files: Annotated[
-        int | None, Field(description="The files from the opening to the close; null without limits.")
+        int | None,
+        Field(
+            description="The number of files that a team may submit from the opening to the "
+            "close; null without limits."
+        ),
     ]
     files_from_now: int | None
     modes: Annotated[

@@ -82,7 +82,9 @@ class Sized(Sent):
 
     per_page: Annotated[
         Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] | None,
-        Field(description=f"The rows per response: {PAGE_SIZE} by default, at most {MOST_PER_PAGE}."),
+        Field(
+            description=f"The number of rows per response: {PAGE_SIZE} by default, at most {MOST_PER_PAGE}."
+        ),
     ] = None
 
     @property

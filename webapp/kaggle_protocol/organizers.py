@@ -58,8 +58,7 @@ class MayNotCreate(ParticipantError):
     public_name = "may_not_create"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "Only administrators and owners of a competition can create competitions. Ask the operators of "
-        "this site."
+        "Only administrators and competition owners can create competitions. Ask the operators of this site."
     )
 
 

@@ -55,7 +55,8 @@ class NoSandbox(ParticipantError):
     public_name = "no_sandbox"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "Only organizers can send test submissions (--sandbox), which use no limit and do not compete. "
+        "Only organizers can send test submissions (--sandbox), which do not count toward any limit and do "
+        "not compete. "
         "To find problems in a file without using a submission, check it on the Submissions page."
     )
 
@@ -94,7 +95,7 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "CreateCodeSubmission", Scope.SUBMIT)
 def create_code_submission(sent: SentFields) -> ResponseReturnValue:  # noqa: ARG001
     """Reject code submissions, because notebooks are not supported."""
-    return not_offered("Code submissions: upload a file with predictions instead.")
+    return not_offered("Code submissions are not supported. Upload a file with predictions instead.")
 
 
 @call(COMPETITIONS, "ListSubmissions")

@@ -52,7 +52,7 @@ class BoardQuery(PageQuery):
     order: Annotated[
         str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
     ]
-    q: Annotated[str | None, Field(default=None, description="A part of a team's or member's name.")]
+    q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
 
 
 class BoardLine(Answer):

@@ -67,7 +67,7 @@ def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int
                 )
             return "Closed. " + _until(competition.reveals_at)
         case Stage.SETTLED:
-            return "Closed. Every submission that was accepted in time has its result. " + _until(
+            return "Closed. All submissions accepted in time have been processed. " + _until(
                 competition.reveals_at
             )
         case Stage.PROVISIONAL:

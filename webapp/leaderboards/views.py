@@ -142,7 +142,7 @@ def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]
     has_errors = any(row.error for row in board.rows)
     score = ("± is the standard error. " if has_errors else "") + (
         "The last number is the gap to the leader. The bar shows the score within the range "
-        "of this page's scores; a hollow bar is far below it."
+        "of this page's scores; a hollow bar means that the score is far below this range."
     )
     terms = [
         (Sort(term.key), term.name, "term", f"{term.explained(classes)}.")

@@ -7,10 +7,11 @@ from grader.models import Competition
 from grader.visibility import Feedback, Step
 
 _SHOWN = {
-    Feedback.TIERED: "Until the reveal, scores are shown in bands of {step}, "
-    "each as the lower end of its band.",
+    Feedback.TIERED: "Until the reveal, scores are shown in bands of {step}: the displayed score is the "
+    "lower end of the band.",
     Feedback.LADDER: "Until the reveal, a score is shown only if the file is clearly better than the team's "
-    "best so far. It contains secret noise, sometimes of several steps, and is rounded to {step}.",
+    "best so far. The displayed score contains secret noise, sometimes of several steps, and is rounded to "
+    "{step}.",
     Feedback.NOISED: "Until the reveal, scores are shown with secret noise of about {step}, "
     "which is always the same for the same file.",
     Feedback.BLIND: "This competition shows no scores before the reveal.",
@@ -120,5 +121,5 @@ def unshown(feedback: Feedback) -> str:
 def chosen_for(competition: Competition) -> str:
     """Describe the file that fills an unused slot of the final selection, as a phrase after "your"."""
     if competition.feedback.is_coarse:
-        return "best exact public score (shown after the reveal)"
-    return "best public score"
+        return "submission with the best exact public score (shown after the reveal)"
+    return "submission with the best public score"

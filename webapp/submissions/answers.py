@@ -119,7 +119,7 @@ class SubmissionDetails(Answer):
         Field(description="The standard errors of the score and the shown terms, to two digits."),
     ] = None
     terms: dict[str, float] | None
-    weakest_term: Annotated[str | None, Field(description="The term that costs the score most.")] = None
+    weakest_term: Annotated[str | None, Field(description="The term that lowers the score most.")] = None
     identities: list[dict[str, Any]] | None
     problems: Problems
     notes: Problems

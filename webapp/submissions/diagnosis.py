@@ -73,7 +73,7 @@ def _sentence(found: Sequence[TermCost], classes: Classes, whose: str) -> str:
     if weakest_term(found) is None:
         return ""
     lead, words = found[0], words_of(classes)
-    costs = f"{NAMES[lead.term]} costs the score most ({lead.cost:.5f})"
+    costs = f"{NAMES[lead.term]} lowers the score most ({lead.cost:.5f})"
     if lead.term == "overall_auc":
         mixed = f"{words['positive']} and {words['negative']} {words['rows']}"
         return f"{costs}: {whose[:1].lower()}{whose[1:]} confuses {mixed} in general."

@@ -82,7 +82,7 @@ def _of_limit(refused: limits.LimitReached, found: Situation) -> ClosedDoor:
             return _door("No submissions left", reason, *finals)
         case limits.TooManyPending():
             limit = formats.counted(refused.limit, "file")
-            reason = f"Your team can have at most {limit} pending. You can submit again after the next score."
+            reason = f"Your team can have at most {limit} pending. Submit again once one of them is scored."
             return _door("Waiting for your scores", reason, LIST, "See pending submissions", is_short=True)
         case _:
             limit = formats.counted(refused.limit, "rejected file")
@@ -193,7 +193,7 @@ def index(slug: str) -> ResponseReturnValue:
         baseline, candidate = ticked
         return redirect(url_for("submissions.compare", slug=slug, candidate=candidate, baseline=baseline))
     if "compare" in request.args:
-        flash(f"Tick two files to compare them. You ticked {len(ticked) or 'none'}.")
+        flash(f"Select two files to compare them. You selected {len(ticked) or 'none'}.")
     return page(slug)
 
 

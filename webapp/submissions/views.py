@@ -179,8 +179,8 @@ def _shown(competition: Competition, summary: Summary) -> str | None:
     if not competition.feedback.is_coarse:
         return None
     if summary.shown_units is None:
-        return "Its team sees no score."
-    return f"Its team sees {score_text(summary.shown_units, shown_scores.decimals(competition))}."
+        return "The team sees no score."
+    return f"The team sees {score_text(summary.shown_units, shown_scores.decimals(competition))}."
 
 
 def _other_best(summary: Summary, own_id: int) -> int | None:

@@ -312,7 +312,8 @@ def _add_actions(owners: Owners) -> None:
     )
     def delete(act: Act, webhook_id: int) -> None:
         """Delete a webhook and its log."""
-        found, sentence = get(act, webhook_id), "Its log is also deleted. Pending deliveries are not sent."
+        found = get(act, webhook_id)
+        sentence = "The webhook's log is also deleted, and pending deliveries are not sent."
         ask(act.competition.slug, webhook_id, "Delete this webhook?", sentence, "Delete")
         subscriptions.remove(act, webhook=found)
 

@@ -86,7 +86,7 @@ def _several(value: object) -> object:
 Events = Annotated[
     list[Text],
     BeforeValidator(_several),
-    Field(description="The events to send; separated by commas in a form."),
+    Field(description="The events to send. In a form, separate them with commas."),
 ]
 
 

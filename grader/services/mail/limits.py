@@ -28,7 +28,7 @@ class TooMuchMail(ParticipantError):
 
     def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))
-        super().__init__(f"{message} The next one is possible {counting.when(free_at, now)}.")
+        super().__init__(f"{message} You can send the next one {counting.when(free_at, now)}.")
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:

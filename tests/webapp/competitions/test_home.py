@@ -55,8 +55,8 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     arena.score_all()
     assert seen()[0] == "Select submissions"
     assert (
-        "2 of 2 selections are unused. If you select nothing, they go to your best public scores."
-        in ann.browser.get(HERE).text
+        "2 of 2 selections are unused. If you select nothing, they go to your submissions with the best "
+        "public scores." in ann.browser.get(HERE).text
     )
     for submission_id in (1, 2):
         ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})

@@ -123,7 +123,7 @@ def test_an_outlier_of_a_strong_term_is_listed_after_the_weakest_term():
     assert [each.term for each in found] == ["bnsp_auc", "subgroup_auc", "overall_auc", "bpsn_auc"]
     view = GainsView.of(found, CLASSES)
     assert view.sentence.startswith(
-        "BNSP costs the score most (0.09575). Your model misses harmful comments that mention a"
+        "BNSP lowers the score most (0.09575). Your model misses harmful comments that mention a"
     )
     assert [(bar.name, bar.term) for bar in view.bars] == [("a", "BNSP"), ("b", "Subgroup")]
     assert view.bars[0].length < view.bars[1].length == "100.0"

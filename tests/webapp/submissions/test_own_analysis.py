@@ -36,7 +36,7 @@ def test_a_team_sees_the_histogram_of_its_file_and_the_largest_possible_gains(ar
     terms = re.findall(r"<small>(Subgroup|BPSN|BNSP)</small></span> <strong", page)
     assert terms == sorted(terms, key=terms.index)  # Gains for one term are listed together.
     weakest = re.search(r"[Ww]eakest term: (\w+)", page)
-    assert weakest and f"{weakest[1]} costs the score most" in page
+    assert weakest and f"{weakest[1]} lowers the score most" in page
     assert terms[0] == weakest[1] or weakest[1] == "Overall"
     (told,) = arena.ann.browser.get(f"/api/v1/submissions/{first}/gains", headers=arena.ann.bearer).json[
         "gains"

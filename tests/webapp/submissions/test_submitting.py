@@ -90,7 +90,7 @@ def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_listed(arena,
     answer = post(ann, BROKEN, description="my best idea")
     assert answer.status_code == 422
     text = _text(answer)
-    assert "Rejected: your file has 3 problems. No submission was used; 5 left, resets at 00:00 UTC." in text
+    assert "Rejected: your file has 3 problems. No submission was used. 5 submissions left; the limit" in text
     assert "399 ids missing" in text
     assert 'value="my best idea"' in answer.text
     assert "Nothing here yet" in ann.browser.get(f"{HERE}/submissions").text
@@ -234,7 +234,7 @@ def test_a_rejected_submission_shows_the_remaining_submissions(arena, make_ann):
     send(arena, ann, BROKEN)
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/1"))
-    assert "Rejected: your file has 3 problems. No submission was used; 5 left, resets at 00:00 UTC." in text
+    assert "Rejected: your file has 3 problems. No submission was used. 5 submissions left; the limit" in text
 
 
 def test_a_downloaded_file_is_identical_to_the_upload(arena, make_ann):
@@ -378,7 +378,7 @@ def test_a_check_before_the_submission_shows_each_step_and_uses_no_submission(ar
         "Failed: Predictions are numbers",
     ):
         assert step in text
-    assert "3 problems. No submission was used; 5 left" in text
+    assert "3 problems. No submission was used. 5 submissions left" in text
     clean = post(ann, arena.truth.predictions(), as_json=True, check="only").json
     assert (clean["is_clean"], "Passed: All 400 ids" in _plain(clean["html"])) == (True, True)
     post(ann, arena.truth.predictions())
@@ -436,8 +436,8 @@ def test_exactly_two_selected_files_can_be_compared(arena, make_ann):
     two = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=3")
     assert two.headers["Location"] == f"{HERE}/submissions/compare?candidate=3&baseline=1"
     three = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=2&tick=3").text
-    assert "Tick two files to compare them. You ticked 3." in three
-    assert "You ticked none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
+    assert "Select two files to compare them. You selected 3." in three
+    assert "You selected none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
 
 
 def test_the_list_collapses_rejected_files_and_shows_gains_cells_and_the_trend(arena, make_ann):

@@ -146,7 +146,7 @@ def reveal_standings(act: Act, sent: RevealRequest) -> None:
     """Make the private leaderboard public, and close the competition if it is still open."""
     state = checklist.state(act.session, competition=act.competition, now=act.now)
     closing.reveal(**act.parts)
-    _require_verified(act, sent, state, "Reveal without a verification?", "Reveal anyway")
+    _require_verified(act, sent, state, "Reveal without verification?", "Reveal anyway")
 
 
 @CLOSE.action("/finalize", page="finalize", form=ticked(FinalizeRequest), done="The standings are final.")
@@ -154,7 +154,7 @@ def finalize_standings(act: Act, sent: FinalizeRequest) -> None:
     """Make the provisional standings final."""
     state = checklist.state(act.session, competition=act.competition, now=act.now)
     closing.finalize(**act.parts, reason=sent.reason.strip())
-    heading = "Make the standings final without a verification?"
+    heading = "Make the standings final without verification?"
     _require_verified(act, sent, state, heading, "Make final anyway")
 
 
@@ -194,9 +194,14 @@ def _question(act: Act) -> Question:
     return Question(
         heading=f"Close {view.title} now?",
         sentences=(
-            f"{until} After you close it, no one can submit files that count, join, or merge teams.",
+            f"{until} After the close, participants can no longer join, merge teams or submit files that "
+            "count.",
             "Teams can no longer change their final selection. Unused selections are filled automatically.",
-            *([f"{waiting} accepted in time will still be scored and count."] if state.waiting_count else []),
+            *(
+                [f"{waiting} accepted in time will still be scored and will count."]
+                if state.waiting_count
+                else []
+            ),
         ),
         button="Close now",
         back=url_for("organize_close.index", slug=view.slug),

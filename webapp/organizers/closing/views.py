@@ -26,14 +26,17 @@ STAGES = {
 }
 EXPLANATIONS = {
     Stage.RUNNING: (
-        "Submissions are accepted until the close. A reveal now would close the competition immediately."
+        "Submissions are accepted until the close. Revealing the private leaderboard now would close the "
+        "competition immediately."
     ),
     Stage.CLOSED: (
-        "Submissions accepted in time are still being scored. The private standings are computed afterwards."
+        "Submissions accepted in time are still being scored. The private standings will be computed "
+        "afterwards."
     ),
     Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
-    Stage.PROVISIONAL: "The private leaderboard is public. It is provisional until you make it final.",
-    Stage.FINAL: "The standings are final. Later changes create new final standings with the next number.",
+    Stage.PROVISIONAL: "The private leaderboard is public. Its standings are provisional until you make "
+    "them final.",
+    Stage.FINAL: "The standings are final. Later changes create new final standings with a new number.",
 }
 
 
@@ -71,7 +74,7 @@ class JobView:
     def words(self) -> str:
         """Current activity and progress of the job, as text."""
         found = self.job.progress.get("words") or "Waiting for a worker"
-        return f"{found}: {self.done:,} of {self.total:,}" if self.total else f"{found}…"
+        return f"{found}: {self.done:,} of {self.total:,}" if self.total else found
 
     @property
     def failure(self) -> str:
@@ -79,7 +82,7 @@ class JobView:
         if self.job.state is JobState.REJECTED:
             return " ".join(problem["message"] for problem in self.job.problems)
         if self.job.state is JobState.FAILED:
-            return f"It failed because of a server error. See incident {self.job.incident} in the log."
+            return f"The job failed because of a server error. See incident {self.job.incident} in the log."
         return ""
 
     @property
@@ -137,12 +140,13 @@ def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
 def _explanation(state: CloseState) -> str:
     if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
         return (
-            "Every submission accepted in time has its result. The private standings will be computed "
+            "All submissions accepted in time have been processed. The private standings will be computed "
             "shortly."
         )
     if state.stage is Stage.CLOSED and not state.waiting_count:
         return (
-            "Every submission accepted in time has its result. Teams can still change their final selection."
+            "All submissions accepted in time have been processed. Teams can still change their final "
+            "selection."
         )
     return EXPLANATIONS[state.stage]
 
@@ -170,7 +174,7 @@ def _missing(state: CloseState) -> Iterator[str]:
         )
     if state.failed_count:
         yield (
-            f"{_files(state.failed_count)} unscored because of a server error and would not be ranked: "
+            f"{_files(state.failed_count)} not scored because of a server error and would not be ranked: "
             f"{_named(state.failed, state.failed_count)}."
         )
     if state.preparing is not None:

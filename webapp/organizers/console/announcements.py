@@ -138,7 +138,9 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
         confirm(
             Question(
                 heading=f"E-mail “{posted.title}” to all participants?",
-                sentences=("It is sent to all participants who receive such e-mails. You cannot undo this.",),
+                sentences=(
+                    "It is sent to all participants who receive such e-mails. This cannot be undone.",
+                ),
                 button="Post and send",
                 back=url_for("organize_announcements.index", slug=act.competition.slug),
                 state=f"{posted.title}\n{posted.body}",

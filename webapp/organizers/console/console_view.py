@@ -179,7 +179,7 @@ def _sentence(health: Health, now: datetime) -> str:
                 "Check that the workers and the sweeper are running."
             )
         case Sign.WORKING:
-            return f"Workers are scoring. {done}"
+            return f"Workers are scoring submissions. {done}"
         case _:
             return f"Nothing is waiting to be scored. {done}"
 

@@ -67,7 +67,8 @@ class ClassRequest(Sent):
 
     names: Annotated[list[Text], Field(description="The names of the accounts, at most 200.")]
     with_tokens: Annotated[
-        bool, Field(description="Whether each account gets an API token for this competition, not a link.")
+        bool,
+        Field(description="Whether each account gets an API token for this competition instead of a link."),
     ] = False
 
 

@@ -233,9 +233,9 @@ def _alike(found: FoundPair) -> Iterator[str]:
         yield "Both files put all rows in the same order, although their values may differ."
     elif found.third_id is not None:
         yield (
-            f"One file resembles a blend of the other and #{found.third_id}, which explains "
-            f"{found.agreement:.0%} of the order of rows that the other ranks as equal. Honest models stay "
-            "below 75 %."
+            f"One file resembles a blend of the other and #{found.third_id}: among rows that are tied in "
+            f"the other file, #{found.third_id} explains {found.agreement:.0%} of the order. Honest models "
+            f"stay below 75 %."
         )
     else:
         yield (
@@ -252,7 +252,8 @@ def _alike(found: FoundPair) -> Iterator[str]:
     if found.known_ids:
         names = ", ".join(f"#{number}" for number in found.known_ids)
         yield (
-            f"They are close to {names}, an organizer's file or a benchmark, which explains the similarity."
+            f"The two files are close to {names}, an organizer's file or a benchmark, which explains the "
+            "similarity."
         )
 
 

@@ -157,7 +157,7 @@ class DifferenceAnswer(Answer):
     before: int
     after: int
     sentences: list[str]
-    digest: Annotated[str, Field(description="Identifies this difference.")]
+    digest: Annotated[str, Field(description="A digest that identifies this difference.")]
     is_complete: bool
     unfinished: int
     lost: int

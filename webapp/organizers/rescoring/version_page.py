@@ -145,8 +145,8 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
                 Question(
                     heading=f"Cancel the rescoring with scoring version {number}?",
                     sentences=(
-                        f"The scores of {counted(progress.finished, 'submission')} under it will be "
-                        "discarded. "
+                        f"The scores of {counted(progress.finished, 'submission')} under this version will "
+                        "be discarded. "
                         "The leaderboards stay unchanged.",
                     ),
                     button="Cancel this rescoring",
@@ -206,7 +206,8 @@ def _switch(
     if not is_live:
         current_site().hints.send_rescoring(version.id)
         done = (
-            f"Scoring version {number} is being prepared again to score the submissions that arrived since."
+            f"Scoring version {number} is being prepared again to score the submissions that have arrived "
+            "since then."
         )
     flash(done)
     return redirect(url_for(".show", slug=slug, number=number), 303)

@@ -288,5 +288,5 @@ def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
     """Return the suggested message to participants."""
     return (
         f"All submissions to {competition_title} were rescored. {version.reason}\n\n"
-        "Your files did not change, and this did not use any of your submissions."
+        "Your files did not change, and the rescoring did not use any of your submissions."
     )

@@ -23,7 +23,7 @@ class NewCompetition(Sent):
     slug: Text
     title: Text = ""
     source: Text = ""
-    owner: Annotated[Text, Field(description="The name of an additional owner; empty for none.")] = ""
+    owner: Annotated[Text, Field(description="The name of an additional owner; empty if there is none.")] = ""
     with_data: bool = False
     with_solution: bool = False
 
@@ -33,7 +33,7 @@ class Draft(Answer):
 
     slug: str
     title: str
-    url: Annotated[str, Field(description="The URL of its settings.")]
+    url: Annotated[str, Field(description="The URL of the competition's settings.")]
 
 
 class SettingsSent(CompetitionSettings):

@@ -91,7 +91,7 @@ RESCORING = Step(
 
 TITLES = {SOLUTION: "Solution", DATA: "Data files"}
 SHORT = {"basics": "Basics", "dates": "Dates", "entry": "Entry", "metric": "Metric"}
-WAITS = "Accept the solution first. You select the identities from its report."
+WAITS = "Accept the solution first. You can then select the identities from its report."
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_files_near_a_benchmark_are_listed_separately(scene):
     marked = scene.ed.post(f"{HERE}/organize/submissions/{benchmark}/kind", {"kind": "benchmark"})
     assert marked.status_code == 303
     alike, known = scan(scene).split('id="near-benchmarks"')
-    assert f"They are close to #{benchmark}" in known
+    assert f"The two files are close to #{benchmark}" in known
     assert named_in(scene, known) == ["Ann", "Copy"]
     assert named_in(scene, alike.split('id="alike"')[1]) == []
 

@@ -192,7 +192,7 @@ def test_unreadable_and_invalid_values_are_reported_together(root):
     answer = root.post(f"{HERE}/settings/dates", form | wrong)
     assert answer.status_code == 422
     assert "Selected submissions: enter a whole" in answer.text
-    assert answer.text.count("close must be after the opening") == 1
+    assert answer.text.count("closing time must be after the opening time") == 1
     assert answer.text.index("must be after the opening") > answer.text.index('name="closes_at_date"')
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     wrong = {"power": "much", "overall_auc": "0.5", "label_threshold": "inf", "identities": "male\nmale"}
@@ -219,8 +219,8 @@ def test_past_and_misordered_dates_are_reported_together_at_their_fields(root):
     page = root.post(f"{HERE}/settings/dates", form | wrong).text
     for name, words in {
         "opens_at": "The opening is in the past (2020-01-01 00:00 UTC): the competition opens as soon as",
-        "entry_deadline": "The entry deadline cannot be after the close",
-        "merger_deadline": "The merger deadline cannot be after the close",
+        "entry_deadline": "The entry deadline cannot be after the closing time",
+        "merger_deadline": "The merger deadline cannot be after the closing time",
         "reveals_at": "cannot be revealed before the close",
     }.items():
         field = page[page.index(f'id="{name}"') :]
@@ -277,7 +277,7 @@ def test_several_names_on_one_line_are_reported_at_their_field(arena, root):
 def test_fixed_settings_are_shown_with_the_reason_and_cannot_be_changed(arena, root):
     arena.competition(closes_at=arena.now() + 30 * DAY)
     page = root.browser.get(f"{HERE}/settings/metric").text
-    assert "To change it, start a rescoring." in page
+    assert "only a rescoring can change this." in page
     assert 'name="power"' not in page
     assert "Leak budget" in page
     before = settings_of(arena, "toxicity")
@@ -321,7 +321,8 @@ def test_a_solution_uploaded_as_data_is_held_back_until_the_phrase_is_typed(aren
     assert ann.browser.get(address).status_code == 503
     assert root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": phrase}).status_code == 303
     assert ann.browser.get(address).data == solution
-    assert "released the data file extra.csv, which was held back" in root.browser.get(f"{HERE}/audit").text
+    audit = root.browser.get(f"{HERE}/audit").text
+    assert "released the data file extra.csv even though it was held back" in audit
 
 
 def test_participants_can_download_data_files_from_the_opening(arena, root):
