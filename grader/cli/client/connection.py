@@ -79,7 +79,7 @@ def target(server: str | None) -> tuple[str, str]:
     token = os.environ.get(TOKEN)
     login = read_login() if server is None or not token else None
     if server is None and login is None:
-        raise click.UsageError(f"No server is set. Run `fairboard login`, give --server, or set {SERVER}.")
+        raise click.UsageError(f"No server is set. Run `fairboard login`, specify --server, or set {SERVER}.")
     address = site_address(server) if server is not None else login.server  # type: ignore[union-attr]
     if not token and login is not None and login.server == address:
         token = login.token

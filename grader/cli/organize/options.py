@@ -103,7 +103,7 @@ CONDITIONS = (
         "--selections",
         "selection_count",
         type=int,
-        help="Number of submissions that a team selects for the private leaderboard.  [default: 2]",
+        help="Number of submissions that a team can select for the private leaderboard.  [default: 2]",
     ),
     click.option(
         "--late/--no-late",

@@ -75,7 +75,7 @@ def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
 def export(
     client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
 ) -> tuple[Any, str]:
-    """Export the submissions, standings, scores with all breakdowns, or audit log of SLUG."""
+    """Export the submissions, the standings, the scores (with all breakdowns) or the audit log of SLUG."""
     text = client.organize(slug).text(f"exports/{kind}.{form}", version=number)
     if output is None:
         return {"text": text}, text.removesuffix("\n")

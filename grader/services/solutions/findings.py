@@ -132,7 +132,7 @@ def _test(report: Mapping[str, Any]) -> Iterator[Finding]:
     if shown:
         names = listed([quoted(name) for name in shown], most=MOST_NAMED)
         yield _finding(
-            Level.WARNING, "test_identities", f"test.csv shows participants the identities {names}."
+            Level.WARNING, "test_identities", f"test.csv reveals the identities {names} to participants."
         )
     if not test["problems"]:
         text = f"test.csv has exactly the {report['rows']:,} ids of the solution."
