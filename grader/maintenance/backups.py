@@ -148,7 +148,7 @@ def make(
 ) -> Manifest:
     """Write a backup into a new folder, even while the service runs; omit blobs without storage.
 
-    Raises CannotBackUp and DamagedDatabase.
+    Raises CannotBackUp or DamagedDatabase.
     """
     _require_room(database, folder, advice=ANOTHER_FOLDER)
     revision = schema.current(database)
@@ -217,7 +217,7 @@ def restore(
     Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails, and notifications
     about events that have probably happened since the backup, are not sent because they may already have
     been sent.
-    Raises NotABackup, CannotRestore and UnknownTables.
+    Raises NotABackup, CannotRestore or UnknownTables.
     """
     manifest = _checked(folder)
     kind = database_copies.kind_of(database)

@@ -36,10 +36,10 @@ class Limit:
 def free_at(
     session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
 ) -> tuple[Limit, datetime] | None:
-    """Return the reached limit that ends last and its end, or None if no limit is reached."""
+    """Return the exceeded limit that ends last and its end, or None if no limit is exceeded."""
     found = []
     for limit in limits:
-        # The limit ends when the oldest action that counts, the `limit.count`-th newest, leaves the window.
+        # The limit ends when the oldest action that counts (the `limit.count`-th newest) leaves the window.
         at = session.scalar(
             select(Tally.at)
             .where(Tally.kind == kind, Tally.whose == whose, Tally.at > now - limit.within)
@@ -63,7 +63,7 @@ def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:
 def add_within(
     session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
 ) -> tuple[Limit, datetime] | None:
-    """Lock the counter; count an action unless a limit is reached; return as `free_at` does."""
+    """Lock the counter and count an action unless a limit is reached; the result is that of `free_at`."""
     hold_lock(session, f"{kind} {whose}")
     reached = free_at(session, kind=kind, whose=whose, limits=limits, now=now)
     if reached is None:

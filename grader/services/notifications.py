@@ -1,7 +1,8 @@
 """Notifications: creation, lists and read marks.
 
-Each event adds one row for its whole audience. The recipients are determined when they read it: users who
-leave a team or are no longer admitted lose its notifications, and new members do not see earlier ones.
+Each event adds one row for its whole audience. The recipients are determined when notifications are read:
+users who leave a team or are no longer admitted lose access to its notifications, and new members do not see
+earlier ones.
 """
 
 import enum
@@ -27,11 +28,11 @@ from grader.models import (
 )
 from grader.services.paging import Part, Slice, slice_of_query
 
-MOST_MARKED = 5_000  # rows per statement, whose number of parameters is limited
+MOST_MARKED = 5_000  # rows per statement, because the number of parameters is limited
 
 
 class NotificationKind(enum.StrEnum):
-    """The kinds of notifications, about a competition, a team or a user."""
+    """The kinds of notifications: about a competition, a team or a user."""
 
     ANNOUNCEMENT = "announcement"
     RESCORED = "rescored"
@@ -103,7 +104,7 @@ def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]
 
 
 def mark_read(session: Session, *, user: User, ids: Collection[int] | None = None) -> Sequence[Notification]:
-    """Mark the given or all notifications of a user as read and return them."""
+    """Mark the given or all notifications of a user as read, and return them."""
     query = select(Notification).limit(MOST_MARKED)
     if ids is None:
         query = query.where(Notification.id.in_(unread(user.id)))

@@ -15,7 +15,7 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """The rows of a page with its number and the numbers of pages and rows in the whole list."""
+    """The rows of a page, its number, and the numbers of pages and rows in the whole list."""
 
     rows: tuple[Row, ...]
     page: int
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """The position of a page in a list of `count` rows; `start` overrides its first row."""
+    """The position of a page in a list of `count` rows; `start` overrides the offset of its first row."""
 
     page: int
     page_size: int

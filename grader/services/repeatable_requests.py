@@ -12,7 +12,7 @@ from grader.services import counting
 
 KEY_MAX_LENGTH = 128
 KEPT = timedelta(days=1)
-LONGEST = timedelta(minutes=5)  # A request without a status for longer than this was interrupted.
+LONGEST = timedelta(minutes=5)  # A request that has no status after this time was interrupted.
 
 
 class InvalidKey(ParticipantError):
@@ -72,9 +72,9 @@ class Repeated:
 def begin(
     session: Session, *, user: User, key: str, fingerprint: str, now: datetime
 ) -> Repeated | RepeatableRequest:
-    """Record the start of a request, or return the response to an earlier one with this key.
+    """Record the start of a request, or return the response to an earlier request with this key.
 
-    Raise InvalidKey, KeyUsed, UnderWay, OutcomeUnknown, AnswerNotKept.
+    Raise InvalidKey, KeyUsed, UnderWay, OutcomeUnknown or AnswerNotKept.
     """
     if not (0 < len(key) <= KEY_MAX_LENGTH and key.isascii() and key.isprintable()):
         raise InvalidKey

@@ -11,8 +11,8 @@ from grader.metrics import MetricSettings
 class StoredJson(BaseModel):
     """The content of a JSON column; missing or unknown keys and wrong types are rejected.
 
-    Fields with a default may be missing, because rows of earlier versions lack them. Errors do not show the
-    value, which may be secret.
+    Fields with a default may be missing, because rows written by earlier versions lack them. Errors do not
+    show the value, which may be secret.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)

@@ -17,7 +17,7 @@ from grader.text import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command resumes uploads for 6 days
 INCOMPLETE_KEPT = timedelta(hours=6)  # after the last part
-IDLE_AFTER = timedelta(minutes=15)  # after the last part, if disk space is short
+IDLE_AFTER = timedelta(minutes=15)  # after the last part, if disk space is low
 NAME_MAX_LENGTH = 255
 MOST_PARTS = 200  # per file; the kaggle command sends all remaining bytes at once
 FORGOTTEN_AT_ONCE = 100
@@ -86,7 +86,7 @@ def announce(
     size_bytes: int,
     now: datetime,
 ) -> tuple[str, set[str]]:
-    """Start an upload; return its token, and the blobs of unused files deleted to make room."""
+    """Start an upload; return its token and the blobs of unused files that were deleted to make room."""
     counting.hold_lock(session, f"announced uploads of {user.id}")
     forgotten = _make_room(session, user, competition, size_bytes)
     token = secrets.token_urlsafe(32)
@@ -112,12 +112,12 @@ def blobs_of(upload: AnnouncedUpload) -> set[str]:
 
 
 def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
-    """Return the upload of a token; raise UnknownUpload."""
+    """Return the upload with this token; raise UnknownUpload."""
     return _one(session, token, now, is_locked=False)
 
 
 def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now: datetime) -> AnnouncedUpload:
-    """Store a part at `start`, 0 for a new attempt; raise OtherLength, TooManyParts.
+    """Store a part at `start`, which is 0 for a new attempt; raise OtherLength or TooManyParts.
 
     A part that does not continue the received ones changes nothing.
     """
@@ -138,7 +138,7 @@ def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now:
 
 
 def is_to_join(upload: AnnouncedUpload) -> bool:
-    """Return whether all parts were received and must be joined."""
+    """Return whether all parts have been received and must be joined."""
     return upload.sha256 is None and bool(upload.parts) and upload.received_bytes == upload.size_bytes
 
 
@@ -150,7 +150,7 @@ def join(storage: Storage, upload: AnnouncedUpload) -> StoredBlob:
 def set_whole(
     session: Session, *, token: str, parts: list[list[Any]], whole: StoredBlob, now: datetime
 ) -> AnnouncedUpload:
-    """Set the joined file of these parts, unless other parts were received in the meantime."""
+    """Set the joined file of these parts unless other parts were received in the meantime."""
     upload = _one(session, token, now, is_locked=True)
     if upload.parts == parts:
         upload.sha256, upload.parts = whole.sha256, []
@@ -164,7 +164,7 @@ def whole(
 ) -> AnnouncedUpload:
     """Return a person's complete upload for a competition.
 
-    Raises UnknownUpload, UploadIncomplete.
+    Raises UnknownUpload or UploadIncomplete.
     """
     upload = _one(session, token, now, is_locked=True)
     if upload.user_id != user.id or upload.competition_id != (competition.id if competition else None):
@@ -187,18 +187,18 @@ def key_of(token: str) -> str:
 
 
 def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget_old` would delete something."""
+    """Return whether `forget_old` would delete anything."""
     old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(1)
     return session.scalar(old) is not None
 
 
 def forget_old(session: Session, *, now: datetime) -> set[str] | None:
-    """Delete expired uploads and return their blobs for deletion, or None without such uploads."""
+    """Delete expired uploads and return their blobs for deletion, or None if there are none."""
     return _forget(session, AnnouncedUpload.expires_at <= now)
 
 
 def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str] | None:
-    """Delete expired uploads and idle incomplete ones; return as `forget_old` does."""
+    """Delete expired uploads and idle incomplete ones; the result is that of `forget_old`."""
     is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
     is_idle = is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)
     return _forget(
@@ -244,7 +244,7 @@ def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> Ann
 
 
 def _make_room(session: Session, user: User, competition: Competition | None, size_bytes: int) -> set[str]:
-    """Delete a person's oldest unused files over the limit, and return their blobs."""
+    """Delete a person's oldest unused files above the limit, and return their blobs."""
     room = FOR_ORGANIZERS if competition is None else FOR_SUBMISSIONS
     is_of_kind = AnnouncedUpload.competition_id.is_not(None)
     mine = session.scalars(

@@ -1,9 +1,9 @@
 """Webhook event outbox: adding, claims, retries, delivery log.
 
-Events are written in the same transaction as the change that they report. A webhook is leased, so its events
-are sent one at a time. Both an undelivered event and a failing webhook have a growing backoff, so an
+Events are written in the same transaction as the change that they report. The lease is on the webhook, so its
+events are sent one at a time. An undelivered event and a failing webhook each have a growing backoff, so an
 unreachable receiver costs only one attempt per backoff period. A webhook that fails for 24 hours is switched
-off. Nothing is recorded after a lease is lost.
+off. A process that has lost its lease records nothing.
 """
 
 import enum
@@ -20,7 +20,7 @@ from grader.models import Delivery, OffReason, Team, Webhook
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Backoff
 
-LEASE = timedelta(seconds=30)  # well above the time limit of a request
+LEASE = timedelta(seconds=30)  # well above the timeout of a request
 PAUSES = Backoff(first=timedelta(seconds=30), longest=timedelta(hours=1))
 OFF_AFTER = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(hours=26)  # longer than OFF_AFTER plus the longest backoff
@@ -66,15 +66,15 @@ def tell(
 ) -> int:
     """Write an event for all webhooks that subscribe to it; return their number.
 
-    These are the organizers' webhooks and those of the team, or of all teams if `team_id` is None.
+    The event goes to the organizers' webhooks and to those of the team, or of all teams if `team_id` is None.
     """
     query = select(Webhook.id, Webhook.events).where(
         Webhook.competition_id == competition_id, Webhook.off_at.is_(None)
     )
     if team_id is not None:
         query = query.where(or_(Webhook.team_id.is_(None), Webhook.team_id == team_id))
-    # The lock prevents the deletion of a webhook before its events are written, which would make this
-    # transaction fail.
+    # Without the lock, a webhook could be deleted before its events are written, and this transaction would
+    # fail.
     found = session.execute(query.order_by(Webhook.id).with_for_update(read=True, key_share=True))
     chosen = [webhook_id for webhook_id, events in found if event.value in events]
     write(session, webhook_ids=chosen, event=event, subject_id=subject_id, details=details, now=now)
@@ -109,7 +109,7 @@ def write(
 
 
 def are_due(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that `claim` would find an event."""
+    """Return the condition under which `claim` finds an event."""
     return select(Delivery.id).join(Delivery.webhook).where(_is_due(now)).exists()
 
 
@@ -154,9 +154,9 @@ def record_delivered(
 def record_failed(
     session: Session, *, claimed: Claimed, status: int | None, duration_ms: int | None, now: datetime
 ) -> Webhook | None:
-    """Record a failed attempt with a longer backoff.
+    """Record a failed attempt and extend the backoff.
 
-    Return the webhook if it was disabled after failing for a day.
+    Return the webhook if it was switched off after failing for a day.
     """
     held = _held(session, claimed)
     if held is None:
@@ -178,7 +178,7 @@ def record_failed(
 
 
 def drop(session: Session, *, claimed: Claimed, now: datetime) -> None:
-    """Delete a claimed event that has no content."""
+    """Delete a claimed event that no longer has content."""
     held = _held(session, claimed)
     if held is not None:
         held.webhook.available_at = now
@@ -205,7 +205,7 @@ def switch_on(session: Session, *, webhook: Webhook, now: datetime) -> None:
 def remove(session: Session, *conditions: ColumnElement[bool]) -> None:
     """Delete webhooks and their events."""
     of_them = select(Webhook.id).where(*conditions)
-    # The locks are acquired first, so that concurrent transactions finish writing their events.
+    # The locks are acquired first, so that concurrent transactions can finish writing their events.
     session.execute(of_them.order_by(Webhook.id).with_for_update())
     session.execute(
         delete(Delivery).where(Delivery.webhook_id.in_(of_them)).execution_options(synchronize_session=False)
@@ -230,7 +230,7 @@ def log_of(session: Session, *, webhook: Webhook) -> list[Delivery]:
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:
-    """Return the condition for events that ended or were abandoned at least a week ago."""
+    """Return the condition for events that were finished or abandoned at least a week ago."""
     return or_(
         Delivery.ended_at <= now - KEPT,
         and_(Delivery.ended_at.is_(None), Delivery.available_at <= now, Delivery.created_at <= now - KEPT),
@@ -254,7 +254,7 @@ def _held(session: Session, claimed: Claimed) -> Delivery | None:
 
 
 def _shorten_log(session: Session, webhook_id: int) -> None:
-    """Delete the oldest events beyond the length of the log."""
+    """Delete the oldest events that exceed the maximum length of the log."""
     session.flush()
     ended = select(Delivery.id).where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_not(None))
     oldest = session.scalar(ended.order_by(Delivery.id.desc()).offset(LOG_LENGTH).limit(1))

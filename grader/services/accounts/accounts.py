@@ -46,11 +46,11 @@ from grader.text import folded, plain_text
 ABOUT_MAX_LENGTH = 2000
 _decoys: dict[PasswordHasher, str] = {}
 NOTIFIED = (NotificationRead, Notification)
-NO_PASSWORD = "!"  # noqa: S105  (not a hash, so no password matches)
+NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
 
 
 class InvalidAccount(ParticipantError):
-    """The name or the password cannot be used; `problems` contains one message per field."""
+    """The name or the password is invalid; `problems` maps fields to messages."""
 
     public_name = "invalid_account"
 
@@ -90,7 +90,7 @@ class AboutTooLong(ParticipantError):
 
 
 def password_hasher(settings: Settings) -> BoundedHasher:
-    """Return the Argon2id hasher of a process, which limits concurrent hashes."""
+    """Return this process's Argon2id hasher, which limits the number of concurrent hashes."""
     return BoundedHasher(
         time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib
     )
@@ -105,8 +105,8 @@ def sign_up(
     now: datetime,
     is_admin: bool = False,
 ) -> User:
-    """Create an account; raise InvalidAccount, NameTaken."""
-    # Hashing takes a tenth of a second, so it is done before the first statement, without holding a lock.
+    """Create an account; raise InvalidAccount or NameTaken."""
+    # Hashing takes a tenth of a second. It runs before the first statement so that no lock is held meanwhile.
     user = draft(name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return add(session, user=user)
 
@@ -166,7 +166,7 @@ def add(session: Session, *, user: User) -> User:
     try:
         with session.begin_nested():
             session.add(user)
-    except IntegrityError:  # A process of an older version, which does not lock names, was faster.
+    except IntegrityError:  # A process of an older version, which does not lock names, stored the name first.
         raise NameTaken(user.name) from None
     return user
 
@@ -174,7 +174,7 @@ def add(session: Session, *, user: User) -> User:
 def create_user(
     session: Session, *, name: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
 ) -> tuple[User, str]:
-    """Create an account with a generated password; return both; raise InvalidAccount, NameTaken."""
+    """Create an account with a generated password and return both; raise InvalidAccount or NameTaken."""
     password = secrets.token_urlsafe(15)
     user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return user, password
@@ -210,7 +210,7 @@ def _named(search: str) -> Select[User]:
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
-    """Return whether a password is correct; the time does not reveal if the account exists."""
+    """Return whether a password is correct. The response time does not reveal whether the account exists."""
     decoy = _decoy(passwords)
     stored = decoy if user is None or user.deleted_at is not None else user.password_hash
     try:
@@ -273,10 +273,10 @@ class LastAdministrator(ParticipantError):
 
 
 def delete_account(session: Session, *, user: User, now: datetime) -> None:
-    """Delete an account by anonymizing it; raise LastAdministrator, OnlyOwner.
+    """Delete an account by anonymizing it; raise LastAdministrator or OnlyOwner.
 
-    Teams, submissions and standings are kept. Teams that have no other members or have the user's name get a
-    neutral name.
+    Teams, submissions and standings are kept. Teams without other members and teams named after the user get
+    a neutral name.
     """
     if user.is_admin and not _has_other_admin(session, user):
         raise LastAdministrator
@@ -299,7 +299,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
 
 
 def _leave_teams_nameless(session: Session, user: User) -> None:
-    """Remove the user's name from their teams and make other members leaders."""
+    """Rename teams named after the user, and transfer their leadership to other members."""
     memberships = session.scalars(
         select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
     )

@@ -50,7 +50,7 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
 
 
 class InvalidSetupLink(ParticipantError):
-    """The setup link was used, replaced or never existed."""
+    """The setup link does not exist, was used or was replaced."""
 
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
@@ -58,7 +58,7 @@ class InvalidSetupLink(ParticipantError):
 
 
 def create_setup_link(session: Session, *, now: datetime) -> str | None:
-    """Return a new setup link's token and revoke earlier ones; None if an administrator exists."""
+    """Create a setup link, revoke earlier ones and return its token; None if an administrator exists."""
     if _has_admin(session):
         return None
     session.execute(delete(SetupLink).where(SetupLink.used_at.is_(None)))
@@ -76,7 +76,7 @@ def is_setup_open(session: Session, *, token: str) -> bool:
 def use_setup_link(
     session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
 ) -> User:
-    """Create the first administrator; raise InvalidSetupLink, InvalidAccount, NameTaken."""
+    """Create the first administrator; raise InvalidSetupLink, InvalidAccount or NameTaken."""
     user = accounts.draft(name=name, password=password, passwords=passwords, now=now, is_admin=True)
     link = _open_link(session, token, lock=True)
     if link is None or _has_admin(session):

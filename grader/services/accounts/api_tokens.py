@@ -92,7 +92,7 @@ def create(
     competition: Competition | None = None,
     made_with: ApiToken | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token and return it with its secret text; raise TooManyTokens, TooMuchAsked."""
+    """Create a token and return it with its secret text; raise TooManyTokens or TooMuchAsked."""
     _require_room(session, user, now)
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
@@ -117,12 +117,12 @@ def create(
 
 
 def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
-    """Return the valid API token with this secret text, with its user, or None."""
+    """Return the valid API token with this secret text and its user, or None."""
     return session.scalar(_with_text(token, now))
 
 
 def find_now(session: Session, *, token: str) -> tuple[ApiToken, datetime] | None:
-    """Return the result of `find` at the database's time, and that time, with one query."""
+    """Return the result of `find` at the database's time, and that time, in one query."""
     time = db.clock(session)
     return session.execute(_with_text(token, time).add_columns(time)).one_or_none()
 
@@ -162,7 +162,7 @@ def list_own(session: Session, *, user: User) -> list[ApiToken]:
 def revoke(
     session: Session, *, user: User, token_id: int, now: datetime, asking: ApiToken | None = None
 ) -> ApiToken:
-    """Revoke a user's token and all tokens created with it; raise UnknownToken, ScopeMissing."""
+    """Revoke a user's token and all tokens created with it; raise UnknownToken or ScopeMissing."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
         raise UnknownToken(token_id=token_id)
@@ -211,7 +211,7 @@ def _bounded(
     competition: Competition | None,
     expires_at: datetime | None,
 ) -> datetime | None:
-    """Return the earlier expiry of a new token and its creating token; raise TooMuchAsked."""
+    """Return the earlier expiry: the new token's or that of the token creating it; raise TooMuchAsked."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
         raise TooMuchAsked(what=f"it lacks the scope {' and '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):

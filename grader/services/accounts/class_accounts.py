@@ -21,14 +21,14 @@ TOKEN_LIFETIME = timedelta(days=365)
 
 
 class InvalidClass(SeveralProblems, OrganizerError):
-    """Accounts cannot be created for some of the names, so none is created."""
+    """Some of the names cannot be used, so no account is created."""
 
     public_name = "invalid_class"
     kind = ErrorKind.MISMATCH
 
 
 class TooManyClasses(OrganizerError):
-    """A competition or a user has reached the daily limit on lists of accounts."""
+    """The competition or the user has reached the daily limit on class lists."""
 
     public_name = "too_many_classes"
     kind = ErrorKind.LIMITED
@@ -60,17 +60,17 @@ def create_all(
     actor: Actor,
     now: datetime,
 ) -> list[NewAccount]:
-    """Create an account for each nonblank name, or none; raise InvalidClass, TooManyClasses.
+    """Create an account for each nonblank name, or none at all; raise InvalidClass or TooManyClasses.
 
     `password_hash` is the hash of a random password. Each link can be used once within 14 days. The tokens
-    can read and submit in this competition for a year.
+    allow reading and submitting in this competition for a year.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     given = [name for name in names if name.strip()]
     if not 1 <= len(given) <= MOST:
         raise InvalidClass([f"The list has {len(given):,} names. Enter 1 to {MOST} names, one per line."])
     counted = [f"{competition.id}"]
-    if actor.user is not None:  # A user can own any number of drafts, so users have a limit too.
+    if actor.user is not None:  # A limit per competition is not enough: users can own any number of drafts.
         counted.append(f"of {actor.user.id}")
         counting.hold_lock(session, f"class accounts of {actor.user.id}")
     for whose in counted:

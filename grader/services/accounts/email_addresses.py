@@ -32,7 +32,7 @@ def require_free(session: Session, *, address: str) -> None:
 
 
 def note(session: Session, *, user: User, address: str) -> None:
-    """Set an unverified address (None if empty) on sites without e-mail; raise InvalidAddress."""
+    """Set an unverified address, or None if it is empty, on a site without e-mail; raise InvalidAddress."""
     person = session.get_one(User, user.id)
     person.email = addresses.clean_address(address) if address.strip() else None
     person.email_key = person.email_verified_at = None
@@ -40,7 +40,7 @@ def note(session: Session, *, user: User, address: str) -> None:
 
 
 def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) -> None:
-    """E-mail a verification link, or a notice to a taken address; raise InvalidAddress.
+    """E-mail a verification link, or a notice if the address is taken; raise InvalidAddress.
 
     The caller cannot tell the two cases apart.
     """
@@ -61,7 +61,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 
 
 def verify(session: Session, *, token: str, now: datetime) -> User:
-    """Verify a link's address and notify the previous address; raise InvalidLink, AddressTaken."""
+    """Verify the address of a link and notify the previous address; raise InvalidLink or AddressTaken."""
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):

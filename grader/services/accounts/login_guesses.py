@@ -2,8 +2,8 @@
 
 Each account has four budgets of wrong passwords: for unknown devices and addresses, for known addresses, for
 known devices, and for sessions. Attempts from unknown devices and addresses use only their own budget, so no
-one can lock users out of a place from which they have logged in before. All budgets together allow at most
-`MOST_PER_DAY` attempts.
+one can lock users out on a device or at an address from which they have logged in before. Together, the
+budgets allow at most `MOST_PER_DAY` attempts.
 
 Unknown names are counted like existing ones, so a lock does not reveal whether a name exists. Names and
 addresses are stored as keyed hashes for at most one day.
@@ -33,12 +33,12 @@ KNOWN_DEVICES = (Limit(200, DAY),)
 ONE_KNOWN_DEVICE = (Limit(30, HOUR),)
 LOGGED_IN = (Limit(20, HOUR), Limit(100, DAY))
 MOST_PER_DAY = 1000
-# Limits on an address that is unknown to the account, for all names together.
+# Limits per address, over all account names, for addresses that are unknown to the account.
 ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
 
 
 class TooManyGuesses(ParticipantError):
-    """A limit on wrong passwords is reached; `retry_after` is the time until the next attempt."""
+    """The limit on wrong passwords has been reached; `retry_after` is the time until the next attempt."""
 
     public_name = "too_many_guesses"
     kind = ErrorKind.LIMITED
@@ -53,8 +53,8 @@ class Guesser:
     """The account and the origin of a login attempt, as hashes.
 
     `device` is the number of a device that has logged in to the account before, or None. `is_known_address`
-    states the same for the address. `is_logged_in` is true for a user with a session who enters the password
-    again.
+    is true if the account has been used from the address before. `is_logged_in` is true if a logged-in user
+    enters the password again.
     """
 
     account: str
@@ -65,7 +65,7 @@ class Guesser:
 
     @property
     def is_known(self) -> bool:
-        """Whether this account was used before from this device, address or session."""
+        """Whether the account has been used from this device, address or session before."""
         return self.device is not None or self.is_known_address or self.is_logged_in
 
 
@@ -103,7 +103,7 @@ _ADDRESSES = _Places(
 
 
 def account_hash(name: str, *, secret: str) -> str:
-    """Return the case-insensitive hash under which attempts for a name are counted."""
+    """Return the hash under which attempts for a name are counted, ignoring case."""
     text = name[: names.LENGTH_LOOKED_AT]
     with suppress(names.InvalidName):
         text = names.clean_name(text)
@@ -111,7 +111,7 @@ def account_hash(name: str, *, secret: str) -> str:
 
 
 def address_hash(address: str | None, *, secret: str, user_id: int | None = None) -> str:
-    """Return the hash of an address or IPv6 /64 network, for all users or for one user."""
+    """Return the hash of an address or of its IPv6 /64 network, for all users or for one user."""
     return _hash(secret, f"address of {user_id}" if user_id is not None else "address", network(address))
 
 
@@ -121,7 +121,7 @@ def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
 
 
 def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ...]:
-    """Count an attempt as wrong before its check and return the ids for `take_back`.
+    """Count an attempt as wrong before its check; return the ids for `take_back`.
 
     Raise TooManyGuesses.
     """
@@ -133,12 +133,12 @@ def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ..
 
 
 def take_back(session: Session, *, counted: Sequence[int]) -> None:
-    """Remove the count of an attempt that was correct or was not checked."""
+    """Undo the count of an attempt that was correct or was never checked."""
     tallies.take_back(session, ids=counted)
 
 
 def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_Counter]:
-    """Return the counters of the first budget that is not used up; raise TooManyGuesses."""
+    """Return the counters of the first budget that is not exhausted; raise TooManyGuesses."""
     refusals: list[tuple[datetime, str]] = []
     for budget in _budgets(guesser):
         reached = []

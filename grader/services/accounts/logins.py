@@ -37,7 +37,7 @@ class UnknownLogin(ParticipantError):
 
 
 def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
-    """Start a session and return its token for the cookie; also delete expired sessions."""
+    """Start a session, delete expired ones and return the token for the cookie."""
     session.execute(delete(Login).where(Login.expires_at <= now))
     token = one_time_links.new_secret()
     session.add(
@@ -55,7 +55,7 @@ def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta,
 
 
 def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
-    """Return the token of a login link that can be used once within a day."""
+    """Create a login link that can be used once within a day, and return its token."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.LOG_IN,
@@ -67,7 +67,7 @@ def create_link(session: Session, *, user: User, created_by: str, now: datetime)
 
 
 def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
-    """Return the user of a login link and, with `use`, mark it as used; raise InvalidLink."""
+    """Return the user of a login link, and mark the link as used if `use` is true; raise InvalidLink."""
     link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
     person = one_time_links.holder(session, link)
     if use:
@@ -76,12 +76,12 @@ def link_holder(session: Session, *, token: str, now: datetime, use: bool = Fals
 
 
 def find(session: Session, *, token: str, now: datetime) -> Login | None:
-    """Return the session of a cookie's token with its user, or None if it has ended."""
+    """Return the session of a cookie's token and its user, or None if the session has ended."""
     return session.scalar(_with_token(token, now))
 
 
 def find_now(session: Session, *, token: str) -> tuple[Login, datetime] | None:
-    """Return the result of `find` at the database's time, and that time, with one query."""
+    """Return the result of `find` at the database's time, and that time, in one query."""
     time = db.clock(session)
     return session.execute(_with_token(token, time).add_columns(time)).one_or_none()
 
@@ -113,12 +113,12 @@ def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
 
 
 def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
-    """Return whether the stored time of last use is old enough to be updated."""
+    """Return whether the stored time of the last use is old enough to be updated."""
     return used.last_used_at is None or now - used.last_used_at >= INTERVAL
 
 
 def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
-    """Update the time of last use, unless it was updated in the last five minutes."""
+    """Update the time of the last use, unless it was updated in the last five minutes."""
     stored = session.get(Login, used.id) if isinstance(used, Login) else session.get(ApiToken, used.id)
     if stored is not None and needs_touch(stored, now=now):
         stored.last_used_at = now
@@ -126,7 +126,7 @@ def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
 
 
 def network(address: str | None) -> str:
-    """Return an IPv4 address or an IPv6 address's /64 network, which counts as one address."""
+    """Return an IPv4 address, or the /64 network of an IPv6 address, which counts as one address."""
     try:
         found = ipaddress.ip_address((address or "").partition("%")[0])
     except ValueError:
@@ -141,7 +141,7 @@ def network(address: str | None) -> str:
 def note_place(
     session: Session, *, user: User, address: str | None, browsers: Sequence[str], secret: str, now: datetime
 ) -> None:
-    """Count a login from an address and a browser by number; keep only the newest places."""
+    """Count a login from an address and a browser, given as numbers; keep only the newest of them."""
     counting.hold_lock(session, f"login places of {user.id}")
     mine = select(LoginPlace).where(LoginPlace.user_id == user.id)
     known = {each.place_hash: each for each in session.scalars(mine)}
@@ -158,12 +158,12 @@ def note_place(
 
 
 def is_old_place(now: datetime) -> ColumnElement[bool]:
-    """Return the condition for addresses and browsers without a recent login."""
+    """Return the SQL condition for addresses and browsers without a recent login."""
     return LoginPlace.last_login_at <= now - PLACES_KEPT
 
 
 def is_old_address(now: datetime) -> ColumnElement[bool]:
-    """Return the condition for known addresses without a recent login."""
+    """Return the SQL condition for known addresses without a recent login."""
     return KnownAddress.last_login_at <= now - KNOWN_KEPT
 
 
@@ -201,7 +201,7 @@ def note_known_address(session: Session, *, user: User, address_hash: str, now: 
 
 
 def forget_known_addresses(session: Session, *, user: User) -> None:
-    """Delete a user's known addresses after a password change; the old one may have been shared."""
+    """Delete a user's known addresses after a password change; the old password may have been shared."""
     session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
 
 

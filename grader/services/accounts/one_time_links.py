@@ -22,7 +22,7 @@ def sha256_of(token: str) -> str:
 
 
 class InvalidLink(ParticipantError):
-    """The link was used, has expired, was replaced or never existed."""
+    """The link does not exist, was used or replaced, or has expired."""
 
     public_name = "invalid_link"
     kind = ErrorKind.NOT_FOUND

@@ -14,7 +14,7 @@ HANDED_FOR = timedelta(days=1)
 
 
 def ask(session: Session, *, address: str, now: datetime) -> None:
-    """E-mail a reset link, or a notice to an address without an account; raise InvalidAddress.
+    """E-mail a reset link, or a notice if the address has no account; raise InvalidAddress.
 
     Both cases take the same time, so only the recipient can find out whether an account exists.
     """
@@ -37,7 +37,7 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
 def create_link(
     session: Session, *, user: User, created_by: str, lifetime: timedelta = HANDED_FOR, now: datetime
 ) -> str:
-    """Return the token of a reset link that an organizer or administrator passes on."""
+    """Create a reset link for an organizer or administrator to pass on, and return its token."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.RESET_PASSWORD,

@@ -17,7 +17,7 @@ from grader.text import counted, folded
 
 AT_ONCE = 1  # hashes per process
 # The queue is long enough for a class that logs in at the same time. The last of 64 users waits for several
-# seconds, or half a minute on a busy machine, on a separate lane of threads (`webapp.server.connections`).
+# seconds, or half a minute on a busy machine, in a separate pool of threads (`webapp.server.connections`).
 MOST_WAITING = 64
 WAIT_SECONDS = 30.0
 # Attempts from known devices and addresses go first and may wait longer, so that a flood of other attempts
@@ -28,8 +28,8 @@ RETRY_AFTER = timedelta(seconds=5)
 MIN_LENGTH = 8
 MAX_LENGTH = 1024
 SITE_NAMES = ("Fairboard",)
-# Attackers try words with these additions: a few digits and marks in any order, or a number such as a year
-# with marks. A longer addition counts as secret.
+# Attackers try words with such additions: a few digits and symbols in any order, or a number, such as a year,
+# with symbols. Longer additions count as secret.
 _MOST_ADDED = 4
 _MOST_DIGITS = 4
 _MOST_MARKS = 4
@@ -52,7 +52,7 @@ class TooManyHashes(ParticipantError):
 
 
 class BoundedHasher(PasswordHasher):
-    """A hasher with a queue; raises TooManyHashes if the queue is full or the wait too long."""
+    """A hasher with a queue. It raises TooManyHashes if the queue is full or the wait is too long."""
 
     def __init__(self, *, time_cost: int, memory_cost: int) -> None:
         super().__init__(time_cost=time_cost, memory_cost=memory_cost, parallelism=1)
@@ -63,7 +63,7 @@ class BoundedHasher(PasswordHasher):
 
     @contextmanager
     def turn(self, *, is_known: bool = False) -> Iterator[None]:
-        """Wait for a turn and keep it for `hash` and `verify`; attempts with `is_known` go first."""
+        """Wait for a slot and hold it for `hash` and `verify`; attempts with `is_known` go first."""
         self._enter(is_known)
         self._mine.is_held = True
         try:
@@ -79,12 +79,12 @@ class BoundedHasher(PasswordHasher):
                 raise TooManyHashes
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        """Hash a password; wait for a turn unless the caller has one."""
+        """Hash a password; wait for a slot unless the caller holds one."""
         with self._turn_unless_held():
             return super().hash(password, salt=salt)
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002 - the library's name
-        """Verify a password; wait for a turn unless the caller has one."""
+        """Verify a password; wait for a slot unless the caller holds one."""
         with self._turn_unless_held():
             return super().verify(hash, password)
 
@@ -108,12 +108,12 @@ class BoundedHasher(PasswordHasher):
         if mine.wait(KNOWN_WAIT_SECONDS if is_known else WAIT_SECONDS):
             return
         with self._lock:
-            if not mine.is_set():  # The turn may have arrived after the timeout.
+            if not mine.is_set():  # The slot may have become free just after the timeout.
                 line.remove(mine)
                 raise TooManyHashes
 
     def _leave(self) -> None:
-        """Pass the turn to the next waiting thread."""
+        """Pass the slot to the next waiting thread."""
         with self._lock:
             line = self._waiting[True] or self._waiting[False]
             if line:
@@ -123,7 +123,7 @@ class BoundedHasher(PasswordHasher):
 
 
 def password_problem(password: str, *, name: str) -> str | None:
-    """Return the reason why a text cannot be the password of the user `name`, or None."""
+    """Return the reason why the user `name` cannot use this password, or None."""
     if len(password) < MIN_LENGTH:
         return f"The password has {counted(len(password), 'character')}. Use at least {MIN_LENGTH}."
     if len(password) > MAX_LENGTH:
@@ -157,7 +157,7 @@ def password_problem(password: str, *, name: str) -> str | None:
 
 
 def _unit(text: str) -> str:
-    """Return the shortest text whose repetitions, the last possibly cut, form the text."""
+    """Return the shortest prefix that, repeated and possibly cut off at the end, forms the text."""
     for length in range(1, len(text) // 2 + 1):
         if text.startswith(text[length:]):
             return text[:length]
@@ -165,7 +165,7 @@ def _unit(text: str) -> str:
 
 
 def _words(password: str) -> set[str]:
-    """Return the words that a password could extend: lower case, without spaces and additions."""
+    """Return the words that a password may be based on, in lower case, without spaces and additions."""
     plain = folded(password).replace(" ", "")
     ahead, behind = _added(plain), _added(plain[::-1])
     return {
@@ -177,7 +177,7 @@ def _words(password: str) -> set[str]:
 
 
 def _added(text: str) -> int:
-    """Return the number of leading digits and marks that could be an addition."""
+    """Return the number of leading digits and symbols that could be an addition."""
     found = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
     return len(found[0]) if found else 0
 

@@ -24,7 +24,7 @@ COLUMN = "email"
 
 
 def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
-    """E-mail a sign-up link, or a reset link to an address with an account; raise InvalidAddress.
+    """E-mail a sign-up link, or a reset link if the address has an account; raise InvalidAddress.
 
     Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
     path to open after the sign-up.
@@ -48,7 +48,7 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
 
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:
-    """Return the token of an invitation for one account, which an administrator passes on."""
+    """Create an invitation for one account, for an administrator to pass on, and return its token."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.SIGN_UP,
@@ -66,9 +66,9 @@ def find(session: Session, *, token: str, now: datetime) -> AccountLink:
 def use(
     session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
 ) -> User:
-    """Create an account with a sign-up link and verify the address to which it was sent.
+    """Create an account from a sign-up link, and verify the address to which the link was sent.
 
-    Raise InvalidLink, InvalidAccount, NameTaken, AddressTaken.
+    Raise InvalidLink, InvalidAccount, NameTaken or AddressTaken.
     """
     user = accounts.draft(name=name, password=password, passwords=passwords, now=now)
     link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
@@ -82,7 +82,7 @@ def use(
 
 
 class InvalidInvitations(ParticipantError):
-    """The list of invitations has problems; each has a line number."""
+    """The list of invitations has problems."""
 
     public_name = "invalid_invitations"
     kind = ErrorKind.MISMATCH
@@ -98,9 +98,9 @@ class InvalidInvitations(ParticipantError):
 
 
 def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime) -> list[tuple[str, str]]:
-    """Create invitations for the addresses in a CSV file; raise InvalidInvitations.
+    """Create invitations for the addresses in a CSV file; return each address with its token.
 
-    Return the addresses with the tokens of their invitations.
+    Raise InvalidInvitations.
     """
     found = _read(file)
     problems = []
@@ -115,7 +115,7 @@ def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime)
 
 
 def _read(file: bytes) -> list[tuple[int, str]]:
-    """Return line numbers and addresses from the column `email`, or from the first column."""
+    """Return the addresses in the column `email` or, without one, in the first column, with line numbers."""
     try:
         rows = csv.reader(io.StringIO(file.decode("utf-8-sig"), newline=""), strict=True)
         found = list(_addresses(rows))

@@ -22,7 +22,7 @@ from grader.models.competitions import DELETED
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.text import one_line, plain_text
 
-# These texts follow the actor's name; `{}` is the entry's subject.
+# Each text follows the actor's name; `{}` is replaced with the entry's subject.
 WORDS = {
     "accounts.create": "created {} for a class",
     "administrator.make": "made {} a site administrator",
@@ -112,7 +112,7 @@ def action_told(action: str, subject: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The actor of an action: a user, or without a user the shell or a task named by `origin`."""
+    """The actor of an action: a user, or else the shell or the scheduled task named by `origin`."""
 
     user: User | None
     origin: str
@@ -134,7 +134,7 @@ class Actor:
 
     @property
     def name(self) -> str:
-        """The user's name, or the origin without a user."""
+        """The user's name, or the origin if there is no user."""
         return self.user.name if self.user else self.origin
 
 
@@ -145,7 +145,7 @@ class AuditPage(Page[AuditEntry]):
     names: Mapping[str, str]
 
     def told(self, text: str) -> str:
-        """Return an entry's text with the names of the teams and users that it mentions."""
+        """Return an entry's text with the current names of the teams and users that it mentions."""
         return told(text, self.names)
 
     def sentence(self, entry: AuditEntry) -> str:
@@ -174,7 +174,8 @@ def record(
     """Add an entry to the audit log; raise UnknownAction.
 
     `action` is a key of `WORDS`. Only the fields that differ between `before` and `after` are stored. With a
-    `public_text`, the entry also appears in the public log. Actions on the whole site have no competition.
+    `public_text`, the entry also appears in the public log. Actions that concern the whole site have no
+    competition.
     """
     require_known(action)
     given = [*(before or {}).items(), *(after or {}).items()]
@@ -202,10 +203,10 @@ def record(
 def list_page(
     session: Session, *, competition: Competition | None, action: str = "", person: str = "", page: int = 1
 ) -> AuditPage:
-    """Return a page of a competition's audit log, or the site's if it is None, newest first.
+    """Return a page of a competition's audit log, or of the site's if it is None, newest first.
 
-    The site's audit log contains the entries without a competition and those of deleted drafts. `action`
-    filters by a complete action or its noun, `person` by the name of an account or an origin.
+    The site's audit log contains entries without a competition and entries of deleted drafts. `action`
+    filters by an action or by its noun alone, and `person` by the name of an account or an origin.
     """
     query = _wanted(competition, action, person)
     return _page(session, query, page=page, page_size=PAGE_SIZE)
@@ -214,7 +215,7 @@ def list_page(
 def list_after(
     session: Session, *, competition: Competition | None, action: str = "", person: str = "", part: Part
 ) -> tuple[Slice[AuditEntry], dict[str, str]]:
-    """Return a slice of the entries that `list_page` lists, and the names for `told`."""
+    """Return a slice of the entries that `list_page` lists, and the names that `told` needs."""
     query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
     found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
     return found, names(session, found.rows)
@@ -242,7 +243,7 @@ def actions(session: Session, *, competition: Competition) -> list[str]:
 
 
 def people(session: Session, *, competition: Competition) -> list[str]:
-    """Return the actors in a competition's audit log: account names, and origins otherwise."""
+    """Return the actors in a competition's audit log as account names or origins."""
     query = (
         select(func.coalesce(User.name, AuditEntry.origin))
         .select_from(AuditEntry)
@@ -254,7 +255,7 @@ def people(session: Session, *, competition: Competition) -> list[str]:
 
 
 def operator() -> str:
-    """Return the operating system's user name of this process."""
+    """Return the name of the operating system user who runs this process."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # In a container, the user id may have no name.
@@ -286,12 +287,12 @@ def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: 
 
 
 def told(text: str, names: Mapping[str, str]) -> str:
-    """Return an entry's text with the mentions of teams and users replaced by names."""
+    """Return an entry's text with its placeholders for teams and users replaced by names."""
     return _MENTION.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def names(session: Session, entries: Iterable[AuditEntry]) -> dict[str, str]:
-    """Return the current names of the teams and users that entries mention, by mention."""
+    """Return the current names of the teams and users that entries mention, by placeholder."""
     ids: dict[str, set[int]] = {"team": set(), "person": set()}
     for entry in entries:
         for kind, number in _MENTION.findall(f"{entry.subject} {entry.public_text}"):

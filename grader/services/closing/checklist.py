@@ -32,8 +32,8 @@ class CloseState:
 
     `selection_open_until` is set while a reopened final selection delays the other steps. `waiting` and
     `failed` contain the first submissions that were accepted in time but have no result. `verify_job` is the
-    newest verification, `verified` is its result, and `is_current` is true if it used the live scoring
-    version.
+    newest verification and `verified` its result; `is_current` is true if the verification used the live
+    scoring version.
     """
 
     stage: Stage
@@ -56,7 +56,7 @@ class CloseState:
 
     @property
     def unverified(self) -> str:
-        """Reason why the competing submissions do not count as verified; empty if they do."""
+        """The reason why the competing submissions do not count as verified; empty if they do."""
         if self.agrees:
             return ""
         if self.verify_job is None:
@@ -105,9 +105,9 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
 
 
 def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:
-    """Return the newest jobs of a close: the last verification and some bundles.
+    """Return the newest jobs of a close: the last verification and the latest bundles.
 
-    Finished jobs that only wrote the file of a published solution are omitted.
+    Finished jobs that only wrote the published solution's file are omitted.
     """
     verifications = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)
     packed = organizer_jobs.newest(

@@ -1,7 +1,8 @@
 """Steps of the close: settling, reveal of the private leaderboard, final standings.
 
 A competition is settled once every submission accepted in time has a result: the private standings are then
-computed but hidden. The reveal publishes them by updating one row, so that no read mixes two states.
+computed but hidden. The reveal publishes them by updating a single row, so no reader sees a mix of two
+states.
 """
 
 from collections import Counter
@@ -116,7 +117,7 @@ class NotYetOpen(OrganizerError):
 
 
 class NotProvisional(OrganizerError):
-    """Only provisional standings can become final: after the reveal, and once."""
+    """Standings can become final only once, after the reveal, while they are provisional."""
 
     public_name = "not_provisional"
 
@@ -142,9 +143,11 @@ class Revealed:
 def close_now(
     session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
 ) -> Competition:
-    """Close an open competition; entry and mergers end, and default dates move with the close.
+    """Close an open competition.
 
-    Raises NotYetOpen, AlreadyClosed and Archived.
+    Entry and mergers end, and dates that derive from the close move with it.
+
+    Raises NotYetOpen, AlreadyClosed or Archived.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -171,7 +174,7 @@ def close_now(
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
     """Compute the hidden private standings of a closed competition, unless it is settled.
 
-    Raises NotClosed, SelectionOpen, and ScoringPending if a submission accepted in time has no result.
+    Raises NotClosed, SelectionOpen or, if a submission accepted in time has no result, ScoringPending.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -195,8 +198,8 @@ def reveal(
 ) -> Revealed:
     """Reveal the private standings as provisional, and close a competition that is still open.
 
-    Raises NotYetOpen, SelectionOpen, ScoringPending if a submission accepted in time has no result,
-    AlreadyRevealed, and Archived.
+    Raises NotYetOpen, SelectionOpen, AlreadyRevealed, Archived or, if a submission accepted in time has no
+    result, ScoringPending.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -247,7 +250,7 @@ def finalize(
     reason: str = "",
     now: datetime | None = None,
 ) -> FinalBoard:
-    """Store the provisional standings as final standings 1; raise NotProvisional."""
+    """Store the provisional standings as the first final standings; raise NotProvisional."""
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is None or competition.finalized_at is not None:
@@ -376,7 +379,7 @@ def first_unscored(
 
 
 def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -> None:
-    """E-mail the result to members of ranked teams who have a verified address."""
+    """E-mail the result to the members of ranked teams who have a verified address."""
     version_id = lookup.live(competition).id
     readers = session.execute(
         select(User, Team.id, Team.name)

@@ -1,6 +1,6 @@
 """Verification of competing scores by recomputation from the uploaded files.
 
-The recomputation shares no code with the scoring, so that an error in either becomes visible.
+The recomputation shares no code with the scoring, so an error in either shows up as a difference.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ class Difference(StoredJson):
 
 
 class Verified(StoredJson):
-    """Progress and results of a verification, saved as it runs so that they survive its worker."""
+    """Progress and results of a verification, saved regularly so that they survive a worker's crash."""
 
     model_config = ConfigDict(frozen=False)
 
@@ -74,7 +74,7 @@ class Verified(StoredJson):
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
     """Request a verification of the competing submissions under the live scoring version.
 
-    Raises NotClosed, NotSettled.
+    Raises NotClosed or NotSettled.
     """
     match phases.stage(competition, now):
         case Stage.RUNNING:
@@ -130,7 +130,7 @@ def verify_all(
     read: Callable[[str], bytes],
     kept: Callable[[Verified], None],
 ) -> None:
-    """Verify the remaining submissions one after another; `kept` is called after each."""
+    """Verify the remaining submissions one after another, and call `kept` after each one."""
     if truth.digest != verified.solution:
         raise OrganizerError(
             "The stored solution is damaged: its hash has changed since the solution was accepted."

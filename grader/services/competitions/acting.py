@@ -25,7 +25,7 @@ class Act:
 
     @property
     def user(self) -> User:
-        """The acting user; raise TypeError for the shell and scheduled tasks."""
+        """The acting user. Raise TypeError for the shell and scheduled tasks."""
         if self.actor.user is None:
             raise TypeError("This action requires a user.")
         return self.actor.user
@@ -69,8 +69,8 @@ class Act:
 def begin(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> Act:
     """Lock a competition and return the context of an action on it.
 
-    Unless `now` is given, the time is read under the lock. Otherwise an action that waited for the lock could
-    use a time from before a deadline that has passed since.
+    Unless `now` is given, the time is read under the lock. Otherwise, an action that waited for the lock
+    could use a time before a deadline that has passed meanwhile.
     """
     locked = lookup.lock(session, competition_id=competition.id)
     return Act(session, locked, actor, now or db.now(session))

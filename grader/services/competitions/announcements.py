@@ -21,7 +21,7 @@ BODY_MAX_LENGTH = 20_000
 
 
 class InvalidAnnouncement(SeveralProblems, OrganizerError):
-    """An announcement that cannot be posted."""
+    """The announcement cannot be posted."""
 
     public_name = "invalid_announcement"
 
@@ -60,7 +60,10 @@ def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
 def edit(
     act: Act, *, announcement_id: int, title: str | None = None, body: str | None = None
 ) -> Announcement:
-    """Edit an announcement; None keeps a value. Raise UnknownAnnouncement, InvalidAnnouncement."""
+    """Edit an announcement; fields that are None stay unchanged.
+
+    Raise UnknownAnnouncement or InvalidAnnouncement.
+    """
     found = _shown(act.session, act.competition, announcement_id, lock=True)
     title, body = _checked(found.title if title is None else title, found.body if body is None else body)
     before, after = {"title": found.title, "body": found.body}, {"title": title, "body": body}
@@ -76,7 +79,7 @@ def get(session: Session, *, competition: Competition, announcement_id: int) -> 
 
 
 def withdraw(act: Act, *, announcement_id: int) -> Announcement:
-    """Withdraw an announcement, which hides it but keeps it stored; raise UnknownAnnouncement."""
+    """Hide an announcement but keep its row; raise UnknownAnnouncement."""
     found = _shown(act.session, act.competition, announcement_id, lock=True)
     found.withdrawn_at = act.now
     act.record("announcement.withdraw", f"announcement {found.id}", before={"title": found.title})

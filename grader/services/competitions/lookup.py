@@ -81,7 +81,7 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     """Lock a competition until the transaction ends and reload it; raise UnknownCompetition."""
     mine = Competition.id == competition_id
     session.execute(_locking(mine))
-    # Rows joined by a statement that waits for the lock could belong to the previous live version.
+    # If a statement waits for the lock, the rows that it joins could belong to the previous live version.
     found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
     if found.slug.startswith(DELETED):
         raise UnknownCompetition(slug=found.slug)

@@ -10,10 +10,10 @@ MIN_CLASS_ROWS = 25
 
 
 class MetricChoice(StoredJson):
-    """The metric settings of a draft, which the solution check turns into `Rules`.
+    """The metric settings of a draft, from which the solution check creates the `Rules`.
 
-    If `identities` is None, the check chooses those with at least `min_class_rows` rows of each class in each
-    split.
+    If `identities` is None, the check chooses the identities with at least `min_class_rows` rows of each
+    class in each split.
     """
 
     identities: StoredNames | None = None
@@ -22,14 +22,14 @@ class MetricChoice(StoredJson):
 
 
 class Rules(StoredJson):
-    """The metric settings of a scoring version, with the identities in the score."""
+    """The metric settings of a scoring version, including the identities in the score."""
 
     identities: StoredNames
     metric: StoredMetric
 
 
 def of(competition: Competition) -> MetricChoice:
-    """Return the metric settings of the live scoring version or, without one, of the draft."""
+    """Return the metric settings of the live scoring version or, if there is none, of the draft."""
     draft = competition.draft_metric
     chosen = MetricChoice() if draft is None else MetricChoice.from_dict(draft)
     if competition.live_scoring_version is None:

@@ -72,7 +72,7 @@ def role_of(session: Session, *, competition: Competition, user: User | None) ->
 def competition_and_role(
     session: Session, *, slug: str, user: User | None
 ) -> tuple[Competition, Role | None]:
-    """Return a competition and a user's role in it with one query; raise UnknownCompetition."""
+    """Return a competition and a user's role in it, in one query; raise UnknownCompetition."""
     if user is None or user.deleted_at is not None or user.is_admin:
         return lookup.get(session, slug=slug), role_with(user, stored=None)
     is_theirs = and_(Organizer.competition_id == Competition.id, Organizer.user_id == user.id)
@@ -123,7 +123,7 @@ def roles(session: Session, *, user: User | None) -> dict[int, Role]:
 
 
 def to_notify(session: Session, *, competition: Competition) -> list[User]:
-    """Return the users to e-mail when an organizer must act: owners, editors and administrators."""
+    """Return the users who are e-mailed when an organizer must act: owners, editors and administrators."""
     organizing = select(Organizer.user_id).where(
         Organizer.competition_id == competition.id, Organizer.role != Role.VIEWER
     )
@@ -156,7 +156,7 @@ def add(
 def change(
     session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
 ) -> Organizer:
-    """Change an organizer's role; raise UnknownOrganizer, LastOwner."""
+    """Change an organizer's role; raise UnknownOrganizer or LastOwner."""
     organizer = _found(session, competition, user)
     before, organizer.role = organizer.role, role
     if before is not role:
@@ -166,7 +166,7 @@ def change(
 
 
 def remove(session: Session, *, competition: Competition, user: User, actor: Actor, now: datetime) -> None:
-    """Remove an organizer; raise UnknownOrganizer, LastOwner."""
+    """Remove an organizer; raise UnknownOrganizer or LastOwner."""
     organizer = _found(session, competition, user)
     before = organizer.role
     session.delete(organizer)
@@ -190,7 +190,7 @@ def leave_all(session: Session, *, user: User, now: datetime) -> None:
 
 
 def _lock(session: Session, competition: Competition) -> None:
-    """Lock the competition so that two owners cannot remove each other concurrently."""
+    """Lock the competition, so that two owners cannot remove each other at the same time."""
     session.execute(
         select(Competition.id)
         .where(Competition.id == competition.id)

@@ -41,9 +41,9 @@ class NotPaused(OrganizerError):
 
 
 def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Competition:
-    """Pause submissions or change the message, and optionally move the close.
+    """Pause submissions or change the message of a pause, and optionally move the close.
 
-    Raise MessageNeeded, InvalidCompetition.
+    Raise MessageNeeded or InvalidCompetition.
     """
     message, competition = _sentence(message), act.competition
     before = _state(competition)

@@ -27,14 +27,14 @@ def phase(competition: Competition, now: datetime) -> Phase:
 
 
 def state(competition: Competition, now: datetime) -> str:
-    """Return "draft" or "archived" for such a competition, otherwise the name of its phase."""
+    """Return "draft" or "archived" if the competition is one, or else the name of its phase."""
     if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
         return competition.state.value
     return phase(competition, now).value
 
 
 class Stage(enum.StrEnum):
-    """The stages on the way to the final standings."""
+    """The stages from the opening to the final standings."""
 
     RUNNING = "running"
     CLOSED = "closed"
@@ -51,7 +51,7 @@ class Archived(OrganizerError):
 
 
 def stage(competition: Competition, now: datetime) -> Stage:
-    """Return the stage on the way to the final standings."""
+    """Return a competition's stage on the way to the final standings."""
     if competition.finalized_at is not None:
         return Stage.FINAL
     match phase(competition, now):
@@ -70,7 +70,7 @@ def selection_open_until(competition: Competition, now: datetime) -> datetime | 
 
 
 def is_settled(competition: Competition) -> bool:
-    """Return whether the private standings of the current close and selection are computed."""
+    """Return whether the private standings have been computed since the last close or selection."""
     settled_at = competition.settled_at
     ends = (competition.closes_at, competition.selection_deadline)
     return settled_at is not None and all(end is None or settled_at >= end for end in ends)

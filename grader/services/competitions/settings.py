@@ -89,15 +89,15 @@ def _limit(number: int | None) -> str:
 def ensure_feedback_key(competition: Competition) -> None:
     """Generate the feedback key of a competition that has none.
 
-    The key never changes, so equal files always show equal noise. It must never be shown, exported or logged,
-    because anyone who has it could remove the noise.
+    The key never changes, so identical files always get the same noise. It must never be shown, exported or
+    logged, because anyone who has it can remove the noise.
     """
     if competition.feedback_key is None:
         competition.feedback_key = secrets.token_hex(KEY_BYTES)
 
 
 class ChangedMeanwhile(OrganizerError):
-    """The settings have changed since they were read."""
+    """Someone has changed the settings since they were read."""
 
     public_name = "settings_changed"
     kind = ErrorKind.CHANGED
@@ -133,7 +133,7 @@ def default_dates(competition: Competition) -> dict[str, datetime]:
 
 
 def fill_in_dates(competition: Competition) -> None:
-    """Set all missing dates to those derived from the close."""
+    """Set all missing dates to the dates derived from the close."""
     for name, moment in default_dates(competition).items():
         is_chosen = getattr(competition, name) is not None
         if not is_chosen and (name != "reveals_at" or competition.reveal_rule is RevealRule.DATE):
@@ -141,7 +141,7 @@ def fill_in_dates(competition: Competition) -> None:
 
 
 def locks(competition: Competition, now: datetime) -> dict[str, str]:
-    """Return the settings that can no longer be changed, with the reasons; empty for a draft."""
+    """Return the settings that can no longer be changed and the reasons; empty for a draft."""
     if competition.state is CompetitionState.DRAFT:
         return {}
     if competition.state is CompetitionState.ARCHIVED:
@@ -251,7 +251,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
 
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:
-    """Return changed settings; reset an entry code or reveal date that no longer applies."""
+    """Return the settings after a change, and reset an entry code or reveal date that no longer applies."""
     after = before.changed(**_clean(changes))
     if after.entry_mode is not EntryMode.CODE and "entry_code" not in changes:
         after = after.changed(entry_code=None)

@@ -1,7 +1,7 @@
 """Settings of a competition: types, defaults, limits, labels, help texts and TOML keys.
 
-The service, the form, the TOML file and docs/competition-settings.md are derived from this list. The list is
-in the order of the TOML file; the wizard in the web package has its own order.
+The service, the form, the TOML file and docs/competition-settings.md are derived from this model. Its fields
+are in the order of the TOML file; the wizard in the web package has its own order.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
-YEARS = range(2000, 3000)  # dates a week before or after still fit into a datetime
+YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
 START_OF_DAY = time(0, 0, tzinfo=UTC)
 END_OF_DAY = time(23, 59, tzinfo=UTC)
 
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class Fixed(NamedTuple):
-    """The phase from which a setting of a published competition is fixed, with the reason."""
+    """The phase from which a setting of a published competition can no longer be changed, and the reason."""
 
     since: Phase
     reason: str
@@ -53,9 +53,9 @@ class Setting:
     """The TOML key and the texts of a setting.
 
     The form shows `label` and `help`; the TOML file, the documentation and the API show both as
-    `description`. `words` is the name of the setting within a sentence. The public log shows changes of dates
-    and of settings that have a `public` name. `choices` contains the form's text for each value. `day` is the
-    default time of a date without a time.
+    `description`. `words` is the name of the setting within a sentence. The public log shows changes to dates
+    and to settings that have a `public` name. `choices` contains the form's text for each value. `day` is the
+    time of day used if a date has no time.
     """
 
     key: str
@@ -141,9 +141,9 @@ Names = Annotated[Annotated[tuple[str, ...], AfterValidator(_identified)] | None
 class CompetitionSettings(BaseModel):
     """All settings of a competition; each field except the metric is a column of the same name.
 
-    The defaults are those of a new competition. A limit of None means unlimited. A deadline or reveal date of
-    None is derived from the close. If `identities` is None, the solution check proposes them. Without
-    `opens_at`, a draft opens when it is published.
+    The defaults are the settings of a new competition. A limit of None means that there is no limit. A
+    deadline or reveal date of None is derived from the close. If `identities` is None, the solution check
+    proposes them. If `opens_at` is None, a draft opens when it is published.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -427,7 +427,7 @@ class CompetitionSettings(BaseModel):
     ] = ""
 
     def changed(self, **changes: Any) -> Self:
-        """Return a copy with these changes, without validation."""
+        """Return a copy with these changes, which are not validated."""
         return self.model_copy(update=changes)
 
     @property
@@ -438,7 +438,7 @@ class CompetitionSettings(BaseModel):
         )
 
 
-# The formula is one setting. Each of its parts has its own input; the weights share one TOML key.
+# The formula is a single setting. Each part has its own input, but the weights share one TOML key.
 WEIGHTS = {
     "overall_auc": Setting("metric.weights", "Overall AUC"),
     "subgroup_auc": Setting("metric.weights", "Subgroup AUC"),
@@ -485,5 +485,5 @@ OPTIONAL = frozenset(
 )
 METRIC = tuple(name for name, setting in SETTINGS.items() if setting.fixed is _METRIC)
 DATES = tuple(name for name, kind in KINDS.items() if kind is Kind.DATE)
-# By default, these dates follow the close.
+# Unless they are set, these dates are derived from the close.
 FOLLOWING_DATES = ("entry_deadline", "merger_deadline", "reveals_at")

@@ -28,7 +28,7 @@ class InvalidCompetition(SeveralProblems, OrganizerError):
 
 
 class Fault(NamedTuple):
-    """A message about a problem, with the names of the affected settings."""
+    """A problem's message and the names of the affected settings."""
 
     sentence: str
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
 
 
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
-    """Return the messages of faults, except those about settings in `unread`."""
+    """Return the messages of all faults except those that concern settings in `unread`."""
     return [fault.sentence for fault in faults if not set(fault.names) & set(unread)]
 
 
@@ -87,8 +87,8 @@ def _entry_problems(settings: CompetitionSettings) -> Iterable[Fault]:
 def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     opens_at, closes_at = settings.opens_at, settings.closes_at
     if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        yield Fault("The closing time must be after the opening time.", ("closes_at", "opens_at"))
-    # Without an opening, no deadline can be too early.
+        yield Fault("The close must be after the opening.", ("closes_at", "opens_at"))
+    # If there is no opening time, no deadline can be too early.
     earliest = opens_at or datetime.min.replace(tzinfo=UTC)
     for name in ("entry_deadline", "merger_deadline"):
         deadline, words = getattr(settings, name), SETTINGS[name].words

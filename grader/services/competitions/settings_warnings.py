@@ -14,7 +14,7 @@ from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, 
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
 from grader.visibility import Phase, Step
 
-SOON = timedelta(days=1)  # long enough to detect a time entered in the wrong time zone
+SOON = timedelta(days=1)  # long enough to catch a time entered in the wrong time zone
 _OF_A_DRAFT = {
     "opens_at": "the competition opens as soon as it is published",
     "closes_at": "the competition cannot be published",
@@ -41,7 +41,7 @@ _SOON = {
 def warnings(
     competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
 ) -> list[Fault]:
-    """Return all warnings; `entered` are dates that will replace the stored ones."""
+    """Return all warnings; the dates in `entered` will replace the stored ones."""
     return [
         *date_warnings(competition, now, entered=entered),
         *joined_names_warnings(competition),
@@ -52,12 +52,12 @@ def warnings(
 def date_warnings(
     competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
 ) -> list[Fault]:
-    """Return a warning for each past date that has an effect; `entered` is as in `warnings`."""
+    """Return a warning for each past date that would take effect; for `entered`, see `warnings`."""
     return list(_found(competition, now, _effects(competition, now), entered))
 
 
 def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
-    """Return the date warnings for a change, including dates that follow a changed close."""
+    """Return the warnings about changed dates, including dates derived from a changed close."""
     names = set(changed) & set(DATES)
     if names & {"opens_at", "closes_at"}:
         names |= set(FOLLOWING_DATES)
@@ -121,7 +121,7 @@ def joined_names_warnings(competition: Competition) -> list[Fault]:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A feedback step and the expected random difference of two good models on the public rows."""
+    """A feedback step and the random difference expected between two good models on the public rows."""
 
     step: Step
     by_chance: float
@@ -136,7 +136,7 @@ class Proposal:
 
 
 def proposed_step(competition: Competition) -> Proposal | None:
-    """Return the proposal for the current solution; None without one."""
+    """Return the proposal for the current solution, or None if there is no solution."""
     version = competition.live_scoring_version
     return None if version is None else proposed_step_of(version.solution.report)
 
@@ -151,7 +151,7 @@ def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
 
 
 def small_step_warnings(competition: Competition) -> list[Fault]:
-    """Return a warning if the step of the feedback mode is smaller than the proposed one."""
+    """Return a warning if the feedback mode's step is smaller than the proposed one."""
     proposal, step = proposed_step(competition), competition.feedback_step
     if proposal is None or not competition.feedback.has_step or float(step) >= float(proposal.step):
         return []

@@ -1,7 +1,7 @@
 """Reproducible ZIP archive of all data files.
 
 The files are not compressed and have a fixed date, so the size is known in advance. The bytes depend only on
-the files' names and contents, so an interrupted download can continue on any machine.
+the names and contents of the files, so an interrupted download can continue from any machine.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ VERSION = 45  # the version that supports 64-bit numbers
 LARGEST_SHORT = 0xFFFFFFFF
 
 Read = Callable[[int, int], bytes]
-"""A function that returns bytes of a file from an offset, up to a maximum length."""
+"""A function that returns the bytes of a file from an offset, up to a maximum length."""
 MAX_BYTES = 20_000_000  # enough for about 5,000 checksums
 
 
@@ -53,7 +53,7 @@ class StoredZip:
         self._add(directory + _end(len(members), self.size, len(directory)))
 
     def read_at(self, place: int, length: int) -> bytes:
-        """Return up to `length` bytes from the offset `place`."""
+        """Return up to `length` bytes, starting at the offset `place`."""
         if not 0 <= place < self.size:
             return b""
         which = bisect_right(self._starts, place) - 1
@@ -114,7 +114,7 @@ class Checksums:
         return cls(DiskCache(settings.cache() / "checksums", max_bytes=MAX_BYTES))
 
     def crc(self, storage: Storage, sha256: str) -> int:
-        """Return the checksum of a blob; raise BlobMissing, StorageUnavailable."""
+        """Return the checksum of a blob; raise BlobMissing or StorageUnavailable."""
         kept = self._files.get(sha256)
         if kept is not None:
             return int(kept.facts["crc"])
@@ -133,7 +133,7 @@ def version_of(files: Sequence[Packed]) -> str:
 
 
 def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> BinaryIO:
-    """Return a seekable stream of the archive; raise BlobMissing, StorageUnavailable."""
+    """Return a seekable stream of the archive; raise BlobMissing or StorageUnavailable."""
     last = _LastOpened(storage)
     members = [
         Member(
@@ -149,7 +149,7 @@ def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> B
 
 
 class _LastOpened:
-    """A reader of blobs that keeps the last blob open."""
+    """A blob reader that keeps the last blob open."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

@@ -1,7 +1,7 @@
 """Leak checks of data files: scheduling, results and messages.
 
-A file is checked against every solution that is live, was live or is being prepared. The check is repeated
-whenever a solution or the file changes. The module `files` releases files to participants.
+A file is checked against every solution that is or was live or is being prepared. The check is repeated
+whenever a solution or the file changes. For the release to participants, see `files`.
 """
 
 import hashlib
@@ -36,8 +36,8 @@ from grader.services.mail.outbox import Notice
 
 BROKEN = "its check failed"
 CHECK = Actor(None, "check")
-WITHOUT_PREVIEW = (".py", ".ipynb", ".md", ".txt")  # The check reads any text as a table.
-# This is part of the key, so that files checked before previews existed are rechecked.
+WITHOUT_PREVIEW = (".py", ".ipynb", ".md", ".txt")  # The check tries to read any text file as a table.
+# This prefix is part of the key, so that files checked before previews existed are checked again.
 WITH_PREVIEW = "preview 1"
 
 
@@ -61,7 +61,7 @@ def record_outcome(
 
 
 def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
-    """Hold a file back because its check failed."""
+    """Hold back a file whose check failed."""
     reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
     findings = {
         "sha256": file.sha256,
@@ -83,9 +83,9 @@ def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> Non
     elif found <= set(file.allowed.get("covers", ())):
         file.check_state = DataCheckState.ALLOWED
     elif before is DataCheckState.UNCHECKED and not findings["disclosures"]:
-        pass  # The file was available before the check existed. Unreadable parts are only reported.
+        pass  # The file was available before checks existed, so unreadable parts are only reported.
     elif before is DataCheckState.PASSED and not findings["disclosures"]:
-        file.check_state = before  # An earlier check read the file, so a failed check is no new finding.
+        file.check_state = before  # An earlier check could read the file, so a failed check adds no finding.
     else:
         file.check_state = DataCheckState.HELD
     act.session.flush()
@@ -130,7 +130,7 @@ def solutions_of(session: Session, *, competition: Competition) -> list[Solution
 
 
 def key_of(file: DataFile, solutions: Iterable[Solution]) -> str:
-    """Return a hash that identifies a file's bytes and the solutions of its check."""
+    """Return a hash of a file's bytes and of the solutions against which it is checked."""
     parts = sorted({f"{each.row_ids_sha256} {each.prepared_sha256}" for each in solutions})
     return hashlib.sha256("\n".join([WITH_PREVIEW, file.sha256, *parts]).encode()).hexdigest()
 
@@ -157,9 +157,9 @@ def begin(file: DataFile) -> None:
 def request(
     session: Session, *, competition: Competition, now: datetime, actor: Actor | None = None
 ) -> OrganizerJob | None:
-    """Add a job for files that need a check; None if there are none or a job is in progress.
+    """Add a job for the files that need a check; None if there are no such files or a job is in progress.
 
-    After a failed job, its files are held back until an organizer requests another check.
+    If the job fails, its files are held back until an organizer requests another check.
     """
     files = stale(session, competition=competition)
     if not files or under_way(session, competition=competition) is not None:
@@ -183,7 +183,7 @@ def request(
 
 
 def request_all(session: Session, *, now: datetime) -> int:
-    """Request all due checks, such as those of files that changed during a check."""
+    """Request all due checks, for example of files that changed while they were being checked."""
     return sum(request(session, competition=each, now=now) is not None for each in _with_files(session))
 
 
@@ -249,7 +249,7 @@ def found_in(file: DataFile) -> Found:
     findings = file.findings
     discloses = tuple(
         f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
-        # The many identities come last, after the few labels.
+        # Labels come first because there are few of them, and identities last because there may be many.
         for each in sorted(findings.get("disclosures", ()), key=_is_identity)
     )
     unopened = tuple(
@@ -292,7 +292,7 @@ def preview_of(file: DataFile) -> Mapping[str, Any] | None:
 
 
 def covered(findings: Mapping[str, Any]) -> set[str]:
-    """Return the disclosures that a release permits, with "unopened" for unchecked parts."""
+    """Return the disclosures that a release allows; "unopened" stands for parts that were not checked."""
     disclosed = {
         f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
     }
@@ -300,7 +300,7 @@ def covered(findings: Mapping[str, Any]) -> set[str]:
 
 
 def _phrase(findings: Mapping[str, Any]) -> str:
-    """Return the text that confirms a release: the published columns, or the absence of labels."""
+    """Return the text that an organizer types to confirm a release."""
     names: dict[str, list[str]] = {kind.value: [] for kind in Kind}
     for each in findings.get("disclosures", ()):
         names[each["kind"]] += [name for name in each["names"] if name not in names[each["kind"]]]

@@ -41,7 +41,7 @@ class UnknownDataFile(ParticipantError):
 
 
 class DataNotOpen(ParticipantError):
-    """Data files cannot be downloaded before the opening."""
+    """Data files cannot be downloaded before the competition opens."""
 
     public_name = "data_not_open"
     kind = ErrorKind.FORBIDDEN
@@ -71,7 +71,7 @@ def get(session: Session, *, competition: Competition, name: str) -> DataFile:
 
 
 def require_open(competition: Competition, *, now: datetime) -> None:
-    """Raise DataNotOpen before the opening."""
+    """Raise DataNotOpen before the competition opens."""
     if phases.phase(competition, now) is Phase.SCHEDULED:
         raise DataNotOpen(competition)
 
@@ -86,7 +86,7 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Add a file, replacing one with its name, and request a check; raise InvalidDataFile."""
+    """Add a file or replace the one with the same name, and request a check; raise InvalidDataFile."""
     name = checked_name(name)
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
@@ -110,7 +110,7 @@ def add(
 
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
-    """Delete a file; raise UnknownDataFile. Its blob is kept until orphaned blobs are deleted."""
+    """Delete a file; raise UnknownDataFile. Its blob is deleted later, with other orphaned blobs."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     file = get(session, competition=act.competition, name=name)
     session.delete(file)
@@ -151,7 +151,7 @@ class BeingChecked(ParticipantError):
 
 
 class NotTyped(OrganizerError):
-    """The text that confirms the release is missing or wrong."""
+    """The text that must be entered to confirm the release is missing or wrong."""
 
     public_name = "not_typed"
     kind = ErrorKind.MISMATCH
@@ -203,7 +203,7 @@ def allow(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Release a file that is held back; raise NotHeld, NotTyped."""
+    """Release a file that is held back; raise NotHeld or NotTyped."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     file = get(session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
@@ -227,7 +227,7 @@ def allow(
 def check_again(
     session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
 ) -> None:
-    """Check a file again; it cannot be downloaded until the check is done."""
+    """Check a file again; it cannot be downloaded until the check has finished."""
     competition = lookup.lock(session, competition_id=competition.id)
     file = get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}

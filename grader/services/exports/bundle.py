@@ -1,7 +1,7 @@
 """Results bundle of a finished competition: request, and data of the final standings.
 
 It contains the public results after the reveal, rounded as displayed. The solution and the exact receipts are
-included only by explicit choice.
+included only on explicit request.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ from grader.visibility import Phase, Viewer, visible_fields
 
 
 class NotFinal(OrganizerError):
-    """There are no final standings to bundle."""
+    """There are no final standings yet."""
 
     public_name = "not_final"
     message = "The results bundle contains the final standings. Make the standings final first."
@@ -50,7 +50,7 @@ class NotFinal(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """One displayed row of a leaderboard; only the private one has `public_rank`."""
+    """One displayed row of a leaderboard; `public_rank` is set only on the private leaderboard."""
 
     rank: int
     team: str
@@ -157,7 +157,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
 
 
 def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BoardLine, ...]:
-    """Return the final rows with the team names at that time."""
+    """Return the rows of the final standings with the team names of that time."""
     lines = session.scalars(
         select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
     ).all()

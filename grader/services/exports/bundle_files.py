@@ -23,7 +23,7 @@ CELLS = {
     "positive_aeg": "Positive AEG",
     "negative_aeg": "Negative AEG",
 }
-FIRST_TEAMS = 10  # number of teams in the LaTeX tables and on the printable page
+FIRST_TEAMS = 10  # the number of teams in the LaTeX tables and on the printable page
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -301,7 +301,7 @@ def _day(time: datetime) -> str:
 
 
 def _page(found: FinalResults, *, address: str) -> str:
-    """Return the printable page: both leaderboards, the top teams' tables, metric and hashes."""
+    """Return the printable page: both leaderboards, tables of the top teams, the metric and hashes."""
     title = f"{found.title}: final results"
     return "\n".join(
         [

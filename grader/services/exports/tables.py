@@ -38,7 +38,7 @@ COUNTS = ("size", "positives")
 
 
 def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
-    """Yield the given columns of rows as CSV, in pieces."""
+    """Yield the given columns of the rows as CSV, in pieces."""
     yield csv_lines([columns])
     for batch in _batches(rows):
         yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
@@ -110,7 +110,7 @@ def write(
     format_: Format,
     version_number: int | None = None,
 ) -> Iterator[str]:
-    """Yield an export in pieces, by default of the live version; raise NothingToExport."""
+    """Yield an export in pieces, by default for the live version; raise NothingToExport."""
     version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
     rows = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
@@ -124,12 +124,12 @@ def write(
 def require_there(
     session: Session, *, competition: Competition, kind: Kind, version_number: int | None = None
 ) -> None:
-    """Raise NothingToExport if `write` would."""
+    """Raise NothingToExport if `write` would raise it."""
     _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
 
 
 def file_name(competition: Competition, kind: Kind, format_: Format) -> str:
-    """Return the name of the downloaded file."""
+    """Return the name for the downloaded file."""
     return f"{competition.slug}-{kind.value}.{format_.value}"
 
 
@@ -291,7 +291,7 @@ def _audit_rows(session: Session, competition: Competition, _version: ScoringVer
 
 
 def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
-    """Yield the rows of a query in chunks, in order of id."""
+    """Yield the rows of a query in chunks, ordered by id."""
     yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
 
 

@@ -50,7 +50,7 @@ class UnknownLine(OrganizerError):
 
 
 class FoundBlock(StoredJson):
-    """Mean position of an identity's rows in the team's best file and this one, from 0 to 1."""
+    """The mean position of an identity's rows in the team's best file and in this file, from 0 to 1."""
 
     identity: str
     before: float
@@ -75,7 +75,7 @@ class FoundSigns(StoredJson):
 
 
 class FoundTeam(StoredJson):
-    """A team with many such files: its number of files, how many have signs, and the first ones."""
+    """A team with many suspicious files: the counts of all and of suspicious files, and the first ones."""
 
     team_id: int
     file_count: int
@@ -84,17 +84,18 @@ class FoundTeam(StoredJson):
 
     @property
     def line(self) -> str:
-        """The name of this row of the report, used by marks."""
+        """The name by which marks refer to this row of the report."""
         return f"team {self.team_id}"
 
 
 class FoundPair(StoredJson):
     """Two similar files of different teams, the earlier one first.
 
-    `agreement` is the share of a secret sample of rows on which both differ from the crowd in the same way,
-    `moved` the number of those rows that moved, and `distinct` the number of values in the earlier file. For
-    a blend, `third_id` is the file that explains the share `agreement` of their difference. `known_ids` are
-    similar files of the organizers. `points` are the positions of some rows in both orders, from 0 to 1000.
+    `agreement` is the share of the rows in a secret sample on which both files differ from the other teams'
+    files in the same way, `moved` is the number of those rows that moved, and `distinct` is the number of
+    distinct values in the earlier file. For a blend, `third_id` is the file that explains the share
+    `agreement` of the difference between the two files. `known_ids` are similar files that the organizers
+    submitted. `points` are the positions of some rows in both orders, from 0 to 1000.
     """
 
     one_id: int
@@ -112,15 +113,15 @@ class FoundPair(StoredJson):
 
     @property
     def line(self) -> str:
-        """The name of this row of the report, used by marks."""
+        """The name by which marks refer to this row of the report."""
         return f"submissions {self.one_id} and {self.other_id}"
 
 
 class FoundFollower(StoredJson):
-    """A file that matches the coins of the canary rows more closely than chance explains.
+    """A file that follows the coins of the canary rows more closely than chance explains.
 
-    It orders `as_drawn` of the `pairs` (a row with coin 1 and one with coin 0) as their coins do. An honest
-    file would match at least as many with the probability `chance`.
+    A pair consists of a row with coin 1 and a row with coin 0. The file orders `as_drawn` of the `pairs` as
+    their coins do. `chance` is the probability that an honest file orders at least as many pairs this way.
     """
 
     submission_id: int
@@ -131,7 +132,7 @@ class FoundFollower(StoredJson):
 
     @property
     def line(self) -> str:
-        """The name of this row of the report, used by marks."""
+        """The name by which marks refer to this row of the report."""
         return f"submission {self.submission_id} and canary rows"
 
 
@@ -143,7 +144,7 @@ class FoundCanaries(StoredJson):
 
 
 class Report(StoredJson):
-    """The report; `unread_count` files could not be read in time, `older_count` are omitted."""
+    """The report; `unread_count` files were not read in time, and `older_count` older ones are omitted."""
 
     file_count: int
     team_count: int
@@ -155,7 +156,7 @@ class Report(StoredJson):
 
     @property
     def followers(self) -> list[FoundFollower]:
-        """The files that follow the canary rows; empty without such rows."""
+        """The files that follow the canary rows; empty if there are no canary rows."""
         return self.canaries.followers if self.canaries else []
 
 
@@ -208,7 +209,7 @@ def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
 def due(session: Session, *, now: datetime) -> list[Competition]:
     """Return the competitions that are due for a report.
 
-    These have new files and no job within the last day. They are due until a day after the close.
+    A competition is due until a day after its close if it has new files and had no job in the last day.
     """
     of_competition = and_(
         OrganizerJob.competition_id == Competition.id, OrganizerJob.kind == OrganizerJobKind.FAIR_PLAY
@@ -238,7 +239,7 @@ def _jobs(session: Session, competition: Competition) -> Sequence[OrganizerJob]:
 
 
 def _forget_older(session: Session, competition: Competition) -> None:
-    """Delete the jobs before the last successful one, because each report is complete."""
+    """Delete the jobs before the last successful one; each report is complete, so they are not needed."""
     kept = next((job for job in _jobs(session, competition) if job.state is JobState.DONE), None)
     if kept is not None:
         session.execute(
@@ -267,7 +268,7 @@ class File:
 
 
 def newest_files(session: Session, *, competition: Competition, rows: int) -> tuple[list[File], int]:
-    """Return the newest files of a competition in order of time, and the number of older files."""
+    """Return the newest files of a competition in chronological order, and the number of older files."""
     found = session.execute(
         select(
             Submission.id,
@@ -299,7 +300,7 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
 
 
 def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
-    """Mark a row as reviewed, or change its reason; raise ReasonNeeded, UnknownLine."""
+    """Mark a row as reviewed, or change its reason; raise ReasonNeeded or UnknownLine."""
     if not reason.strip() or len(reason) > REASON_MAX_LENGTH:
         raise ReasonNeeded
     session, competition = act.session, act.competition

@@ -1,7 +1,8 @@
 """Teams that share addresses, browsers, files or former members, for organizers' review.
 
-Addresses and browsers are never shown, only the fact that accounts share one, how often and when. If many
-teams share one (a university, a company), they are only counted, without names.
+Addresses and browsers are never shown; only the fact that accounts share one is shown, with the number and
+times of logins. If many teams share one (for example, at a university or a company), only their number is
+shown.
 """
 
 from collections import defaultdict
@@ -31,7 +32,7 @@ MOST_PLACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """Logins of a team's member from one address or browser."""
+    """Logins of a team member from one address or browser."""
 
     person: User
     team: Team
@@ -42,7 +43,7 @@ class Logins:
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """Addresses or browsers that the same members of a few teams share."""
+    """The addresses or browsers that the same members of a few teams share."""
 
     kind: PlaceKind
     logins: tuple[Logins, ...]
@@ -51,7 +52,7 @@ class SharedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """An address or browser of many teams, which is no evidence."""
+    """An address or browser that many teams share, which is not evidence."""
 
     kind: PlaceKind
     team_count: int
@@ -91,7 +92,7 @@ class SamePeople:
 def find(
     session: Session, *, competition: Competition, same_files: Sequence[Collection[int]], now: datetime
 ) -> SamePeople:
-    """Return the evidence; `same_files` contains the ids of teams that submitted the same file."""
+    """Return the evidence; each set in `same_files` contains teams that submitted the same file."""
     places, crowds = [], []
     for (kind, _), lines in _shared(session, competition, now).items():
         teams = {each.team.id for each in lines[0]}
@@ -113,7 +114,7 @@ def find(
 def _shared(
     session: Session, competition: Competition, now: datetime
 ) -> dict[tuple[PlaceKind, frozenset[int]], list[list[Logins]]]:
-    """Return the logins from addresses and browsers that teams share, by kind and people."""
+    """Return the logins from addresses and browsers that teams share, grouped by kind and people."""
     rows = session.execute(
         select(LoginPlace, User, Team)
         .join(User, User.id == LoginPlace.user_id)
@@ -143,7 +144,7 @@ def _summed(kind: PlaceKind, places: Sequence[Sequence[Logins]]) -> Iterator[Log
     for place in places:
         for each in place:
             by_person[each.person.id].append(each)
-    # All accounts that use a browser count the same logins, so the numbers are not added up.
+    # All accounts that use a browser count the same logins, so their numbers must not be added up.
     counted = max if kind is PlaceKind.BROWSER else sum
     for found in by_person.values():
         yield Logins(

@@ -29,7 +29,7 @@ SUFFIXES = {
     "image/jpeg": (".jpg", ".jpeg"),
     "image/webp": (".webp",),
 }
-_FIGURE = "!["  # the start of each image in Markdown
+_FIGURE = "!["  # matches the start of each image in Markdown
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -150,7 +150,7 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> Figure:
-    """Add an image that passed `checked` or replace the one with its name; raise InvalidFigure."""
+    """Add an image that `checked` accepted, or replace the one with the same name; raise InvalidFigure."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     figures = {each.name: each for each in list_all(session, competition=act.competition)}
     earlier = figures.get(name)
@@ -170,7 +170,7 @@ def add(
 
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
-    """Delete a figure; raise UnknownFigure. Its blob is kept until orphaned blobs are deleted."""
+    """Delete a figure; raise UnknownFigure. Its blob is deleted later, with other orphaned blobs."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     figure = get(session, competition=act.competition, name=name)
     session.delete(figure)

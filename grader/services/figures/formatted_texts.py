@@ -14,7 +14,7 @@ from grader.services.figures import figures
 
 
 class Waiting(NamedTuple):
-    """A row whose texts have no stored HTML, with the competition's figures."""
+    """A row with texts that have no stored HTML, and the competition's figures."""
 
     model: type[Competition] | type[Announcement]
     row_id: int
@@ -25,14 +25,14 @@ class Waiting(NamedTuple):
 def key_of(text: str) -> str:
     """Return the key of a text's HTML.
 
-    A process of an older version may change a text without deleting its HTML. The changed text has another
-    key, so the outdated HTML is not shown.
+    A process that runs an older version may change a text without deleting its HTML. The changed text has a
+    different key, so outdated HTML is not shown.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, ...]:
-    """Return the figures with URLs relative to the competition; a URL changes with the image."""
+    """Return the figures with their URLs relative to the competition's; each URL changes with its image."""
     return tuple(
         Figure(each.name, f"figures/{each.name}?version={each.sha256[:12]}", each.width, each.height)
         for each in figures.list_all(session, competition=competition)
@@ -40,7 +40,7 @@ def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, .
 
 
 def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Waiting]:
-    """Return rows of one or all competitions whose texts have no stored HTML."""
+    """Return the rows of one or all competitions that contain texts without stored HTML."""
     rows: list[Competition | Announcement] = []
     rows += session.scalars(_waiting(select(Competition), Competition, slug).limit(limit))
     joined = select(Announcement).join(Competition, Announcement.competition_id == Competition.id)

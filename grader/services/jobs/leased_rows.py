@@ -1,7 +1,7 @@
 """Leases for all queues: claims, retries with backoff, takeover from dead processes.
 
-A claim reserves a row until its lease ends. If the holder is lost, another process claims the row. The late
-holder's token is then outdated, so it records nothing.
+A claim reserves a row until its lease ends. If the holder dies, another process claims the row. If the first
+holder is merely late, its token is outdated and it records nothing.
 
 Scoring jobs and organizers' jobs have a state, a lease and a random token. E-mails and webhook deliveries
 have only the time of their next attempt (`available_at`). A claim moves this time to the end of the lease,
@@ -22,7 +22,7 @@ from sqlalchemy.sql.base import ExecutableOption
 from grader.models import Delivery, JobState, Mail, OrganizerJob, ScoringJob
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
-# During an outage of the storage, attempts are not counted, up to a time limit.
+# While the storage is unavailable, attempts are not counted until a time limit is reached.
 OUTAGE_DELAY = timedelta(seconds=10)
 OUTAGE_PATIENCE = timedelta(hours=24)
 
@@ -56,10 +56,10 @@ Unfinished = Rejection | Breakdown | Outage
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum errors and lost leases of the jobs of a queue.
+    """The maximum numbers of errors and lost leases for the jobs of a queue.
 
     A job with more lost leases than `freed_at_once` may be killing its holders. It is claimed again only
-    after its lease ends, so that a short lack of memory makes no file fail.
+    after its lease ends, so that a brief shortage of memory does not make a file fail.
     """
 
     noun: str
@@ -83,7 +83,7 @@ ORGANIZERS = Limits("organizers' job", (timedelta(seconds=10),), lost_leases=3, 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses between attempts, each twice as long as the one before, up to a maximum."""
+    """Pauses between attempts; each is twice as long as the previous one, up to a maximum."""
 
     first: timedelta
     longest: timedelta
@@ -120,7 +120,7 @@ def claim(
     holder: str | None,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[str, int] | None:
-    """Claim all jobs that meet the conditions; return their token and attempt number, or None."""
+    """Claim all jobs that meet the conditions; return their token and attempt, or None if there are none."""
     token = secrets.token_hex(16)
     attempt = session.scalars(
         update(queue)
@@ -147,7 +147,7 @@ def hold(
     token: str,
     options: Sequence[ExecutableOption] = (),
 ) -> Sequence[Job]:
-    """Lock claimed jobs for their holder, and return those that it still holds."""
+    """Lock claimed jobs, and return those that the holder of the token still holds."""
     return session.scalars(
         select(queue)
         .where(queue.id.in_(job_ids), queue.token == token, queue.state == JobState.CLAIMED)
@@ -159,7 +159,7 @@ def hold(
 
 
 def wait(job: ScoringJob | OrganizerJob, *, until: datetime | None = None, is_counted: bool = True) -> None:
-    """Return a held job to the queue, optionally as if the attempt was never made."""
+    """Return a held job to the queue, optionally as if the attempt had never been made."""
     job.state = JobState.WAITING
     job.lease_until = job.token = None
     job.available_at = until or job.available_at
@@ -183,7 +183,7 @@ def finish(
 
 
 def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, *, now: datetime) -> None:
-    """Record the failure of a held job, which then waits for the next attempt or ends."""
+    """Record a failed attempt of a held job, which then waits for the next attempt or fails."""
     match outcome:
         case Rejection(problems):
             finish(job, JobState.REJECTED, now=now, problems=problems)
@@ -204,14 +204,14 @@ def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, 
 
 
 def give_up(job: ScoringJob | OrganizerJob, limits: Limits, *, now: datetime) -> None:
-    """Fail a locked job that has lost its last lease."""
+    """Mark a locked job that has lost its last lease as failed."""
     incident, lost = new_incident(), limits.lost_leases
     logger.error("Incident %s: %s %s failed after losing %s leases.", incident, limits.noun, job.id, lost)
     finish(job, JobState.FAILED, now=now, incident=incident)
 
 
 def are_held(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that `holders` may find a process, on any machine."""
+    """Return the condition that `holders` may find a process on any machine."""
     held = (
         exists().where(queue.state == JobState.CLAIMED, queue.lease_until > now)
         for queue in (ScoringJob, OrganizerJob)
@@ -268,7 +268,7 @@ def claim_letter(letter: Mail | Delivery, *, now: datetime, lease: timedelta) ->
 
 
 def hold_letter(session: Session, queue: type[Letter], *, letter_id: int, attempt: int) -> Letter | None:
-    """Lock a letter for the holder of an attempt; None if the attempt is outdated or ended."""
+    """Lock a letter for the holder of an attempt; return None if the attempt is outdated or has ended."""
     is_held = and_(queue.id == letter_id, queue.attempt_count == attempt, queue.ended_at.is_(None))
     return session.scalar(
         select(queue).where(is_held).with_for_update().execution_options(populate_existing=True)

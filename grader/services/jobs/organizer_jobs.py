@@ -35,7 +35,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class OrganizerClaim:
-    """A claim of one job, with its parameters and saved interim results."""
+    """A claim on one job, with the job's parameters and saved interim results."""
 
     job_id: int
     token: str
@@ -114,7 +114,7 @@ def is_open(job: OrganizerJob) -> bool:
 
 
 def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
-    """Dismiss a job; an open one ends without a result."""
+    """Dismiss a job; an open job ends without a result."""
     job.dismissed_at = now
     if is_open(job):
         leased_rows.finish(job, JobState.FAILED, now=now)
@@ -123,7 +123,7 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
 
 
 def are_waiting(now: datetime, *, checks: bool) -> ColumnElement[bool]:
-    """Return the condition that `waiting` would find a job."""
+    """Return the condition under which `waiting` finds a job."""
     is_check = OrganizerJob.kind.in_(CHECKS)
     return exists().where(leased_rows.is_free(OrganizerJob, now), is_check if checks else ~is_check)
 
@@ -131,8 +131,8 @@ def are_waiting(now: datetime, *, checks: bool) -> ColumnElement[bool]:
 def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None = None) -> list[int]:
     """Return the ids of claimable jobs, optionally only checks or only other jobs.
 
-    The competition whose last turn (a job that ended or was returned to the queue) was the longest time ago
-    comes first.
+    The competition that has waited longest since one of its jobs ended or was returned to the queue comes
+    first.
     """
     other = aliased(OrganizerJob)
     is_check = OrganizerJob.kind.in_(CHECKS)
@@ -156,7 +156,7 @@ def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None 
 def claim(
     session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
 ) -> OrganizerClaim | None:
-    """Claim a job that waits or whose lease has expired; None if it is not available or fails."""
+    """Claim a job that is waiting or whose lease has expired; return None if it is not available or fails."""
     job = session.scalar(
         select(OrganizerJob)
         .where(OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now))
@@ -227,7 +227,7 @@ def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None
 
 
 def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
-    """Save interim results for the next attempt and reset lost leases; False for an old token."""
+    """Save interim results for the next attempt and reset lost leases; return False for an outdated token."""
     job = _hold(session, claim)
     if job is None:
         return False

@@ -1,7 +1,7 @@
 """Leaderboard summary: team count, best score, top teams, all scores, the viewer's rank.
 
-Everyone sees the same summary: of the public leaderboard in the feedback mode, or of the private one after
-the reveal. In blind mode, it contains only the number of teams until the reveal.
+Everyone sees the same summary: before the reveal, of the public leaderboard in the competition's feedback
+mode; afterwards, of the private one. In blind mode, it contains only the number of teams until the reveal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -66,7 +66,7 @@ class Glance:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A competition's number of teams and its best public score."""
+    """The number of teams in a competition and its best public score."""
 
     team_count: int = 0
     best: str | None = None
@@ -109,7 +109,7 @@ def of(session: Session, *, competition: Competition, team: Team | None, now: da
 
 
 def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
-    """Return the figures of competitions by id, in at most two queries."""
+    """Return the figures of competitions by competition id, in at most two queries."""
     splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
     versions = {each.live_scoring_version_id: each for each in competitions if splits.get(each.id)}
     found = {each.id: Figures() for each in competitions}
@@ -136,7 +136,7 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
 def own_ranks(
     session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
 ) -> dict[int, int]:
-    """Return the public ranks of teams by competition, in one query."""
+    """Return the teams' public ranks by competition id, in one query."""
     boards = {
         each.live_scoring_version_id: split
         for each in competitions
@@ -149,7 +149,7 @@ def own_ranks(
 
 
 def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
-    """Return the number of teams with a scored submission by competition."""
+    """Return the number of teams with a scored submission by competition id."""
     if not competition_ids:
         return {}
     rows = session.execute(

@@ -20,7 +20,7 @@ from grader.services.standings.places import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-# A team id and a submission id that sort after all others with the same score and time.
+# With these ids, a position sorts after all entries that have the same score and time.
 NOBODY, LAST = 0, 2**31 - 1
 
 
@@ -44,7 +44,7 @@ class NotSettled(ParticipantError):
 
 
 class HiddenColumn(ParticipantError):
-    """A leaderboard cannot be sorted by a column that it does not show."""
+    """The leaderboard cannot be sorted by a column that it does not show."""
 
     public_name = "hidden_column"
     message = (
@@ -74,8 +74,8 @@ class Place:
 class Asked:
     """The requested rows of a leaderboard and their order, which does not affect ranks.
 
-    If `descending` is None, the column's usual order applies. The row of `own_team_id` is pinned if it is on
-    another page. `after` continues after a position of the leaderboard in rank order.
+    If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
+    it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
     """
 
     page: int = 1
@@ -102,7 +102,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page of a leaderboard, with figures of the whole leaderboard.
+    """One page of a leaderboard, with totals for the whole leaderboard.
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
     `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
@@ -139,7 +139,7 @@ def board_of(
 ) -> Board:
     """Return a page of a leaderboard; a page past the end is empty.
 
-    Raises HiddenColumn, NotRevealed, NotSettled.
+    Raises HiddenColumn, NotRevealed or NotSettled.
     """
     asked, now = asked or Asked(), now or db.now(session)
     phase = phase or phases.phase(competition, now)
@@ -205,7 +205,7 @@ def board_of(
 
 
 def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
-    """Raise NotRevealed if private standings are hidden from the viewer, NotSettled if missing."""
+    """Raise NotRevealed if private standings are hidden from the viewer, or NotSettled if there are none."""
     if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
         raise NotRevealed
     if phase is not Phase.REVEALED and not phases.is_settled(competition):
@@ -225,7 +225,7 @@ def _plain_page(
     asked: Paging,
     unranked: Sequence[board_lines.Placed],
 ) -> tuple[list[board_lines.Line], Place | None]:
-    """Return a page read directly from the index, with its benchmarks, and its end position."""
+    """Return a page read directly from the index, with its benchmarks and end position."""
     found = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)

@@ -44,7 +44,7 @@ class BoardRow:
 
     `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
     number of ranks gained since the start of the UTC day (public) or from the public leaderboard (private);
-    None for a new team.
+    it is None for a new team.
     """
 
     rank: int | None
@@ -68,7 +68,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Rows by team, and whether earlier ranks exist."""
+    """The rows by team, and whether earlier ranks exist."""
 
     rows: Mapping[int, BoardRow]
     has_changes: bool
@@ -85,9 +85,9 @@ def load(
     decimals: int = order.SCORE_DECIMALS,
     has_errors: bool = False,
 ) -> Loaded:
-    """Return the rows of teams with known ranks; every page needs the same number of queries.
+    """Return the rows of teams whose ranks are known, in the same number of queries for every page.
 
-    Only `terms`, which the viewer may see, are read. Only exact scores have standard errors.
+    Of the terms, only `terms` are read, which the viewer may see. Only exact scores have standard errors.
     """
     rows: dict[int, BoardRow] = {}
     has_changes = False
@@ -165,7 +165,7 @@ def earlier_ranks(
     now: datetime,
     team_ids: Collection[int] | None = None,
 ) -> dict[int, int]:
-    """Return the ranks for comparison: at the start of the day, or on the public leaderboard."""
+    """Return the earlier ranks to compare with: at the start of the day, or on the public leaderboard."""
     if split is Split.PRIVATE:
         return Standings(session, version.id, Split.PUBLIC).ranks(team_ids)
     return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
@@ -232,8 +232,8 @@ def benchmark_rows(
 ) -> Sequence[Placed]:
     """Return the benchmarks of a leaderboard, best first, with the visible terms.
 
-    A benchmark's name is its description, or else the name of its team. Coarse feedback modes round its
-    public score.
+    A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its public
+    score is rounded.
     """
     if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
         return []
@@ -325,7 +325,7 @@ def sorted_lines(
     benchmarks: Sequence[Placed],
     now: datetime,
 ) -> list[Line]:
-    """Return all rows whose team name contains `search`, sorted; ties are in rank order."""
+    """Return all rows whose team name contains `search`, sorted; rows with equal values are in rank order."""
     wanted = folded(search.strip())
     is_change = sort is Sort.CHANGE
     before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
@@ -349,7 +349,7 @@ class _Found(NamedTuple):
 
 
 def _sorted_teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
-    """Return a query for the teams' ids, names and values to sort by, best first."""
+    """Return a query for the teams' ids, names and sort values, best first."""
     query = (
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)

@@ -60,7 +60,7 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
 
 
 def sample(session: Session, *, competition: Competition, but: Collection[int]) -> list[TeamSteps]:
-    """Return the steps of all other teams, or of a sample evenly spaced over the ranks."""
+    """Return the steps of all other teams, or of a sample evenly spaced by rank."""
     ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
@@ -93,7 +93,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """A file's displayed score in units of 0.00001 and the best one before it; None if hidden."""
+    """A file's displayed score and the best score before it, in units of 0.00001; None if hidden."""
 
     submission_id: int
     file_name: str
@@ -102,14 +102,14 @@ class OwnScore:
 
     @property
     def gain(self) -> int | None:
-        """The difference between the file's score and the best earlier score."""
+        """The file's score minus the best earlier score."""
         return None if self.units is None or self.best_before is None else self.units - self.best_before
 
 
 def own_scores(
     session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]
 ) -> list[OwnScore]:
-    """Return all files of a team, oldest first; hidden scores are not read."""
+    """Return all files of a team, oldest first, without reading hidden scores."""
     is_shown = Field.PUBLIC_SCORE in allowed
     scores: tuple[Any, Any] = (Score.score, Score.shown_units) if is_shown else (null(), null())
     query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, *scores)
@@ -180,13 +180,13 @@ def names(session: Session, *, team_ids: Collection[int]) -> dict[int, str]:
 
 
 def _rounded(term: float) -> float:
-    """Return the same as `order.rounded_term`, but fast enough for 10,000 teams."""
+    """Compute the same as `order.rounded_term`, but fast enough for 10,000 teams."""
     return round(term, order.TERM_DECIMALS) + 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A team's ranks, and its displayed scores in units of 0.00001."""
+    """A team's ranks on both leaderboards, and its displayed scores in units of 0.00001."""
 
     team: str
     public_rank: int

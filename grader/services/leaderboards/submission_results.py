@@ -45,7 +45,7 @@ _CELLS = {
 
 @dataclass(frozen=True, slots=True)
 class IdentityRow:
-    """One row of the identity table: the visible cells by name, rounded to 2 decimals."""
+    """One row of the identity table: the visible cells by column name, rounded to 2 decimals."""
 
     name: str
     cells: Mapping[str, float | None]
@@ -56,8 +56,8 @@ class SplitResult:
     """The visible result of a submission on one split.
 
     `score` is text with `decimals` decimal places, and `score_units` is the same score in units of 0.00001.
-    `terms`, `diagnosis` (the terms by their cost to the score) and `identities` are empty if hidden. `errors`
-    contains the standard errors of the exact score and of the displayed terms.
+    `terms`, `diagnosis` (the terms sorted by cost) and `identities` are empty if hidden. `errors` contains
+    the standard errors of the exact score and of the displayed terms.
     """
 
     score: str
@@ -70,7 +70,7 @@ class SplitResult:
 
     @property
     def weakest_term(self) -> str | None:
-        """The term that costs most; None if all cost the same or the terms are hidden."""
+        """The term with the highest cost; None if all costs are equal or the terms are hidden."""
         return weakest_term(self.diagnosis)
 
 
@@ -79,12 +79,12 @@ class Summary:
     """A submission's results and ranks; fields are None if hidden or missing.
 
     `shown_units` is the public score as the feedback mode displays it. `best_before_*` describe the team's
-    best earlier submission, and `gain_units` is the difference from its score. `best_id` is the team's entry
-    on the public leaderboard, and `team_rank` is its rank. If this submission is the entry, `rank` is the
-    same and `previous_rank` is the rank that the best earlier submission would have. `would_rank` is the rank
-    that a late submission would have had, on the private leaderboard if the viewer may see it. `previous_id`
-    is the previous scored submission, and `best_shown_before_id` is the earlier one with the best displayed
-    score.
+    best earlier submission, and `gain_units` is this submission's score minus its score. `best_id` is the
+    team's entry on the public leaderboard, and `team_rank` is its rank. If this submission is that entry,
+    `rank` equals `team_rank`, and `previous_rank` is the rank that the best earlier submission would have.
+    `would_rank` is the rank that a late submission would have had, on the private leaderboard if the viewer
+    may see it. `previous_id` is the previous scored submission, and `best_shown_before_id` is the earlier one
+    with the best displayed score.
     """
 
     public: SplitResult | None = None
@@ -144,7 +144,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
 def split_results(
     session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[Split, SplitResult]:
-    """Return a submission's result on each allowed split; other scores are not read."""
+    """Return a submission's result on each allowed split, without reading other scores."""
     found = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
     return found[submission.id]
 
@@ -187,7 +187,7 @@ def public_scores(
     allowed: Collection[Field],
     with_tables: bool = False,
 ) -> dict[int, SplitResult]:
-    """Return the public scores of several submissions by their id; terms and tables on request."""
+    """Return the public scores of several submissions by id, with terms and tables on request."""
     wanted = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT}
     if with_tables:
         wanted |= {Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS}
@@ -223,7 +223,7 @@ def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tup
 
 
 class _Public(NamedTuple):
-    """A file's public score as an entry: exact, and as the feedback mode displays it."""
+    """A file's public score as an entry, both exact and as the feedback mode displays it."""
 
     exact: Entry
     shown: Entry | None
@@ -300,7 +300,7 @@ class Counted:
 def get_counted(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> Counted:
-    """Return the private entry with this id; raise NotCounted, or as `require_private` does."""
+    """Return the private entry with this id; raise NotCounted or the errors of `require_private`."""
     leaderboard.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     standing = session.scalar(

@@ -139,7 +139,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A team on a leaderboard; `private` is None before the reveal; `steps` are improvements."""
+    """A team on a leaderboard; `private` is None before the reveal, and `steps` are its improvements."""
 
     team_id: int
     name: str
@@ -183,7 +183,7 @@ def get_profile(
 def listed_profiles(
     session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
 ) -> frozenset[int]:
-    """Return the teams that are on a public leaderboard."""
+    """Return which of these teams are on a public leaderboard."""
     splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
     there = select(Standing.team_id).where(
         Standing.scoring_version_id == competition.live_scoring_version_id,

@@ -32,7 +32,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson
 
 MAX_TEAMS = 100
-# Audited actions that change the private leaderboard.
+# The audited actions that change the private leaderboard.
 DECISIONS = ("team.disqualify", "team.reinstate", "submission.mark")
 FAILED_AGAIN_AFTER = timedelta(days=1)
 
@@ -45,7 +45,7 @@ class TiesNotPublishable(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One entry of a leaderboard; `difference` is the score of the team above minus its own."""
+    """One entry of a leaderboard; `difference` is the score of the team above minus the entry's score."""
 
     rank: int
     team_id: int
@@ -63,7 +63,7 @@ class TiesParameters(StoredJson):
 
 @dataclass(frozen=True, slots=True)
 class SplitTies:
-    """The ties on a leaderboard; stale if its entries or the live scoring version have changed."""
+    """The ties on a leaderboard; they are stale if its entries or the live scoring version have changed."""
 
     split: Split
     lines: Sequence[Place]
@@ -97,7 +97,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def marks_itself(competition: Competition) -> bool:
-    """Return whether tie marks are public without an organizer's publication."""
+    """Return whether tie marks are public even if no organizer publishes them."""
     return competition.marks_ties and competition.revealed_at is not None
 
 
@@ -139,7 +139,7 @@ def publish(act: Act) -> None:
 
 
 def is_published(job: OrganizerJob) -> bool:
-    """Return whether the marks of a comparison are public."""
+    """Return whether the tie marks of a comparison are public."""
     return "published_at" in job.result
 
 

@@ -16,8 +16,8 @@ from grader.text import one_line
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
-LAST_DAY = date.max - timedelta(days=1)  # A later day has no end that a datetime can represent.
-SHORT = timedelta(hours=3)  # A shorter remainder may pass before a team notices the grant.
+LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
+SHORT = timedelta(hours=3)  # If less of the day is left, it may be over before a team notices the grant.
 
 
 class InvalidGrant(SeveralProblems, OrganizerError):
@@ -28,7 +28,7 @@ class InvalidGrant(SeveralProblems, OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class GivenGrant:
-    """A grant with the name of its team; None stands for all teams."""
+    """A grant and the name of its team, or None if it is for all teams."""
 
     grant: SubmissionGrant
     team: str | None
@@ -37,7 +37,7 @@ class GivenGrant:
 
 @dataclass(frozen=True, slots=True)
 class DayChoice:
-    """Days for a new grant: the end of a grant for today, and the suggested day."""
+    """Data for the grant form: the end of a grant for today, and the suggested day."""
 
     today: date
     today_ends_at: datetime

@@ -23,7 +23,7 @@ _SLOT_STATUSES = frozenset({SubmissionStatus.PENDING, SubmissionStatus.SCORED})
 
 
 class LimitReached(ParticipantError):
-    """The team may not submit now; `retry_at` is None if waiting does not help."""
+    """The team may not submit now; `retry_at` is None if waiting would not help."""
 
     public_name = "limit_reached"
     kind = ErrorKind.LIMITED
@@ -74,7 +74,7 @@ class TotalLimitReached(LimitReached):
 
 
 class TooManyPending(LimitReached):
-    """The team has the maximum number of pending files."""
+    """The team has reached the maximum number of pending files."""
 
     public_name = "too_many_pending"
 
@@ -90,7 +90,7 @@ class TooManyPending(LimitReached):
 
 
 class TooManyRejections(LimitReached):
-    """The team has the maximum number of files rejected within an hour."""
+    """The team has reached the maximum number of files rejected within an hour."""
 
     public_name = "too_many_rejections"
 
@@ -107,7 +107,7 @@ class TooManyRejections(LimitReached):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The limits of a team, and how much of them it has used; None means no limit.
+    """The limits of a team and how much it has used; None means no limit.
 
     The limits include extra submissions, of which `granted_today` are for this day. If `max_rejections` files
     were rejected within the last hour, `rejections_full_since` is the time of the oldest of these rejections.
@@ -126,7 +126,7 @@ class Allowance:
 
     @property
     def left_today(self) -> int | None:
-        """The number of submissions left today; a merger can use more than the limit."""
+        """The number of submissions left today, at least 0: a merged team can be over the limit."""
         return _left(self.max_daily, self.used_today)
 
     @property
@@ -208,7 +208,7 @@ def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
 
 
 def update_slot(submission: Submission) -> None:
-    """Assign a submission the slot of its day, or release the slot, depending on the status."""
+    """Assign the slot of its day to a submission, or release it, depending on the submission's status."""
     holds = submission.kind in _LIMITED_KINDS and submission.status in _SLOT_STATUSES
     submission.slot_day = _day(submission.submitted_at) if holds else None
 
@@ -216,7 +216,7 @@ def update_slot(submission: Submission) -> None:
 def granted_by_now(
     session: Session, *, competition: Competition, teams: Collection[Team], now: datetime
 ) -> int:
-    """Return the number of submissions granted to all teams or one of these, up to this day."""
+    """Return the number of submissions granted to all teams or to one of these teams, up to this day."""
     whose = SubmissionGrant.team_id.in_([team.id for team in teams])
     query = select(func.coalesce(func.sum(SubmissionGrant.count), 0)).where(
         SubmissionGrant.competition_id == competition.id,
@@ -250,7 +250,7 @@ def _used_by(session: Session, team_ids: Collection[int], today: date) -> dict[i
 
 
 def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -> dict[int, tuple[int, int]]:
-    """Return the extra submissions for today and in total so far, including merged teams'."""
+    """Return the extra submissions for today and in total so far, including those of merged teams."""
     merged = select(Team.id).where(Team.merged_into_id.in_(own.values()))
     grant = SubmissionGrant
     rows = session.execute(
@@ -270,7 +270,7 @@ def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -
 
 
 def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:
-    """Return the query for extra submissions today and in total, including merged teams'."""
+    """Return the query for the extra submissions today and in total, including those of merged teams."""
     whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
     if team is not None:
         merged = select(Team.id).where(Team.merged_into_id == team.id)

@@ -6,7 +6,8 @@ from grader.errors import ParticipantError
 
 MAX_LENGTH = 254
 
-# The rule of HTML's e-mail input: nothing that it accepts can end a header or start a second address.
+# This is the pattern of HTML's e-mail input. No text that it accepts can end a header or start a second
+# address.
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _ADDRESS = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
@@ -31,5 +32,5 @@ def clean_address(address: str) -> str:
 
 
 def key(address: str) -> str:
-    """Return the form of a clean address in which verified addresses are unique."""
+    """Return the canonical form of a clean address, which is unique among verified addresses."""
     return address.lower()

@@ -21,7 +21,7 @@ TO_PERSON = (Limit(3, DAY),)  # from the same sender, including withdrawn messag
 
 
 class TooMuchMail(ParticipantError):
-    """A limit was reached; `retry_after` is the time until the next message is possible."""
+    """A limit has been reached; `retry_after` is the time until the next message is allowed."""
 
     public_name = "too_much_mail"
     kind = ErrorKind.LIMITED
@@ -32,7 +32,7 @@ class TooMuchMail(ParticipantError):
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
-    """Count an e-mail with a link to an address; raise InvalidAddress, TooMuchMail."""
+    """Count an e-mail that sends a link to an address; raise InvalidAddress or TooMuchMail."""
     key = addresses.key(addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "This address has reached its limit of {} e-mails with a link in {}."

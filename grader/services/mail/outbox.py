@@ -23,7 +23,7 @@ LEASE = timedelta(minutes=5)
 PAUSES = Backoff(first=timedelta(minutes=1), longest=timedelta(hours=4))
 GIVEN_UP_AFTER = timedelta(days=2)
 KEPT = timedelta(days=30)
-# The mailer replaces this placeholder in bodies with the public URL of the site.
+# The mailer replaces this placeholder in the body with the site's public URL.
 SITE = "{site}"
 
 _NOTICE_FOOTER = f"\n\n-- \nChoose which e-mails you get: {SITE}/account\n"
@@ -56,7 +56,7 @@ def notify(
     """Queue an e-mail to a user with a verified address who has not switched off its kind.
 
     `key` is unique for the user and the event, such as `scored:17`. `SITE` in the body is replaced with the
-    public URL of the site.
+    site's public URL.
     """
     if _wants(user, kind):
         write(
@@ -79,7 +79,7 @@ def notify_each(
     subject: str,
     now: datetime,
 ) -> int:
-    """Queue e-mails with a body for each user, unless their key was used; return their number."""
+    """Queue an individual e-mail for each user, unless its key was used before; return their number."""
     rows = [
         {
             "key": f"{user.id}:{key}",
@@ -129,7 +129,7 @@ def write(
 
 
 def something_waits(session: Session, *, now: datetime) -> bool:
-    """Return whether `claim` would find an e-mail."""
+    """Return whether `claim` would return an e-mail."""
     return session.scalar(_waiting(now).limit(1)) is not None
 
 
@@ -153,7 +153,7 @@ def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
 
 
 def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
-    """Record the error of an e-mail, which is retried after a pause unless the error is final."""
+    """Record a delivery error; the e-mail is retried after a pause unless the error is permanent."""
     mail = leased_rows.hold_letter(session, Mail, letter_id=letter.id, attempt=letter.attempt)
     if mail is not None:
         mail.error = one_line(error, 500)
@@ -162,7 +162,7 @@ def record_failed(session: Session, *, letter: Letter, error: str, is_final: boo
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete e-mails that were written a month ago."""
+    """Delete e-mails that were queued more than a month ago."""
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
 
 

@@ -31,7 +31,7 @@ REASON_COUNT = 8
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of people, teams and files by status, and the total size of the files.
+    """The numbers of people and teams, of files by status, and the total size of the files.
 
     `asking`, `questions` and `held` count the open tasks of organizers: requests to join, open questions, and
     held-back data files. `appeals` counts the open questions of disqualified teams.
@@ -49,7 +49,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The files of one UTC day."""
+    """The numbers of files on one UTC day."""
 
     day: date
     accepted: int
@@ -58,7 +58,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Files of the last days, oldest first, reasons for rejections, and the best score by day.
+    """Files by day, oldest first, reasons for rejections, and the best score by day.
 
     `best` has a point for each day on which the best displayed score of the current top teams rose.
     """
@@ -107,7 +107,7 @@ def _waiting(competition: Competition) -> Select[Any]:
 
 
 def of(session: Session, *, competition: Competition, now: datetime) -> Activity:
-    """Return the activity of the last days; the database groups it by day."""
+    """Return the activity in the last days, which the database groups by day."""
     today = now.astimezone(UTC).date()
     first = today - timedelta(days=DAYS - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
@@ -134,7 +134,7 @@ def of(session: Session, *, competition: Competition, now: datetime) -> Activity
 
 
 def _of_day(competition: Competition, since: datetime, number: int) -> Select[int, int, int]:
-    """Return the statement that counts a day's files; an index covers it."""
+    """Return the statement that counts the files of a day, which a covering index answers."""
     begins = since + timedelta(days=number)
     is_rejected = Submission.status == SubmissionStatus.REJECTED
     return select(literal(number), func.count(), func.count().filter(is_rejected)).where(

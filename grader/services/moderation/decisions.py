@@ -44,9 +44,9 @@ class UnknownSubmissionHere(OrganizerError):
 
 
 def disqualify(act: Act, *, team: str, reason: str) -> Team:
-    """Remove a team from every leaderboard; it cannot submit until it is reinstated.
+    """Disqualify a team: remove it from every leaderboard and block its uploads until it is reinstated.
 
-    Raises UnknownTeam, ReasonNeeded, AlreadyDisqualified.
+    Raises UnknownTeam, ReasonNeeded or AlreadyDisqualified.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
@@ -70,7 +70,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
 
 
 def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
-    """Return a disqualified team to the leaderboards; raise UnknownTeam, NotDisqualified."""
+    """Reinstate a disqualified team on the leaderboards; raise UnknownTeam or NotDisqualified."""
     found = moderation.find(act, team)
     if found.disqualified_at is None:
         raise NotDisqualified(team=found)
@@ -115,7 +115,7 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
 
 
 def _told(submission: Submission, before: SubmissionKind) -> str:
-    """Return the public text about the changed kind of a submission."""
+    """Return the public log's text about the changed kind of a submission."""
     if submission.kind is before:
         return ""
     name = f"Submission #{submission.id}"

@@ -28,7 +28,7 @@ from grader.visibility import Phase, Viewer
 
 
 class DiagnosisParameters(StoredJson):
-    """Parameters of a diagnosis: the submission, another for comparison, the scoring version."""
+    """Parameters of a diagnosis: the submission, the one to compare it with, and the scoring version."""
 
     submission_id: int
     against_id: int | None
@@ -75,7 +75,7 @@ class DiagnosisNotPublished(ParticipantError):
 def request(act: Act, *, submission_id: int, against_id: int | None) -> OrganizerJob:
     """Request a diagnosis under the live scoring version, optionally with a comparison.
 
-    Raises UnknownSubmissionHere, NotScored, NothingToCompareWith.
+    Raises UnknownSubmissionHere, NotScored or NothingToCompareWith.
     """
     session, competition = act.session, act.competition
     if against_id == submission_id:
@@ -102,9 +102,9 @@ def request(act: Act, *, submission_id: int, against_id: int | None) -> Organize
 
 
 def publish(act: Act, *, submission_id: int) -> None:
-    """Publish the newest diagnosis of a submission that counted; this cannot be undone.
+    """Publish the newest diagnosis of a team's private entry; this cannot be undone.
 
-    Raises NotPublishable, NoDiagnosis, NotCounted.
+    Raises NotPublishable, NoDiagnosis or NotCounted.
     """
     session, competition = act.session, act.competition
     if competition.revealed_at is None:

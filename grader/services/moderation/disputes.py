@@ -29,7 +29,7 @@ class InvalidQuestion(ParticipantError):
 
 
 class AlreadyAsked(ParticipantError):
-    """The team's question about this submission has not been answered yet."""
+    """The team has already asked a question about this submission, which has not been answered yet."""
 
     public_name = "already_asked"
     kind = ErrorKind.CONFLICT
@@ -40,7 +40,7 @@ class AlreadyAsked(ParticipantError):
 
 
 class TooManyOpen(ParticipantError):
-    """The team has the maximum number of open questions."""
+    """The team has reached the maximum number of open questions."""
 
     public_name = "too_many_open"
     kind = ErrorKind.CONFLICT
@@ -66,7 +66,7 @@ def ask(
 ) -> Dispute:
     """Ask about the score of one of the user's submissions, and e-mail the organizers.
 
-    Raises UnknownSubmission, InvalidQuestion, AlreadyAsked, TooManyOpen.
+    Raises UnknownSubmission, InvalidQuestion, AlreadyAsked or TooManyOpen.
     """
     submission = accepting.get_own(session, user=user, submission_id=submission_id)
     question = _checked(question, InvalidQuestion, "question")
@@ -94,7 +94,7 @@ def ask(
 def answer(act: Act, *, dispute_id: int, answer: str) -> Dispute:
     """Answer a question or replace its answer, and notify and e-mail the team.
 
-    Raises UnknownDispute, InvalidAnswer.
+    Raises UnknownDispute or InvalidAnswer.
     """
     text = _checked(answer, InvalidAnswer, "answer")
     found = act.session.get(Dispute, dispute_id, with_for_update=True)
@@ -120,7 +120,7 @@ def of_submission(session: Session, *, submission: Submission) -> list[Dispute]:
 
 
 def page_of(session: Session, *, competition: Competition, page: int = 1) -> Page[Dispute]:
-    """Return a page of disputes: open ones, oldest first, then answered ones, newest first."""
+    """Return a page of disputes: first the open ones, oldest first, then the answered ones, newest first."""
     query = _of(competition).order_by(
         Dispute.answered_at.is_not(None), Dispute.answered_at.desc(), Dispute.asked_at, Dispute.id
     )

@@ -1,7 +1,8 @@
 """Submission search for organizers: filter, search, sort, identical files.
 
-A page loads quickly with 130,000 submissions: filters use indexed columns, matching teams and people are
-found first and then looked up by id, and additional columns are read only for the rows of one page.
+A page loads quickly even with 130,000 submissions: filters use indexed columns, matching teams and people are
+found first and their submissions then selected by id, and additional columns are read only for the rows of
+the page.
 """
 
 import enum
@@ -49,7 +50,8 @@ class Sort(enum.StrEnum):
 class Wanted:
     """The requested submissions: filters, order and page.
 
-    `text` is part of the name of a team, person or file or of a description, an id, or the hash of a file.
+    `text` is a part of a team's, person's or file's name or of a description, or else a submission's id or a
+    file's hash.
     """
 
     status: SubmissionStatus | None = None
@@ -63,7 +65,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A submission with its displayed scores under the live version and its scoring attempts."""
+    """A submission with its scoring attempts and its displayed scores under the live version."""
 
     submission: Submission
     scores: Mapping[Split, str]
@@ -123,7 +125,7 @@ def _holds(session: Session, competition: Competition, text: str) -> ColumnEleme
 def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
     """Return the ids of rows whose name contains a text, ignoring case.
 
-    The comparison is done here because databases fold only ASCII characters.
+    Python compares the names because SQLite ignores case only for ASCII characters.
     """
     wanted = folded(text)
     found = (row_id for row_id, name in session.execute(query) if wanted in folded(name))

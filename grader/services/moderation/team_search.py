@@ -24,7 +24,7 @@ class UnknownTeamId(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A team, its members, and its numbers of submissions by status."""
+    """A team, its members, and the numbers of its submissions by status."""
 
     team: Team
     members: tuple[User, ...]
@@ -40,7 +40,7 @@ def find(
     disqualified_only: bool = False,
     page: int = 1,
 ) -> Page[Line]:
-    """Return a page of teams whose name or member's name contains `text`, without merged teams."""
+    """Return a page of the teams whose name or whose member's name contains `text`, except merged teams."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     found = page_of_list(ids, page=page, page_size=PAGE_SIZE)
     return found.with_rows(_lines(session, found.rows))

@@ -1,9 +1,9 @@
 """Validation of user and team names: reserved, look-alike and taken names.
 
 Two names count as the same if they differ only in case, look-alike characters, punctuation and spaces.
-`name_key` folds the case and replaces each character with its prototype, like the skeleton algorithm of
-Unicode Technical Standard 39. `name_shape` is the key of the name without punctuation and spaces. The
-package confusable-homoglyphs provides Unicode's table of look-alikes.
+`name_key` folds the case and replaces each character with its prototype, like the skeleton algorithm in
+Unicode Technical Standard 39. `name_shape` is the key of the name without punctuation and spaces. The package
+confusable-homoglyphs provides Unicode's table of look-alikes.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def name_key(name: str) -> str:
     """Return the key of a clean name, which look-alike names share."""
     seen = _skeleton(name)
     if not seen.isascii():
-        # In other scripts, capitals have their own look-alikes, so the case is folded first.
+        # In other scripts, capital letters have their own look-alikes, so the case is folded first.
         seen = _skeleton(name.casefold())
     key = _skeleton(seen.casefold()).replace("i", "l")  # A capital i looks like a lower-case L.
     return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
@@ -138,7 +138,7 @@ def of_deleted(user_id: int) -> str:
 
 
 def is_reserved(name: str, *, is_admin: bool = False) -> bool:
-    """Return whether a clean name is reserved; administrators may use names of offices."""
+    """Return whether a clean name is reserved; administrators may use the names of roles."""
     patterns = _reserved_shapes()
     return bool(patterns.nobodys.fullmatch(shape := name_shape(name))) or (
         not is_admin and bool(patterns.offices.fullmatch(shape))
@@ -157,14 +157,14 @@ def hold_accounts(session: Session) -> None:
 
 
 def is_taken(session: Session, *, name: str) -> bool:
-    """Return whether an account has this or a look-alike name; requires `hold_accounts`."""
+    """Return whether an account has this name or a look-alike; call `hold_accounts` first."""
     return bool(session.scalar(select(exists().where(_is_alike(User, name)))))
 
 
 def is_taken_by_team(
     session: Session, *, competition: Competition, name: str, but_for: Team | None = None
 ) -> bool:
-    """Return whether a team except `but_for` has a similar name; requires a locked competition."""
+    """Return whether a team other than `but_for` has a similar name; lock the competition first."""
     alike = (Team.competition_id == competition.id) & _is_alike(Team, name)
     if but_for is not None:
         alike &= Team.id != but_for.id
@@ -205,7 +205,7 @@ def _problem(name: str) -> str | None:
 
 
 class _Reserved(NamedTuple):
-    """Patterns of reserved shapes; administrators may use those that match `offices`."""
+    """Patterns of reserved shapes; administrators may use names that match `offices`."""
 
     nobodys: re.Pattern[str]
     offices: re.Pattern[str]
@@ -246,8 +246,8 @@ def _prototypes() -> dict[str, str]:
     """Return the prototype of each look-alike character.
 
     The package lists each pair of Unicode's table in both directions. If several characters list the same
-    one, it is their prototype. If two characters list only each other, the prototype is the longer text or,
-    with equal lengths, the one with the lower code point.
+    character, that character is their prototype. If two texts list only each other, the prototype is the
+    longer one or, if they have the same length, the one with the lower code point.
     """
     alike = {
         _bare(char): [_bare(each["c"]) for each in others]
@@ -265,7 +265,7 @@ def _precedes(one: str, other: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    return text.strip("\u200e")  # The table encloses right-to-left characters in direction marks.
+    return text.strip("\u200e")  # In the table, direction marks enclose right-to-left characters.
 
 
 def _is_alike(table: type[User] | type[Team], name: str) -> ColumnElement[bool]:

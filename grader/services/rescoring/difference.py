@@ -1,7 +1,7 @@
 """Differences between two scoring versions: scores, ranks, CSV files, summary.
 
 The comparison itself is a pure function in `ranking.comparison`. It includes late, benchmark and hidden
-submissions and those of disqualified teams.
+submissions as well as those of disqualified teams.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
 
 class NothingToCompare(OrganizerError):
-    """The first scoring version has no predecessor."""
+    """The first scoring version has no predecessor to compare with."""
 
     public_name = "nothing_to_compare"
     kind = ErrorKind.NOT_FOUND
@@ -58,7 +58,7 @@ class Compared(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """The number of missing results of a scoring version, and the number of lost scores."""
+    """The numbers of missing results and of lost scores under a scoring version."""
 
     unfinished: int
     lost: int
@@ -66,9 +66,10 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The complete difference of two versions, with team names.
+    """The complete differences between two versions, with team names.
 
-    `term_means` contains each term's mean before and after, over the submissions scored under both versions.
+    `term_means` contains the mean of each term before and after, over the submissions scored under both
+    versions.
     """
 
     versions: Compared
@@ -87,12 +88,12 @@ class Preview:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every submission on the live leaderboards is finished under the new version."""
+        """Whether every submission on the live leaderboards has a result under the new version."""
         return self.gaps.unfinished == 0
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
-    """Return this version and the live or replaced version; None for a first version."""
+    """Return this version with the live version or the one that it replaced; None for a first version."""
     live = lookup.live(competition)
     if version.state is not ScoringVersionState.LIVE:
         return Compared(live, version)
@@ -102,7 +103,7 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
-    """Compute all differences between two versions, on complete leaderboards."""
+    """Compute all differences between two versions on the complete leaderboards."""
     return Preview(
         versions=versions,
         difference=comparison.compare(
@@ -141,7 +142,7 @@ def _term_means(
 
 
 def state(session: Session, *, competition: Competition, versions: Compared) -> str:
-    """Return a digest of the inputs of `preview`; scores change only when a job ends."""
+    """Return a digest that changes with the result of `preview`; scores change only when a job ends."""
     jobs = (
         select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())
         .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
@@ -180,7 +181,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
 def _listed(
     session: Session, competition: Competition, model: type[Submission] | type[Team], *names: str
 ) -> str | None:
-    """Return some columns of a competition's rows as text, aggregated by the database."""
+    """Return columns of a competition's rows as one text, which the database aggregates."""
     columns = [model.id, *(getattr(model, name) for name in names)]
     line = columns[0].cast(String)
     for column in columns[1:]:
@@ -192,7 +193,7 @@ def _listed(
 def pairs(
     session: Session, *, competition: Competition, versions: Compared
 ) -> Iterator[tuple[str, ScorePair]]:
-    """Yield each scored submission with its team's name, in the order of ids."""
+    """Yield each scored submission with its team's name, ordered by id."""
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
     for row in rows:
         *known, team = row[:-6]
@@ -344,7 +345,7 @@ class Summary:
 
     @classmethod
     def of(cls, found: Preview) -> "Summary":
-        """Summarize a difference."""
+        """Summarize the differences between two versions."""
         return cls(tuple(_sentences(found)), hashlib.sha256(repr(_parts(found)).encode()).hexdigest())
 
     @property

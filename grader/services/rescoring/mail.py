@@ -29,7 +29,7 @@ NOT_SHOWN = "not shown"
 
 @dataclass(frozen=True, slots=True)
 class OldAndNew:
-    """One submission's displayed public scores: None without a score, `NOT_SHOWN` if hidden."""
+    """One submission's displayed public scores: None if not scored, `NOT_SHOWN` if hidden."""
 
     submission_id: int
     file_name: str
@@ -96,7 +96,7 @@ def write(
     before: ScoringVersion,
     now: datetime,
 ) -> int:
-    """E-mail the message to each member of a team with scored files; return the number sent."""
+    """E-mail the message to the members of teams with scored files; return the number of e-mails."""
     readers = session.execute(
         select(User, TeamMember.team_id)
         .join(TeamMember, TeamMember.user_id == User.id)

@@ -49,7 +49,7 @@ class RescoringUnderWay(OrganizerError):
 
 
 class NotPreparing(OrganizerError):
-    """Only a scoring version in preparation can be published or cancelled."""
+    """Only a scoring version that is being prepared can be published or cancelled."""
 
     public_name = "not_preparing"
     message = (
@@ -75,7 +75,7 @@ class ReasonNeeded(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class SolutionColumns:
-    """The columns of the live solution, used to read a corrected one."""
+    """The columns of the live solution, used to read a corrected solution."""
 
     label: str
     identities: tuple[str, ...]
@@ -118,10 +118,10 @@ def prepare(
     changes: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Add a scoring version and all its jobs; raise ReasonNeeded, RescoringUnderWay.
+    """Add a scoring version and all its jobs; raise ReasonNeeded or RescoringUnderWay.
 
-    Rejected files stay rejected because all solutions of a competition have the same row ids. New submissions
-    get a job under both versions. `changes` are stored with the solution's report.
+    Rejected files stay rejected because all solutions of a competition have the same row ids. Each new
+    submission gets a job under both versions. `changes` are stored with the solution's report.
     """
     reason = checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -147,7 +147,7 @@ def prepare(
 
 
 def begun(session: Session, *, competition: Competition, solution: StoredSolution) -> ScoringVersion | None:
-    """Return the version of this same rescoring after an interruption, or None if there is none."""
+    """Return the version that an interrupted attempt at this rescoring created, or None."""
     version = open_version(session, competition=competition)
     if version is None and lookup.live(competition).replaced_number is not None:
         version = lookup.live(competition)
@@ -224,7 +224,7 @@ def require_none_open(session: Session, *, competition: Competition) -> None:
 
 
 def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> Progress:
-    """Return the progress of a scoring version, with its rate in the last minute."""
+    """Return the progress of a scoring version, including the rate in the last minute."""
     now = now or db.now(session)
     since = now - RATE_WINDOW
     is_recent = ScoringJob.finished_at > since

@@ -1,8 +1,8 @@
 """Publication and rollback of scoring versions, with compensation for participants.
 
-A single transaction under the competition's lock updates the live version, the statuses of submissions, the
-standings, the final standings, the notices and the compensation: extra submissions, a later close, a reopened
-selection.
+A single transaction under the competition's lock updates the live version, the submissions' statuses, the
+standings, the final standings, the notices and the compensation, which can be extra submissions, a later
+close or a reopened selection.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,10 +55,10 @@ class InvalidPublication(SeveralProblems, OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Amends:
-    """The compensation that accompanies a publication; none by default.
+    """The compensation that accompanies a publication; by default, there is none.
 
-    The `notice` is e-mailed and shown with the old and new public scores of a team's submissions. `extra_day`
-    defaults to the day of the publication (UTC).
+    The `notice` is e-mailed and shown together with the old and new public scores of a team's submissions.
+    `extra_day` defaults to the day of the publication (UTC).
     """
 
     notice: str = ""
@@ -72,7 +72,7 @@ NO_AMENDS = Amends()
 
 
 def _notice(act: Act, amends: Amends) -> str:
-    """Return the organizer's message with the compensation; blank without a message."""
+    """Return the organizer's message followed by the compensation; empty if there is no message."""
     words = plain_text(amends.notice)
     if len(words) > NOTICE_MAX_LENGTH:
         raise InvalidPublication(
@@ -97,7 +97,7 @@ def _sentences(act: Act, amends: Amends) -> Iterator[str]:
 
 
 def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
-    """Apply the compensation; raise InvalidPublication with all parts that cannot be applied."""
+    """Apply the compensation; raise InvalidPublication if parts of it cannot be applied."""
     reason = f"Scoring version {version.number} was published."
     given: dict[str, Any] = {
         "competition": act.competition,
@@ -130,7 +130,7 @@ def _collected(problems: list[str]) -> Iterator[None]:
 
 
 class RescoringIncomplete(OrganizerError):
-    """Finished submissions have no result under the new version yet."""
+    """Some finished submissions have no result under the new version yet."""
 
     public_name = "rescoring_incomplete"
     retry_after = timedelta(seconds=10)
@@ -142,7 +142,7 @@ class RescoringIncomplete(OrganizerError):
 
 
 class RescoringLosesScores(OrganizerError):
-    """Submissions would lose their scores under the new version."""
+    """Some submissions would lose their scores under the new version."""
 
     public_name = "rescoring_loses_scores"
 
@@ -174,10 +174,10 @@ def publish(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make a prepared scoring version live; existing final standings get the next number.
+    """Make a prepared scoring version live; if the standings are final, store the next final standings.
 
-    Pending submissions do not prevent it, because a stream of new files could postpone it forever. Raises
-    NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
+    Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
+    Raises NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
     InvalidPublication.
     """
     version, competition = preparation.lock_preparing(session, scoring_version_id)
@@ -201,11 +201,11 @@ def roll_back(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make an earlier version live again, immediately if every submission has a result.
+    """Make an earlier version live again.
 
-    Otherwise, the version is prepared again with jobs for the missing results; the state of the returned
-    version distinguishes the two cases. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay,
-    RescoringLosesScores, ReasonNeeded and
+    This happens immediately if every submission has a result. Otherwise, the version is prepared again, with
+    jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
+    UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded or
     InvalidPublication.
     """
     reason = preparation.checked_reason(reason)
@@ -216,7 +216,7 @@ def roll_back(
         raise NotRetired(version=version)
     version.reason = reason
     preparation.add_missing_jobs(session, version=version, now=now)
-    # Its standings were not updated while it was retired.
+    # The version's standings were not updated while it was retired.
     rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,))
     if _count_unfinished(session, version):
         preparation.begin_again(session, competition=competition, version=version, actor=actor, now=now)
@@ -284,7 +284,7 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
 
 
 def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> Sequence[ScoringJob]:
-    """Return the new version's jobs whose result differs from their submission's status."""
+    """Return the new version's jobs whose results differ from the statuses of their submissions."""
     differs = [
         and_(ScoringJob.state == state, Submission.status != status)
         for state, status in jobs.STATUS_OF.items()

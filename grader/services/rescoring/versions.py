@@ -34,7 +34,7 @@ def add(
     created_by: str,
     now: datetime,
 ) -> ScoringVersion:
-    """Add a competition's next solution and scoring version; equal content keeps its commitment."""
+    """Add the next solution and scoring version; reuse the commitment of an identical solution."""
     commitment, canaries = _apart_of_equal(session, competition, solution)
     stored = Solution(
         competition_id=competition.id,
@@ -71,7 +71,7 @@ def add(
 def set_first(
     session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
 ) -> ScoringVersion:
-    """Make a checked solution the live version of a draft, with its metric; raise NotDraft."""
+    """Make a checked solution with its metric the live version of a draft; raise NotDraft."""
     draft = drafts.lock(session, competition)
     before = draft.live_scoring_version
     if before is not None:
@@ -115,7 +115,7 @@ def set_first(
 def accept_check(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
-    """Use a checked solution for a draft; raise NotAcceptable with the reason."""
+    """Use a checked solution for a draft; raise NotAcceptable if it cannot be used."""
     solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
@@ -123,7 +123,7 @@ def accept_check(
 def accept_settings(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
-    """Use a metric that was checked with a draft's solution; raise NotAcceptable, NotDraft."""
+    """Use a metric that was checked with a draft's solution; raise NotAcceptable or NotDraft."""
     solution = solution_checks.accepted_settings(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
@@ -140,7 +140,7 @@ def copy_solution(
 def _apart_of_equal(
     session: Session, competition: Competition, solution: StoredSolution
 ) -> tuple[Commitment | None, str | None]:
-    """Return the commitment and canary rows of stored equal content, or those of the solution."""
+    """Return the commitment and canary rows of a stored identical solution, or else of this solution."""
     found = session.execute(
         select(Solution.nonce, Solution.commitment, Solution.canaries)
         .where(
@@ -166,7 +166,7 @@ def _next_number(
 
 
 def _as_stored(version: ScoringVersion) -> StoredSolution:
-    """Return the solution of a scoring version as if it were read from its file."""
+    """Return the solution of a scoring version as if it had been read from its file."""
     solution = version.solution
     return StoredSolution(
         row_ids_sha256=solution.row_ids_sha256,
@@ -178,8 +178,8 @@ def _as_stored(version: ScoringVersion) -> StoredSolution:
         rules=Rules.from_dict(version.metric_settings),
         metric_code_version=version.metric_code_version,
         report=solution.report,
-        # The text gets new random digits because the nonce is derived from them.
+        # The list gets new random digits because the nonce is derived from it.
         canaries=canary_rows.as_text(canary_rows.read(solution.canaries)),
-        # The commitment is not copied: equal commitments would disclose that the labels are equal.
+        # The commitment is not copied: identical commitments would disclose that the labels are identical.
         digest=solution.digest,
     )

@@ -1,7 +1,7 @@
 """Batches of rescoring jobs, claimed under one lease and recorded together.
 
-Jobs that lost a lease are claimed in smaller batches and then individually, so that no file makes its
-neighbors fail.
+Jobs that lost a lease are claimed in smaller batches and then individually, so that one file cannot make the
+others in its batch fail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Claim, Mode, Outcome
 from grader.services.solutions import intake
 
-# A lost batch is retried in this many parts. Retrying a hundred files one by one would take longer than
-# their lease.
+# A batch that lost its lease is retried in this many parts. Retrying a hundred files one by one would take
+# longer than the lease.
 LOST_SHARE = 10
 # `leased_rows.is_free` implies this condition. In this form, the index on a version's jobs finds the open
 # jobs directly.
@@ -32,7 +32,7 @@ _IS_OPEN = ScoringJob.state.in_(leased_rows.OPEN_STATES)
 
 
 def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:
-    """Return a scoring version with jobs older than `older_than` that no worker is processing."""
+    """Return a scoring version with unclaimed jobs that are older than `older_than`."""
     jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
     is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
     return session.scalar(
@@ -56,7 +56,7 @@ def claim(
     now: datetime,
     holder: str | None = None,
 ) -> list[Claim]:
-    """Claim up to `limit` jobs of a version in preparation under one token; empty without jobs.
+    """Claim up to `limit` jobs of a version in preparation under one token; empty if there are none.
 
     Jobs with one earlier attempt are claimed in batches of a tenth of `limit`, jobs with more attempts one at
     a time. In ladder mode, pending files are left to the live version, which scores them in order.
@@ -69,7 +69,7 @@ def claim(
     if mode.is_ladder:
         jobs = jobs.join(ScoringJob.submission).where(Submission.status != SubmissionStatus.PENDING)
     for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
-        # The order is arbitrary, because sorting all waiting jobs would take longer than claiming a batch.
+        # The jobs are not sorted, because sorting all waiting jobs would take longer than claiming a batch.
         found = session.scalars(
             jobs.where(_IS_OPEN, ScoringJob.attempt_count == attempts)
             .options(joinedload(ScoringJob.submission))
@@ -87,7 +87,7 @@ def claim(
 def record(
     session: Session, *, claims: Sequence[Claim], outcomes: Mapping[int, Outcome], now: datetime
 ) -> int:
-    """Record outcomes by job id and return their number; jobs without an outcome wait again."""
+    """Record outcomes by job id and return their number; return jobs without an outcome to the queue."""
     held = scoring.hold(session, job_ids=[each.job_id for each in claims], token=claims[0].token)
     if held is None:
         return 0

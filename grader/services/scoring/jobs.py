@@ -63,7 +63,7 @@ Outcome = Scores | Unfinished
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to record one job's result, with the data needed to compute it."""
+    """The right to record the result of a job, with the data needed to compute it."""
 
     job_id: int
     token: str
@@ -75,7 +75,7 @@ class Claim:
     prepared_sha256: str
     rules: Rules
     other_labels: tuple[str, ...] = ()
-    known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file's bytes were deleted
+    known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file has been deleted
     basis_key: bytes | None = None  # set if the feedback mode stores more than the score
 
 
@@ -110,7 +110,7 @@ def add_jobs(
 
 
 def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
-    """Return the columns of a waiting job, for an INSERT that selects the other columns."""
+    """Return the column values of a waiting job, for an INSERT that selects the other columns."""
     values = {
         "state": JobState.WAITING,
         "created_at": now,
@@ -128,9 +128,10 @@ def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
 def claim(
     session: Session, *, job_id: int, lease: timedelta, now: datetime, holder: str | None = None
 ) -> Claim | None:
-    """Claim a job that is waiting or whose lease has expired; None if it is not available.
+    """Claim a job that is waiting or whose lease has expired; return None if it is not available.
 
-    A job that lost its last lease fails instead. In ladder mode, a file waits for its team's earlier files.
+    A job that has lost its last lease fails instead. In ladder mode, a file waits for its team's earlier
+    files.
     """
     job = session.get(
         ScoringJob,
@@ -158,7 +159,7 @@ def claim(
 
 
 class Mode(NamedTuple):
-    """The feedback settings of a competition that scoring requires."""
+    """The competition's feedback settings that scoring requires."""
 
     feedback: Feedback
     key: str | None
@@ -185,7 +186,7 @@ def mode_of(session: Session, *, competition_id: int) -> Mode:
 def claim_of(
     job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...], mode: Mode
 ) -> Claim:
-    """Return the claim on a job that was just claimed under a token."""
+    """Return the claim on a job that has just been claimed under a token."""
     version = job.scoring_version
     return Claim(
         job_id=job.id,
@@ -204,7 +205,7 @@ def claim_of(
 
 
 def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
-    """Return the team's next job that waited for this one in ladder mode, if there is one."""
+    """Return the team's next job that waited for this one in ladder mode, or None."""
     earlier, sent = aliased(ScoringJob), aliased(Submission)
     query = (
         select(ScoringJob.id)
@@ -228,7 +229,7 @@ def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
 def waiting(
     session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
 ) -> list[int]:
-    """Return the ids of overdue jobs and jobs with a lost lease, live version first."""
+    """Return the ids of overdue jobs and of jobs with a lost lease, those of the live version first."""
     states = [ScoringVersionState.PREPARING] if not with_rescorings else []
     query = (
         select(ScoringJob.id)
@@ -241,7 +242,7 @@ def waiting(
 
 
 def oldest_pending(session: Session) -> datetime | None:
-    """Return since when the oldest pending submission waits, ignoring rescorings and retries."""
+    """Return since when the oldest pending submission has waited, ignoring rescorings and retries."""
     return session.scalar(
         select(func.min(ScoringJob.created_at))
         .join(ScoringJob.scoring_version)
@@ -255,7 +256,7 @@ def oldest_pending(session: Session) -> datetime | None:
 
 
 def hand_back(session: Session, *, job_id: int, token: str) -> None:
-    """Return a claimed job to the queue as if it was never claimed; ignore an outdated token."""
+    """Return a claimed job to the queue as if it had never been claimed; ignore an outdated token."""
     for job in leased_rows.hold(session, ScoringJob, job_ids=[job_id], token=token):
         leased_rows.wait(job, is_counted=False)
     session.flush()
@@ -274,7 +275,7 @@ def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: 
 def hold(
     session: Session, *, job_ids: Sequence[int], token: str
 ) -> tuple[Competition, Sequence[ScoringJob]] | None:
-    """Lock the competition, so that no publication intervenes, and the jobs still held."""
+    """Lock the competition, which prevents a publication meanwhile, and the jobs that are still held."""
     competition = session.scalar(
         select(Competition)
         .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)
@@ -339,7 +340,7 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
 
 
 def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> None:
-    """Show the end of a job under the live version, with its e-mails and webhook events."""
+    """Show the result of a finished job under the live version, with e-mails and webhook events."""
     if job.finished_at is None or competition.live_scoring_version_id != job.scoring_version_id:
         return
     show_result(job)
@@ -356,7 +357,7 @@ def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> No
 
 
 def _send_mail(session: Session, *, submission: Submission, now: datetime) -> None:
-    """E-mail the result to the submitter, and failures to organizers; never include a score."""
+    """E-mail the result to the submitter and failures to the organizers; never include a score."""
     competition = submission.competition
     count = len(submission.problems)
     letters.send(

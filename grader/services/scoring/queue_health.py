@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services.jobs import leased_rows
 
-# The sweeper claims jobs after ten seconds, so it is not running if a job has waited for a minute.
+# The sweeper claims jobs after ten seconds, so if a job has waited for a minute, no sweeper is running.
 STALLED_AFTER = timedelta(seconds=60)
 
 
 class Sign(enum.StrEnum):
-    """State of the installation's workers and sweeper."""
+    """The state of the installation's workers and sweeper."""
 
     IDLE = "idle"
     WORKING = "working"
@@ -26,7 +26,7 @@ class Sign(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VersionQueue:
-    """Jobs of one scoring version by state, and the creation time of the oldest open one."""
+    """The numbers of a scoring version's jobs by state, and the creation time of its oldest open job."""
 
     number: int
     state: ScoringVersionState
@@ -37,7 +37,7 @@ class VersionQueue:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The queues of a competition, the workers' state, and the last finished and overdue jobs."""
+    """A competition's queues, the workers' state, and the last finished and overdue jobs."""
 
     queues: tuple[VersionQueue, ...]
     sign: Sign
@@ -46,7 +46,7 @@ class Health:
 
 
 def of_competition(session: Session, *, competition: Competition, now: datetime) -> Health:
-    """Return the queues of the scoring versions in use, live one first, and the workers' state."""
+    """Return the queues of the scoring versions in use, the live one first, and the workers' state."""
     versions = session.scalars(
         select(ScoringVersion)
         .where(
@@ -73,9 +73,9 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
 
 
 def sign_of_life(session: Session, now: datetime) -> tuple[Sign, datetime | None, datetime | None]:
-    """Return the workers' state, when a job last ended, and since when a job is overdue.
+    """Return the workers' state, the time when a job last ended, and the time since which a job is overdue.
 
-    A job is overdue if it has waited for a minute in which no job was claimed or finished.
+    A job is overdue if it has waited for a minute during which no job was claimed or finished.
     """
     last = session.scalar(select(func.max(ScoringJob.finished_at)))
     waiting = select(func.min(ScoringJob.available_at)).where(

@@ -28,7 +28,7 @@ class NothingFailed(OrganizerError):
 
 
 def retry(act: Act, *, submission_id: int) -> list[int]:
-    """Reset the attempts of a failed submission; return its job ids; raise NothingFailed."""
+    """Reset the attempts of a failed submission and return its job ids; raise NothingFailed."""
     jobs = _restart(act, ScoringJob.submission_id == submission_id)
     if not jobs:
         raise NothingFailed(submission_id)
@@ -37,7 +37,7 @@ def retry(act: Act, *, submission_id: int) -> list[int]:
 
 
 def retry_all(act: Act) -> list[int]:
-    """Reset the attempts of all failed submissions; return the job ids; raise NothingFailed."""
+    """Reset the attempts of all failed submissions and return the job ids; raise NothingFailed."""
     jobs = _restart(act)
     if not jobs:
         raise NothingFailed
@@ -84,7 +84,7 @@ def _record(act: Act, subject: str, jobs: Sequence[ScoringJob]) -> None:
     act.record("submission.retry", subject, before={"incidents": incidents}, after={"jobs": len(jobs)})
 
 
-# Shorter waits end before anyone reads the number.
+# A shorter wait is over before anyone can read the number.
 TOLD_AFTER = timedelta(seconds=10)
 
 
@@ -95,7 +95,7 @@ RETRIED_FOR = timedelta(hours=24)
 
 
 def queue_position(session: Session, *, submission: Submission, now: datetime) -> int | None:
-    """Return a submission's queue position; None if it has not waited for ten seconds yet."""
+    """Return a submission's position in the queue, or None if it has waited for less than ten seconds."""
     if now - submission.submitted_at <= TOLD_AFTER:
         return None
     waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(leased_rows.OPEN_STATES))
@@ -133,8 +133,8 @@ def is_retry_due(session: Session, *, now: datetime) -> bool:
 def retry_failed(session: Session, *, now: datetime) -> int:
     """Retry jobs that failed on the server, hourly for a day; return their number.
 
-    The submission stays `failed` until an attempt succeeds. Each retry allows one attempt, so that a file
-    that always breaks scoring causes no loop.
+    The submission stays `failed` until an attempt succeeds. Each retry allows only one attempt, so that a
+    file that always breaks scoring does not cause a loop.
     """
     jobs = session.scalars(_failed_jobs(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
     for job in jobs:

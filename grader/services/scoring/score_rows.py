@@ -18,7 +18,7 @@ Results = Mapping[Split, tuple[PairCounts, BiasReport, dict[str, float]]]
 def add(
     session: Session, *, job: ScoringJob, results: Results, basis: Basis | None = None, now: datetime
 ) -> None:
-    """Add the scores of a job on both splits, and the basis of coarse feedback."""
+    """Add a job's scores on both splits, and the basis of coarse feedback."""
     scores = {split: _score(job, split, *results[split], now=now) for split in Split}
     session.add_all(scores.values())
     if basis is not None:
@@ -34,10 +34,10 @@ def enter_standings(
     scored: Sequence[tuple[ScoringJob, Results]],
     ended: Sequence[ScoringJob],
 ) -> None:
-    """Update the standings with those scored files of one version that are their teams' best.
+    """Update the standings with the files scored under one version that are their teams' best.
 
-    In a coarse feedback mode, the teams of all `ended` files are recomputed because other files may have
-    waited for a file without a score.
+    In a coarse feedback mode, the standings of the teams with `ended` files are recomputed, because other
+    files may have waited for a file that has no score.
     """
     if competition.feedback.is_coarse:
         _work_out(session, competition, ended)
@@ -54,7 +54,7 @@ def enter_standings(
 
 
 def _work_out(session: Session, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
-    """Write the teams' standings; for a version in preparation, only once all their files ended."""
+    """Write the teams' standings; for a version in preparation, only once all their files are finished."""
     teams = {job.submission.team_id for job in jobs if job.submission.kind in shown_scores.KINDS}
     if not teams:
         return

@@ -1,7 +1,7 @@
 """Creation, copying and deletion of draft competitions.
 
-The row of a deleted draft is kept without content and slug, because the append-only audit log refers to it
-and its id must not be reused.
+The row of a deleted draft is kept without its content and slug, because the append-only audit log refers to
+it and its id must not be reused.
 """
 
 import re
@@ -47,7 +47,8 @@ from grader.services.competitions.settings_problems import Fault, InvalidCompeti
 from grader.services.data_files import checks, files
 from grader.services.figures import figures
 
-# In deletion order: rows with a foreign key come before the rows to which they refer.
+# The tables are in the order of deletion: rows with a foreign key are deleted before the rows to which they
+# refer.
 STORED: tuple[type[Base], ...] = (
     AnnouncedUpload,
     ApiToken,
@@ -73,7 +74,7 @@ class NotDraft(OrganizerError):
 
 
 def may_create(session: Session, *, user: User) -> bool:
-    """Return whether a user may create competitions: administrators and owners of a competition."""
+    """Return whether a user may create competitions, as administrators and owners of a competition may."""
     owned = select(Organizer.id).where(Organizer.user_id == user.id, Organizer.role == Role.OWNER)
     return user.is_admin or session.scalar(owned.limit(1)) is not None
 
@@ -188,15 +189,15 @@ class HasSubmissions(OrganizerError):
 
 
 def count_submissions(session: Session, *, competition: Competition) -> int:
-    """Return the number of submissions, which prevent the deletion of a draft."""
+    """Return the number of the draft's submissions, which prevent its deletion."""
     query = select(func.count()).select_from(Submission).where(Submission.competition_id == competition.id)
     return session.scalar(query) or 0
 
 
 def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Delete a draft with all its data; raise NotDraft, HasSubmissions.
+    """Delete a draft with all its data; raise NotDraft or HasSubmissions.
 
-    Its blobs are deleted when orphaned blobs are next collected. A check in progress ends without a result.
+    Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result.
     """
     draft = lock(session, competition)
     count = count_submissions(session, competition=draft)

@@ -19,7 +19,8 @@ from grader.visibility import Feedback, Step
 
 DAY = timedelta(days=1)
 USUAL_ERROR, LARGEST_ERROR = 0.004, 0.01
-# Five example files of a team: the gain over the first in standard errors, and the secret noise.
+# Five example files of a team, each with its gain over the first file in standard errors and its secret
+# noise.
 _EXAMPLE = ((0.0, 0.7), (0.6, -1.1), (5.0, 0.6), (4.0, -0.4), (9.0, 1.2))
 _OPEN = "The terms and identity tables show participants what to improve. "
 
@@ -28,8 +29,8 @@ _OPEN = "The terms and identity tables show participants what to improve. "
 class Leaks:
     """A team's leak budget in each feedback mode, and the number of files that it may submit.
 
-    `files` counts all files and `files_from_now` the remaining ones. Both are None if the number is
-    unlimited. `budgets` is then empty, as it is without a solution.
+    `files` counts all files and `files_from_now` the remaining ones; both are None if there is no limit.
+    `budgets` is empty if there is no limit or no solution.
     """
 
     settings: CompetitionSettings
@@ -86,7 +87,7 @@ def _public(name: str, counts: Mapping[str, int]) -> PublicRows:
 
 
 def _files(settings: CompetitionSettings, *, since: date) -> int | None:
-    """Return how many files a team may submit from a day until the close; None if unlimited."""
+    """Return the number of files that a team may submit from a day until the close; None if unlimited."""
     limits = [settings.max_total_submissions]
     if settings.max_daily_submissions is not None and settings.closes_at is not None:
         days = max(0, (settings.closes_at.date() - since) // DAY + 1)
@@ -95,7 +96,7 @@ def _files(settings: CompetitionSettings, *, since: date) -> int | None:
 
 
 class Audience(enum.StrEnum):
-    """The audiences of a competition."""
+    """The audiences that a competition can have."""
 
     CLASS = "class"
     ANYBODY = "anybody"
@@ -118,7 +119,7 @@ _REASONS = {
 class Proposal:
     """The recommended feedback mode for an audience.
 
-    Without a solution, `step` is the saved step and `budget` is None.
+    If there is no solution, `step` is the saved step and `budget` is None.
     """
 
     audience: Audience
@@ -133,7 +134,7 @@ class Proposal:
 
     @property
     def changes(self) -> dict[str, Feedback | Step]:
-        """The settings of the proposal; a mode without a step does not change the step."""
+        """The settings that apply the proposal; a mode without a step leaves the step unchanged."""
         found: dict[str, Feedback | Step] = {"feedback": self.feedback}
         return found | {"feedback_step": self.step} if self.feedback.has_step else found
 
@@ -141,7 +142,7 @@ class Proposal:
 def feedback_proposals(
     competition: Competition, settings: CompetitionSettings, *, now: datetime
 ) -> Mapping[Audience, Proposal]:
-    """Return the proposals by audience; only the audience with prizes gets a coarse mode."""
+    """Return the proposals by audience; a coarse mode is proposed only for a competition with prizes."""
     safe = settings_warnings.proposed_step(competition)
     step = safe.step if safe else settings.feedback_step
     budgets = of(competition, settings.changed(feedback_step=step), now=now).budgets
@@ -156,7 +157,7 @@ def feedback_example(
 ) -> list[tuple[int, int | None]]:
     """Return the exact and displayed scores of five example files in a coarse mode, in units.
 
-    The files differ by multiples of the random difference of two good models on the competition's public
+    The scores differ by multiples of the random difference expected between two good models on the public
     rows.
     """
     safe = settings_warnings.proposed_step(competition)

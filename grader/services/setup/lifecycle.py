@@ -1,6 +1,6 @@
 """Publication, archiving and unarchiving of competitions; suggestions before publication.
 
-The phases scheduled, open and closed are derived from the time. The reveal is part of `closing`.
+The phases scheduled, open and closed depend only on the time. For the reveal, see `closing`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,7 +60,7 @@ class NotArchived(OrganizerError):
 
 
 def missing(competition: Competition, *, now: datetime) -> list[Fault]:
-    """Return the problems with settings and the `SOLUTION` that prevent a draft's publication."""
+    """Return the problems with the settings and the `SOLUTION` that prevent a draft's publication."""
     found = []
     if competition.live_scoring_version is None:
         found.append(
@@ -72,7 +72,7 @@ def missing(competition: Competition, *, now: datetime) -> list[Fault]:
 
 
 def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault]:
-    """Return the problems with settings that prevent the publication of a draft."""
+    """Return the problems with the settings that prevent a draft's publication."""
     found = []
     closes_at = settings.closes_at
     if closes_at is not None and closes_at <= now:
@@ -89,9 +89,9 @@ def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault
 def publish(
     session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
 ) -> Competition:
-    """Publish a draft, which opens at its opening time or immediately without one.
+    """Publish a draft, which opens at its opening time or, if it has none, immediately.
 
-    Missing dates are derived from the close. Raise AlreadyPublished, NotReady.
+    Missing dates are derived from the close. Raise AlreadyPublished or NotReady.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition, now = act.competition, act.now
@@ -108,9 +108,9 @@ def publish(
 
 
 def archive(act: Act, *, reason: str = "") -> Competition:
-    """Archive a competition, which keeps it visible but closes it to submissions.
+    """Archive a competition, which stays visible but is closed to submissions.
 
-    Raise NotArchivable, Archived.
+    Raise NotArchivable or Archived.
     """
     if act.competition.state is CompetitionState.DRAFT:
         raise NotArchivable
@@ -144,7 +144,7 @@ def _change(act: Act, state: CompetitionState, action: str, told: str, *, reason
 
 
 def settings_suggestions(settings: CompetitionSettings) -> Iterator[Fault]:
-    """Yield suggestions about settings with the names of the settings."""
+    """Yield suggestions about settings, each with the names of the settings."""
     if not settings.overview:
         yield Fault("The overview is empty, so participants see a default text.", ("overview",))
     if not settings.contact:

@@ -32,7 +32,7 @@ ORDINARY = CompetitionSettings()
 class CompetitionFile:
     """The content of a settings file: settings by name, and paths as written in the file.
 
-    `problems` contains a message for each error, `unread` the names of the affected settings.
+    `problems` contains a message for each error, and `unread` the names of the affected settings.
     """
 
     slug: str | None
@@ -61,9 +61,9 @@ class _Unreadable(ValueError):
 
 
 def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFile:
-    """Parse a settings file; list errors in `problems`; raise InvalidCompetition if not TOML.
+    """Parse a settings file and list errors in `problems`; raise InvalidCompetition if it is not TOML.
 
-    Missing keys change nothing. Parts of the metric that are not given are taken from `before`.
+    Missing keys change nothing. Missing parts of the metric are taken from `before`.
     """
     try:
         document = tomllib.loads(text)
@@ -114,7 +114,7 @@ def _is_storable(value: object) -> bool:
 
 
 def write(slug: str, settings: CompetitionSettings) -> str:
-    """Return settings as a file for `read`, without dates that are derived from the close."""
+    """Return settings as a file that `read` accepts, without dates that are derived from the close."""
     lines = [f"slug = {_text(slug)}"]
     table = ""
     for name, setting in SETTINGS.items():
@@ -134,7 +134,7 @@ def write(slug: str, settings: CompetitionSettings) -> str:
 
 
 def _comment(setting: Setting, kind: Kind) -> str:
-    """Return the description of a setting; for dates, with the default time."""
+    """Return the description of a setting; for a date, it includes the default time of day."""
     day = f" A date without a time is {setting.day:%H:%M} UTC." if kind is Kind.DATE else ""
     return setting.description + day
 
@@ -149,7 +149,7 @@ def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str,
 
 
 def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the valid values of the slug and the files, and messages about the invalid ones."""
+    """Return the valid values for the slug and the files, and messages about the invalid ones."""
     readable, wrong = {}, []
     for place, value in given.items():
         is_list = place in ("files.data", "files.allow")
@@ -164,7 +164,7 @@ def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _changed_metric(given: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
-    """Return a metric with the given parts, by TOML key, and messages about invalid parts."""
+    """Return a metric with the given parts (keyed by TOML key), and messages about invalid parts."""
     wrong = []
     for place, value in given.items():
         name = place.partition(".")[2]
@@ -252,7 +252,7 @@ def _names(_name: str, value: Any) -> tuple[str, ...] | None:
 
 
 def _text(value: str) -> str:
-    """Return a TOML basic string; a text with line ends becomes a multi-line string."""
+    """Return a text as a TOML basic string, or as a multi-line string if it has line breaks."""
     if "\n" not in value:
         return f'"{_escaped(value)}"'
     return '"""\n' + "\n".join(map(_escaped, value.split("\n"))) + '"""'

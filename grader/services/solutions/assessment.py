@@ -31,7 +31,7 @@ SHOWN_IDS = 5
 
 
 class UnusableSolution(SeveralProblems, OrganizerError):
-    """The solution can be read but not used for a competition."""
+    """The solution can be read but cannot be used for a competition."""
 
     public_name = "unusable_solution"
 
@@ -68,7 +68,7 @@ class LiveSolution:
 
     @classmethod
     def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
-        """Read a scoring version's solution; only workers and organizers' commands may do this."""
+        """Read the solution of a scoring version; call this only in workers and organizers' commands."""
         return cls(
             RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
@@ -88,9 +88,9 @@ def assess(
 ) -> Assessed:
     """Assess a new competition's solution; raise CanariesRefused.
 
-    Without a Usage column, rows are split in half by `split_key`. Without chosen identities, the score uses
-    all identities with enough rows of each class in each split. Canary rows are drawn before the identities
-    are counted.
+    If there is no Usage column, `split_key` splits the rows in half. If no identities are chosen, the score
+    uses all identities with enough rows of each class in each split. Canary rows are drawn before the
+    identities are counted.
     """
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
@@ -117,7 +117,7 @@ def assess_corrected(
 ) -> Assessed:
     """Assess a corrected solution.
 
-    The identities, the metric and the canary rows of the live scoring version are kept. Without a Usage
+    The identities, the metric and the canary rows of the live scoring version are kept. If there is no Usage
     column, its splits are kept too. Raise UnusableSolution if the row ids differ or an identity in the score
     is missing.
     """
@@ -156,8 +156,8 @@ def assess_settings(
 ) -> Assessed:
     """Assess the current solution with changed identities, metric or canary rows.
 
-    `described` is the solution's report, which contains the names of its columns. For a draft, label leaks
-    are still findings that must be fixed. Raise CanariesRefused.
+    `described` is the solution's report, which contains the names of its columns. In a draft, label leaks are
+    still findings that must be fixed. Raise CanariesRefused.
     """
     truth, drawn = live.truth, live.canaries
     if canaries is not None:
@@ -194,7 +194,7 @@ def assess_settings(
 
 
 def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
-    """Return each new id's position in the live solution; raise UnusableSolution if ids differ."""
+    """Return the position of each new id in the live solution; raise UnusableSolution if the ids differ."""
     place = live_ids.index()
     texts = new_ids.to_bytes().split(b"\n")[:-1]
     missing = sorted(text.decode() for text in place.keys() - set(texts))
@@ -238,7 +238,7 @@ def _assessed(
     chosen_by: MetricChoice | None = None,
     lost: Sequence[str] = (),
 ) -> Assessed:
-    """Return the assessment with the report; `chosen_by` is None to keep the live identities."""
+    """Return the assessment with its report; `chosen_by` is None if the live identities are kept."""
     found = solution_report.describe(
         row_ids=solution.row_ids,
         truth=truth,
@@ -274,7 +274,7 @@ def _drawn(
 
 
 def _canary_counts(canaries: Canaries) -> dict[str, int]:
-    """Return the number of canary rows by original Usage; empty without canary rows."""
+    """Return the number of canary rows by original Usage; empty if there are none."""
     counts = {name: sum(each.usage == code for each in canaries) for code, name in enumerate(USAGE_NAMES)}
     return {name: count for name, count in counts.items() if count}
 

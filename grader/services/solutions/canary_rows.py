@@ -1,9 +1,9 @@
 """Canary rows of a solution: sampling, storage, and preservation in corrections.
 
-The list is a text with one line per row. It is stored in the database and the solution in the blob storage,
-so a leaked solution does not reveal the rows. Each line ends in random digits, and the SHA-256 of the list is
-the nonce of the solution's commitment. The commitment is public from the opening, so the list cannot be
-changed after submissions have arrived.
+The list is a text with one line per row. The list is stored in the database and the solution in the blob
+storage, so a leaked solution does not reveal the rows. Each line ends in random digits, and the SHA-256 of
+the list is the nonce of the solution's commitment. The commitment is public from the opening, so the list
+cannot be changed after submissions have arrived.
 """
 
 import csv
@@ -32,7 +32,7 @@ COUNTS = f"The number of canary rows is invalid. Enter an even number from {LEAS
 
 
 class CanaryRequest(StoredJson):
-    """A request for canary rows; `from_scored` allows scored rows if too few are Ignored."""
+    """A request for canary rows; `from_scored` allows scored rows to be used if too few are Ignored."""
 
     count: Annotated[int, Field(ge=LEAST, le=MOST, multiple_of=2)]
     from_scored: bool = False
@@ -54,7 +54,7 @@ class CanariesRefused(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """A canary row with its coin, its stored label, and its original label and Usage."""
+    """A canary row: its coin, its stored label, and its original label and Usage."""
 
     row_id: str
     coin: bool
@@ -96,7 +96,7 @@ def drawn(
 
 
 def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list[str]]:
-    """Apply the labels and Usage of canary rows to a solution; also return the ids that changed."""
+    """Apply the labels and Usage of canary rows to a solution; return it and the ids that changed."""
     if not canaries:
         return truth, []
     places = places_of(row_ids, canaries)
@@ -126,7 +126,7 @@ def places_of(row_ids: RowIds, canaries: Canaries) -> NDArray[np.intp]:
 
 
 def as_text(canaries: Canaries) -> str | None:
-    """Return the list of canary rows with new random digits, or None without canary rows."""
+    """Return the list of canary rows with new random digits, or None if there are none."""
     if not canaries:
         return None
     lines = [COLUMNS, *(_fields(each) for each in canaries)]

@@ -41,7 +41,7 @@ TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
 
 class Purpose(StrEnum):
-    """The purposes of a check: a draft's first solution, or a corrected one for a rescoring."""
+    """The purposes of a check: a draft's first solution, or a corrected solution for a rescoring."""
 
     DRAFT = "draft"
     CORRECTED = "corrected"
@@ -54,7 +54,7 @@ class NotAcceptable(OrganizerError):
 
 
 class UploadedFile(StoredJson):
-    """A stored file in a job's parameters."""
+    """A stored file as a parameter of a job."""
 
     name: str
     sha256: str
@@ -69,8 +69,8 @@ class UploadedFile(StoredJson):
 class CheckParameters(StoredJson):
     """The parameters of a check; if `roles` is None, the check guesses the roles.
 
-    `canaries` is written only if canary rows are requested, because processes of older versions also read
-    this JSON.
+    `canaries` is written only if canary rows are requested, because processes that run older versions also
+    read this JSON.
     """
 
     purpose: Annotated[Purpose, Field(strict=False)]
@@ -83,7 +83,7 @@ class CheckParameters(StoredJson):
 
 
 def purpose_of(competition: Competition) -> Purpose:
-    """Return the purpose of a new solution: a draft's solution or a correction."""
+    """Return the purpose of a new solution: a draft's first solution or a correction."""
     return Purpose.DRAFT if competition.state is CompetitionState.DRAFT else Purpose.CORRECTED
 
 
@@ -101,8 +101,8 @@ def add(
 ) -> OrganizerJob:
     """Add a job that checks a solution; raise CanariesRefused.
 
-    Without `roles`, the job guesses the columns' roles. Without `test`, it compares the test.csv among the
-    data files if `finds_test` is true.
+    If `roles` is None, the job guesses the columns' roles. If `test` is None and `finds_test` is true, it
+    compares the solution with the test.csv among the data files.
     """
     purpose = purpose_of(competition)
     if canaries is not None and purpose is not Purpose.DRAFT:
@@ -143,7 +143,7 @@ def add_again(
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Check a file again with other roles or canary rows; raise CanariesRefused, NotAcceptable."""
+    """Check a file again with other roles or canary rows; raise CanariesRefused or NotAcceptable."""
     asked = CheckParameters.from_dict(job.parameters)
     if asked.file.sha256 == FORGOTTEN:
         raise NotAcceptable(
@@ -193,7 +193,7 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
 def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
     """Return the solution of an accepted check; raise NotAcceptable.
 
-    If it has canary rows, the uploaded file is deleted because it contains their original labels.
+    If the solution has canary rows, the uploaded file is deleted because it contains their original labels.
     """
     job = get(session, competition=competition, job_id=job_id)
     reason = why_not_acceptable(competition, job)
@@ -206,7 +206,7 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
 
 
 def stored_in(job: OrganizerJob) -> StoredSolution:
-    """Return the solution stored by a check; checks of older versions have no commitment."""
+    """Return the solution stored by a check; checks by older versions have no commitment."""
     committed = job.result.get("commitment")
     commitment = None if committed is None else Commitment.from_dict(committed)
     apart = {"commitment": commitment, "canaries": job.result.get("canaries")}
@@ -226,7 +226,7 @@ def _forget_file(session: Session, competition: Competition, file: UploadedFile)
 
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
-    """Return the metric choices for which a draft's check is valid: before and after acceptance."""
+    """Return the metric choices for which a draft's check is valid, before and after acceptance."""
     accepted = MetricChoice(
         identities=solution.rules.identities,
         min_class_rows=asked.choice.min_class_rows,
@@ -245,7 +245,7 @@ def _test_of(session: Session, competition: Competition) -> UploadedFile | None:
 
 
 class SettingsCheckParameters(StoredJson):
-    """The parameters of a check of changed settings."""
+    """The parameters of a check of changed metric settings."""
 
     rules: Rules
     live_scoring_version_id: int
@@ -269,7 +269,7 @@ def add_settings_check(
 
 
 def newest_settings_check(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the newest settings check against the live version that has not been dismissed."""
+    """Return the newest check of changed settings against the live version, unless dismissed."""
     found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
     live_id = competition.live_scoring_version_id
     return next((job for job in found if asked_settings(job).live_scoring_version_id == live_id), None)
@@ -292,9 +292,10 @@ def accepted_settings(session: Session, *, competition: Competition, job_id: int
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An identity column with its class sizes and the largest standard error by split.
+    """An identity column, its class sizes, and the largest standard error by split.
 
-    `why_not` is the reason why it is not proposed. If `is_refused` is true, it cannot be in a score.
+    `why_not` is the reason why the identity is not proposed. If `is_refused` is true, it cannot be in a
+    score.
     """
 
     name: str
@@ -312,7 +313,7 @@ class Candidate:
 
 
 def newest_report(session: Session, *, competition: Competition) -> Mapping[str, Any] | None:
-    """Return the report on the current solution or, without one, of the newest check."""
+    """Return the report on the current solution or, if there is none, that of the newest check."""
     version = competition.live_scoring_version
     if version is not None:
         report: Mapping[str, Any] = version.solution.report
@@ -336,10 +337,10 @@ def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candid
 def check_choice(
     session: Session, *, competition: Competition, choice: MetricChoice, actor: Actor, now: datetime
 ) -> OrganizerJob | None:
-    """Check a draft's solution with other metric settings; return the job, None if no solution.
+    """Check a draft's solution with other metric settings; return the job, or None if there is no solution.
 
-    The current solution is kept until the check is accepted. Without a current solution, the newest check is
-    repeated. Raise NotAcceptable if nothing would change or the file was deleted.
+    The current solution is kept until the check is accepted. If there is no current solution, the newest
+    check is repeated. Raise NotAcceptable if nothing would change or the file was deleted.
     """
     if competition.live_scoring_version is not None and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
@@ -365,7 +366,7 @@ def check_choice(
 def expected_errors(
     version: ScoringVersion | None, job: OrganizerJob | None
 ) -> dict[str, tuple[float | None, ...]]:
-    """Return the expected standard errors of scores by split: current and with checked settings."""
+    """Return the expected standard errors of scores by split, under the current and the checked settings."""
     reports = [version.solution.report] if version is not None else []
     if job is not None and job.state is JobState.DONE:
         reports.append(stored_in(job).report)
@@ -417,7 +418,7 @@ def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
 
 
 def _undefined(counts: Mapping[str, Mapping[str, int]], splits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield reasons for undefined AUCs: no row or every row of a class mentions the identity."""
+    """Yield reasons for undefined AUCs: no row of a class mentions the identity, or every row does."""
     for split, rows in counts.items():
         whole = {"positives": splits[split]["positives"]}
         whole["negatives"] = splits[split]["rows"] - whole["positives"]

@@ -17,7 +17,7 @@ RARE = 1000
 
 
 class Level(enum.StrEnum):
-    """The levels of findings: a stop must be fixed, a warning needs a decision, a note informs."""
+    """The levels of findings: stops must be fixed, warnings need a decision, and notes only inform."""
 
     STOP = "stop"
     WARNING = "warning"
@@ -37,7 +37,7 @@ def find(
 ) -> list[Finding]:
     """Return the findings of a report, stops first.
 
-    In a live competition, leaks are only warnings. A near-miss identity column is a stop only if the
+    In a live competition, leaks are only warnings. A column that is almost a valid identity is a stop only if
     identities are proposed automatically.
     """
     found = [

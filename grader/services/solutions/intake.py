@@ -29,7 +29,7 @@ NONCE_BYTES = 32
 
 
 class Commitment(StoredJson):
-    """A commitment to a secret solution that cannot be used to test guesses.
+    """A commitment to a secret solution, which cannot be used to test guesses.
 
     `value` is the SHA-256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is secret
     until the solution is published.
@@ -48,11 +48,11 @@ def new_nonce(canaries: str | None = None) -> bytes:
 
 
 class StoredSolution(StoredJson):
-    """An assessed solution with stored blobs in which every cell of the score is defined.
+    """An assessed and stored solution for which every cell of the score is defined.
 
     `digest` is the SHA-256 of the canonical form, which is as secret as the content. If `commitment` is None,
     a worker creates one. The commitment and the list of `canaries` are stored separately in a job's result,
-    because processes of older versions also read the JSON of the other fields.
+    because processes that run older versions also read the JSON of the other fields.
     """
 
     row_ids_sha256: str
@@ -129,9 +129,9 @@ def require_no_stop(stored: StoredSolution) -> None:
 
 
 def other_labels(session: Session, *, competition_id: int) -> tuple[str, ...]:
-    """Return the names of the other labels in all of the competition's solutions, oldest first.
+    """Return the names of the other labels in all solutions of the competition, oldest first.
 
-    Under every scoring version, a submission may contain columns with these names. They are ignored.
+    Under every scoring version, a submission may contain columns with these names, which are ignored.
     """
     reports = session.scalars(
         select(SolutionRow.report["other_labels"])

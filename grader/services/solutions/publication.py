@@ -1,7 +1,7 @@
 """Publication of the solution in canonical form after the reveal.
 
-The published solution belongs to the live scoring version. If another version goes live, its solution is
-published instead.
+The published solution belongs to the live scoring version. If another version goes live, that version's
+solution is published instead.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from grader.storage.stores import Storage
 
 
 class BundleParameters(StoredJson):
-    """The parameters of a bundle job; jobs of the first version lack `with_results`."""
+    """The parameters of a bundle job; jobs added by the first version lack `with_results`."""
 
     with_solution: bool
     with_results: bool = True
@@ -75,7 +75,7 @@ def publish(
 ) -> OrganizerJob:
     """Publish the solution and complete receipts; return the job that writes the solution file.
 
-    This is irreversible. Raise NotRevealed, SolutionPublished.
+    Publication cannot be undone. Raise NotRevealed or SolutionPublished.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
@@ -106,7 +106,7 @@ def write_again(session: Session, *, competition: Competition, actor: Actor, now
 
 
 def digest(competition: Competition) -> str:
-    """Return the published solution's digest; raise SolutionNotPublished, SolutionNotWritten."""
+    """Return the published solution's digest; raise SolutionNotPublished or SolutionNotWritten."""
     return _written(_published(competition).digest)
 
 
@@ -116,7 +116,7 @@ def nonce(competition: Competition) -> str:
 
 
 def canaries(competition: Competition) -> str:
-    """Return the published list of canary rows; raise SolutionNotPublished, NoCanaryRows."""
+    """Return the published list of canary rows; raise SolutionNotPublished or NoCanaryRows."""
     found = _published(competition).canaries
     if found is None:
         raise NoCanaryRows
@@ -187,7 +187,7 @@ def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]
 def without_commitment(session: Session) -> list[Solution]:
     """Return the solutions without a digest or commitment.
 
-    These are copied solutions: only workers may read their blobs, so they add the commitment later.
+    These solutions were copied. Only workers may read their blobs, so workers add the commitment later.
     """
     lacking = or_(Solution.digest.is_(None), Solution.commitment.is_(None))
     return list(session.scalars(select(Solution).where(lacking).order_by(Solution.id)))

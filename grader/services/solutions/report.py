@@ -39,11 +39,11 @@ HASHES: dict[str, Callable[[bytes], bytes]] = {
     "SHA-256": lambda data: hashlib.sha256(data).digest(),
     "CRC-32": lambda data: zlib.crc32(data).to_bytes(4, "big"),
 }
-# Textbook splits hash an id as the 8 bytes of a NumPy integer with one of these functions.
+# Textbook splits apply one of these functions to the 8 bytes of an id stored as a NumPy integer.
 INTEGER_HASHES = ("MD5", "CRC-32")
 SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20
-LEAST_OVERLAP = 0.5  # share of the smaller identity's rows
+LEAST_OVERLAP = 0.5  # as a share of the smaller identity's rows
 LABEL, USAGE = "the label", "Usage"
 TRUTH_VALUES = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
 Told = Callable[[str], None]
@@ -53,7 +53,7 @@ CHANGE_COLUMNS = ("id", "column", "before", "after")
 
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """A public value of `rows`, as an order of the rows and as named groups of rows."""
+    """A public value of `rows`, given as an order of the rows and as named groups of rows."""
 
     name: str
     rows: NDArray[np.intp]
@@ -62,7 +62,7 @@ class Visible:
 
 
 def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
-    """Yield the public values of scored rows: row number, id, hashes, row number in test.csv."""
+    """Yield the public values of scored rows: row number, id, hashes, and row number in test.csv."""
     yield _numbers(ROW_NUMBER, scored, scored)
     texts = row_ids.to_bytes().split(b"\n")[:-1]
     integers = _integers(row_ids, texts)
@@ -100,17 +100,17 @@ def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Vi
 
 
 def _hashes(name: str, hashes: Iterator[bytes], rows: NDArray[np.intp]) -> Visible:
-    """Return the order of hashes by their first 8 bytes, and groups by digits and remainders."""
+    """Return the order of the hashes by their first 8 bytes, and groups by digits and remainders."""
     joined = bytearray(next(hashes))
     size = len(joined)
-    for each in hashes:  # A list of bytes objects would need three times the memory.
+    for each in hashes:  # A list of bytes objects would need three times as much memory.
         joined += each
     table = np.frombuffer(joined, np.uint8).reshape(-1, size)[rows]
     first = np.zeros(rows.size, np.uint64)
     for byte in table[:, :8].T:
         first = (first << np.uint64(8)) | byte
     remainders = np.zeros(rows.size, np.int64)
-    # The hash as one number, modulo a common multiple of all moduli to avoid overflow.
+    # This is the hash as one number, modulo a common multiple of all moduli to avoid overflow.
     for byte in table.T:
         remainders = (remainders * 256 + byte) % math.lcm(*MODULI)
     groups = {
@@ -135,7 +135,7 @@ def describe(
 ) -> dict[str, Any]:
     """Return the report on a solution: columns, splits, identities, thresholds, overlaps, leaks.
 
-    `tell` receives a progress message for each step, because the leak checks of a million rows take a while.
+    `tell` receives a progress message for each step, because checking a million rows for leaks takes a while.
     """
     tell("Counting the rows of each identity")
     splits = {split: _prepared(truth, split, rules) for split in Split}
@@ -174,7 +174,7 @@ def describe(
 
 
 def identity_lines(report: Mapping[str, Any]) -> list[str]:
-    """Return sentences about the identities in the score and those left out, with the reasons."""
+    """Return sentences about the identities in the score and about those left out, with reasons."""
     names = [line["name"] for line in report["identities"] if line["in_score"]]
     counts = "1 identity is" if len(names) == 1 else f"{len(names)} identities are"
     lines = [f"{counts} in the score" + (f": {', '.join(names)}." if names else ".")]
@@ -246,7 +246,7 @@ def _errors(cell: CellCounts) -> dict[str, float | None]:
 
 
 def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> list[dict[str, Any]]:
-    """Return the label column and all columns with values at the threshold or just below it."""
+    """Return all columns with values at or just below the threshold, and the label column."""
     scored = truth.usage != IGNORED
     columns = [(roles.label, truth.labels, settings.label_threshold)]
     columns += [(name, values, settings.identity_threshold) for name, values in truth.identities.items()]
@@ -267,7 +267,7 @@ def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> l
 
 
 def _alike_ids(row_ids: RowIds) -> list[str]:
-    """Return ids that differ from another only in case or leading zeros, which tools may change."""
+    """Return ids that differ from another id only in case or leading zeros, which some tools change."""
     if row_ids.are_integers:
         return []
     first: dict[str, str] = {}
@@ -287,7 +287,7 @@ def _leaks(
     test: PublicTable | None,
     tell: Told,
 ) -> Iterator[dict[str, Any]]:
-    """Yield how well public values predict hidden ones; for identities, only suspicious results."""
+    """Yield how well public values predict hidden values; for identities, only suspicious results."""
     label = truth.labels >= rules.metric.label_threshold
     for seen in visible(row_ids, np.flatnonzero(truth.usage != IGNORED), test):
         tell(f"Checking whether the {seen.name} predicts hidden values")
@@ -303,7 +303,7 @@ def _leaks(
 
 
 def _by_groups(seen: Visible, hidden: NDArray[np.bool_]) -> tuple[str, Leak] | None:
-    """Return the name and the leak of the groups that best predict a hidden value, or None."""
+    """Return the name and the leak of the grouping that best predicts a hidden value, or None."""
     leaks = ((name, groups.leak(hidden)) for name, groups in seen.groups)
     found = [(name, leak) for name, leak in leaks if leak and leak.verdict is not Verdict.CLEAN]
     return max(found, key=lambda each: round(each[1].auc, 2), default=None)
@@ -351,7 +351,7 @@ def compare(
     label: str,
     usage: str | None,
 ) -> tuple[Change, ...]:
-    """Return the changed columns; `positions` are the new rows' positions in the live solution."""
+    """Return the changed columns; `positions` are the positions of the new rows in the live solution."""
     found = [_number_change(label, live.labels[positions], truth.labels, settings.label_threshold)]
     for name in live.identities:
         if name in truth.identities:
@@ -364,7 +364,7 @@ def compare(
 def change_summary(
     changes: tuple[Change, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
 ) -> dict[str, Any]:
-    """Return the changes as JSON: counts by column, the first ids and the moves between splits."""
+    """Return the changes as JSON: counts by column, the first ids, and the moves between splits."""
     rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
     moves = next((_moves(change) for change in changes if change.column == (usage or "Usage")), {})
     return {

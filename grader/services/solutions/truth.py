@@ -21,11 +21,12 @@ _USAGE = {Split.PUBLIC: PUBLIC, Split.PRIVATE: PRIVATE}
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The hidden values of a solution, before thresholds are applied.
+    """The hidden values of a solution before thresholds are applied.
 
-    `labels` and each of `identities` are float64 arrays of shape (rows,); a blank identity is NaN. `usage` is
-    an int8 array with 0 for ignored, 1 for public and 2 for private rows. All arrays are in the order of the
-    solution's row ids. `other_labels`, `slices` and `pair` do not affect scores; the diagnosis uses them.
+    `labels` and each item of `identities` are float64 arrays of shape (rows,); a blank annotation is NaN.
+    `usage` is an int8 array with 0 for ignored, 1 for public and 2 for private rows. All arrays are in the
+    order of the solution's row ids. `other_labels`, `slices` and `pair` do not affect scores; the diagnosis
+    uses them.
     """
 
     labels: NDArray[np.float64]
@@ -98,7 +99,7 @@ class Truth:
             )
 
     def _kept_for_diagnosis(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that do not affect scores; empty if there are none."""
+        """Return the arrays that do not affect scores, if there are any."""
         texts = {f"slice_{number}": each for number, each in enumerate(self.slices.values())}
         if self.pair is not None:
             texts["pair"] = self.pair
@@ -142,9 +143,10 @@ def split_in_half(
 ) -> NDArray[np.int8]:
     """Split rows in half by a keyed hash of their ids, stratified by label and identities.
 
-    Rows are sorted by label, by the identities they mention and by the hash, and then assigned to the splits
-    alternately. The rarest identity is the first sort key, so it is split most evenly. Every stratum is split
-    in half to within one row. Without the key, neither the ids nor their order reveal a row's split.
+    Rows are sorted by label, by the identities that they mention and by the hash, and are then assigned to
+    the splits alternately. Among the identities, the rarest is the first sort key, so it is split most
+    evenly. Every stratum is split in half to within one row. Without the key, neither the ids nor their order
+    reveal the split of a row.
     """
     digests = [hashlib.blake2b(text.encode(), digest_size=9, key=key).digest() for text in row_ids]
     hashes = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype=">u8")

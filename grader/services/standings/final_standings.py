@@ -33,7 +33,7 @@ class UnknownFinalBoard(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class FinalRow:
-    """One row of final standings, with the name and the displayed values at that time."""
+    """One row of final standings, with the team name and the displayed values of that time."""
 
     rank: int
     team_id: int
@@ -49,7 +49,7 @@ class FinalRow:
 
 @dataclass(frozen=True, slots=True)
 class FinalPage(Page[FinalRow]):
-    """One page of final standings, with their reason and time."""
+    """One page of final standings, with the reason for them and their time."""
 
     number: int
     newest: int
@@ -94,13 +94,13 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
 
 
 def append_if_final(session: Session, *, competition: Competition, reason: str, now: datetime) -> None:
-    """Append final standings if the standings are final, so that every change is documented."""
+    """If the standings are final, append new final standings, so that every change is documented."""
     if competition.finalized_at is not None:
         append(session, competition=competition, reason=reason, now=now)
 
 
 def newest(session: Session, *, competition: Competition) -> int:
-    """Return the number of the newest final standings, 0 if there are none."""
+    """Return the number of the newest final standings, or 0 if there are none."""
     query = select(func.max(FinalBoard.number)).where(FinalBoard.competition_id == competition.id)
     return session.scalar(query) or 0
 
@@ -108,7 +108,7 @@ def newest(session: Session, *, competition: Competition) -> int:
 def page_of(
     session: Session, *, competition: Competition, number: int, page: int = 1, page_size: int = PAGE_SIZE
 ) -> FinalPage:
-    """Return a page of final standings, empty past the end; raise UnknownFinalBoard."""
+    """Return a page of final standings, which is empty past the end; raise UnknownFinalBoard."""
     found = session.execute(
         select(FinalBoard, ScoringVersion.number)
         .join(ScoringVersion, ScoringVersion.id == FinalBoard.scoring_version_id)

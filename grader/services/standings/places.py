@@ -36,17 +36,17 @@ class Standings:
         return [count + 1 for count in self.session.execute(select(*counts)).one()]
 
     def entry_of(self, team_id: int) -> Entry | None:
-        """Return a team's entry, or None without one."""
+        """Return a team's entry, or None if it has none."""
         row = self.session.scalar(select(Standing).where(*self._rows(), Standing.team_id == team_id))
         return None if row is None else to_entry(row)
 
     def ranked_entry_of(self, team_id: int) -> tuple[Entry, int] | None:
-        """Return a team's entry and its rank, or None without an entry."""
+        """Return a team's entry and its rank, or None if it has no entry."""
         entry = self.entry_of(team_id)
         return None if entry is None else (entry, self.rank_of(entry))
 
     def above(self, entry: Entry) -> Entry | None:
-        """Return the entry directly above another, or None above the first."""
+        """Return the entry directly above another, or None for the first."""
         last_first = [
             column if each.is_highest_first else column.desc()
             for each, column in ((each, getattr(Standing, each.name)) for each in order.COLUMNS)
@@ -57,7 +57,7 @@ class Standings:
         return None if row is None else to_entry(row)
 
     def first(self) -> Entry | None:
-        """Return the entry of the leader, or None without teams."""
+        """Return the leader's entry, or None if there are no teams."""
         row = self.session.scalar(select(Standing).where(*self._rows()).order_by(*STANDING_ORDER).limit(1))
         return None if row is None else to_entry(row)
 
@@ -66,7 +66,7 @@ class Standings:
         return self.session.scalar(select(func.count()).where(*self._rows())) or 0
 
     def count_and_best(self) -> tuple[int, int | None]:
-        """Return the number of teams, and the leader's score in units; None without teams."""
+        """Return the number of teams and the leader's score in units, which is None if there are no teams."""
         query = select(func.count(), func.max(Standing.score_units)).where(*self._rows())
         count, best = self.session.execute(query).one()
         return count, best
@@ -80,7 +80,7 @@ class Standings:
         return dict(self.session.execute(query).all())
 
     def ranked_teams(self) -> Select[tuple[int, int]]:
-        """Return a query of `team_id` and `rank` of all teams."""
+        """Return a query for the `team_id` and `rank` of all teams."""
         rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
         return select(Standing.team_id, rank).where(*self._rows())
 
@@ -122,12 +122,12 @@ def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collect
 
 
 def _is_above(values: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
-    """Return the condition that a standing is above one with these values of the order columns."""
+    """Return the condition that a standing ranks above one with these values in the order columns."""
     lower: list[ColumnElement[Any]] = []
     higher: list[ColumnElement[Any]] = []
     for column, own in zip(order.COLUMNS, values, strict=True):
         row = getattr(Standing, column.name)
-        # A tuple comparison has a single direction, so the operands of descending columns are swapped.
+        # A tuple comparison has only one direction, so the operands of descending columns are swapped.
         lower.append(own if column.is_highest_first else row)
         higher.append(row if column.is_highest_first else own)
     return tuple_(*lower) < tuple_(*higher)

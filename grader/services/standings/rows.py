@@ -29,7 +29,7 @@ _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
 
 def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions that lack the ranks at the start of today."""
+    """Return the competitions for which today's starting ranks are missing."""
     day = now.astimezone(UTC).date()
     written = (
         select(DailyRank.id)
@@ -76,7 +76,7 @@ def compute_daily_ranks(session: Session, *, competition: Competition, now: date
 def write_daily_ranks(
     session: Session, *, competition: Competition, ranks: dict[int, int], now: datetime
 ) -> bool:
-    """Write the ranks at the start of today; False if they exist or another version is live."""
+    """Write the ranks at the start of today; return False if they exist or another version is live."""
     version_id = lookup.live(competition).id
     day = now.astimezone(UTC).date()
     current = lookup.lock(session, competition_id=competition.id)
@@ -104,7 +104,7 @@ def daily_ranks(
     team_ids: Collection[int] | None = None,
     limit: int | None = None,
 ) -> dict[int, int]:
-    """Return the ranks at the start of a day, by default of all teams."""
+    """Return the ranks at the start of a day, by default for all teams."""
     query = select(DailyRank.team_id, DailyRank.rank).where(
         DailyRank.scoring_version_id == scoring_version_id, DailyRank.day == day
     )
@@ -118,7 +118,7 @@ def _start(day: date) -> datetime:
 
 
 def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
-    """Return the row of an entry."""
+    """Return an entry as a row."""
     return Standing(
         scoring_version_id=scoring_version_id,
         split=split,
@@ -130,14 +130,14 @@ def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
 
 
 def to_entry(row: Standing) -> Entry:
-    """Return the entry of a row."""
+    """Return a row as an entry."""
     return Entry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
 
 
 def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
-    """Store new public entries that are their teams' best, except for disqualified teams."""
+    """Store new public entries that are their teams' best, except those of disqualified teams."""
     best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
-    # The teams' rows serve as locks: if two scores are recorded at once, the better one must remain.
+    # The teams' rows serve as locks: if two scores are recorded concurrently, the better one must win.
     qualified = session.execute(
         select(Team.id, Team.disqualified_at)
         .where(Team.id.in_(best))
@@ -170,8 +170,8 @@ def rebuild(session: Session, *, competition: Competition, team_ids: Collection[
     """Rewrite the standings of teams after a merger, a disqualification or a change of kind.
 
     The competition must be locked. Public standings exist under the live scoring version and the one in
-    preparation, private standings only under the live version after settling. The sweeper rewrites the daily
-    ranks.
+    preparation. Private standings exist only under the live version, after settling. The sweeper rewrites the
+    daily ranks.
     """
     forget_daily_ranks(session, competition=competition)
     versions = session.scalars(
@@ -196,7 +196,7 @@ def write(
     splits: Collection[Split],
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Replace the standings of these teams, by default all teams, on these splits.
+    """Replace the standings of these teams (by default, all teams) on these splits.
 
     In a coarse feedback mode, the displayed scores are updated first.
     """

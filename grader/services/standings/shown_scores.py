@@ -2,7 +2,7 @@
 
 Exact modes display the score itself and store nothing. The displayed score of a coarse mode is stored next to
 the score. In ladder mode, it depends on all files of a team in the order of their acceptance. It is therefore
-updated for the whole team after each score, merger and rescoring, from stored values without reading files.
+updated for the whole team after each score, merger and rescoring. This uses stored values and reads no files.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -45,13 +45,13 @@ def units(competition: Competition, score: float, stored: int | None) -> int | N
 
 
 def decimals(competition: Competition, split: Split = Split.PUBLIC) -> int:
-    """Return the number of decimals of public scores: those of the step, if there is one."""
+    """Return the number of decimals of public scores: that of the step, if there is one."""
     has_step = split is Split.PUBLIC and competition.feedback.has_step
     return competition.feedback_step.decimals if has_step else order.SCORE_DECIMALS
 
 
 def benchmark_units(competition: Competition, score: float) -> int | None:
-    """Return the displayed public score of a benchmark, which is rounded in a coarse mode."""
+    """Return the displayed public score of a benchmark, rounded in a coarse mode."""
     if competition.feedback is Feedback.BLIND:
         return None
     if not competition.feedback.is_coarse:
@@ -67,9 +67,9 @@ def work_out(
     scoring_version_id: int,
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Store the displayed scores of these teams, by default all, in a coarse feedback mode.
+    """Lock these teams (by default, all) and store their displayed scores in a coarse feedback mode.
 
-    The teams are locked. A file after a pending one has no displayed score yet.
+    A file that follows a pending one has no displayed score yet.
     """
     rule = Rule(competition.feedback, competition.feedback_step.units)
     everybody = Team.competition_id == competition.id
@@ -84,7 +84,7 @@ def work_out(
 
 
 def unfinished(session: Session, *, scoring_version_id: int, team_ids: Collection[int]) -> set[int]:
-    """Lock teams, and return those with files that have no result under a version."""
+    """Lock these teams, and return those with files that have no result under a version yet."""
     _lock(session, Team.id.in_(team_ids))
     query = (
         select(Submission.team_id)
@@ -163,7 +163,7 @@ def _files(scoring_version_id: int, team_ids: Sequence[int]) -> Select[*tuple[An
 
 
 def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | None]]:
-    """Yield the scores of one team whose displayed units differ from the stored ones."""
+    """Yield a team's scores whose displayed units differ from the stored ones."""
     scored = [file for file in files if file.id is not None]
     in_turn = scored
     if rule.feedback is Feedback.LADDER:
@@ -175,12 +175,12 @@ def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | 
 
 
 def _has_ended(file: Row[Any]) -> bool:
-    """Return whether a file no longer blocks later ones; failed files are retried out of order."""
+    """Return whether a file no longer delays later ones; failed files are retried out of order."""
     return file.state not in _OPEN or file.status is not SubmissionStatus.PENDING
 
 
 def _file(file: Row[Any]) -> ScoredFile:
-    # A file scored before the mode was chosen has no basis, so it cannot be compared in ladder mode.
+    # A file that was scored before the mode was chosen has no basis, so it cannot be compared in ladder mode.
     return ScoredFile(file.score, Basis.of(file.noise or 0.0, file.sketch))
 
 

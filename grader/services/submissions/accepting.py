@@ -65,7 +65,7 @@ class FileDeleted(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A new submission and its jobs, whose hints are sent after the commit."""
+    """A new submission and its jobs. Hints for the jobs are sent after the commit."""
 
     submission: Submission
     job_ids: tuple[int, ...]
@@ -75,7 +75,7 @@ class Entered:
 class Accepted(Entered):
     """An accepted upload and the team's remaining submissions.
 
-    `is_new` is false if the request repeated an accepted one with the same idempotency key.
+    `is_new` is false if the request repeated an accepted request with the same idempotency key.
     """
 
     allowance: Allowance
@@ -104,12 +104,12 @@ def accept(
 ) -> Accepted:
     """Create a submission from a stored file, with a job for every scoring version in use.
 
-    The blob must be stored already. The time is the database's, read under the competition's lock. A
-    repeated `idempotency_key` with the same bytes returns the earlier submission. Otherwise, bytes that the
-    team has submitted before are accepted only if `again` is true. Files from organizers are test
-    submissions: they are accepted at any time, use no submission, and never compete.
-    Raises NothingToScore, CompetitionArchived, SubmissionsPaused, CompetitionNotOpen, CompetitionClosed,
-    EntryRefused, DescriptionTooLong, InvalidIdempotencyKey, IdempotencyKeyReused, IdenticalFile,
+    The blob must be stored already. The time of acceptance is the database's, read under the competition's
+    lock. A repeated `idempotency_key` with the same bytes returns the earlier submission. Otherwise, bytes
+    that the team has submitted before are accepted only if `again` is true. Files from organizers are test
+    submissions: they are accepted at any time, do not count towards a limit, and never compete. Raises
+    NothingToScore, CompetitionArchived, SubmissionsPaused, CompetitionNotOpen, CompetitionClosed,
+    EntryRefused, DescriptionTooLong, InvalidIdempotencyKey, IdempotencyKeyReused, IdenticalFile or
     LimitReached.
     """
     description = _checked_description(description)
@@ -175,7 +175,7 @@ def require_file(submission: Submission) -> None:
 def list_of(
     session: Session, *, team: Team | None, page: int = 1, page_size: int = PAGE_SIZE
 ) -> Page[Submission]:
-    """Return a page of a team's submissions, newest first; empty without a team."""
+    """Return a page of a team's submissions, newest first; empty if the team is None."""
     if team is None:
         return page_of_list([], page=page, page_size=page_size)
     mine = (
@@ -187,7 +187,7 @@ def list_of(
 
 
 def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submission]:
-    """Return a slice of a team's submissions, newest first; empty without a team."""
+    """Return a slice of a team's submissions, newest first; empty if the team is None."""
     if team is None:
         return Slice((), None, part.size)
     mine = select(Submission).where(Submission.team_id == team.id)
@@ -195,7 +195,7 @@ def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submis
 
 
 def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:
-    """Change a submission's description; raise UnknownSubmission, DescriptionTooLong."""
+    """Change a submission's description; raise UnknownSubmission or DescriptionTooLong."""
     submission = get_own(session, user=user, submission_id=submission_id)
     submission.description = _checked_description(description)
     session.flush()

@@ -34,7 +34,7 @@ class NobodyToEnter(OrganizerError):
 def publish(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
 ) -> Entered | None:
-    """Publish a draft and add the sample submission; raise as `lifecycle.publish` does."""
+    """Publish a draft and add the sample submission; raise the errors of `lifecycle.publish`."""
     competition = lifecycle.publish(session, competition=competition, actor=actor, now=now)
     return add_sample(session, storage=storage, competition=competition, actor=actor, now=now)
 
@@ -44,7 +44,7 @@ def add_sample(
 ) -> Entered | None:
     """Add the sample submission, which scores exactly 0.50000; return None if it exists.
 
-    Also returns None if there is neither an acting user nor an owner to own the submission.
+    Also return None if neither an acting user nor an owner can own the submission.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     sample = _sample(storage, competition)
@@ -79,7 +79,7 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> Entered:
-    """Add a stored file as a benchmark, shown under its name with its score and without a rank.
+    """Add a stored file as a benchmark, which is shown under its name with a score but no rank.
 
     Raises NothingToScore for a draft without a solution.
     """
@@ -122,7 +122,7 @@ def list_all(session: Session, *, competition: Competition) -> list[Submission]:
 
 
 def _sample(storage: Storage, competition: Competition) -> StoredBlob:
-    """Return the sample submission's blob with its size, which is not stored in the database."""
+    """Return the sample submission's blob; its size is read from the storage."""
     sha256 = lookup.live(competition).solution.sample_submission_sha256
     with storage.open(sha256) as file:
         return StoredBlob(sha256, file.seek(0, os.SEEK_END))

@@ -1,6 +1,6 @@
 """Submissions that a user can compare: own, benchmarks, and all competing after the reveal.
 
-Each submission shows the same results as on its own page, and each benchmark the same as on the leaderboard.
+Each submission has the same results as on its own page, and each benchmark the same as on the leaderboard.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ OWN_COUNT = 200
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A submission to compare; `team` is empty for the viewer's own, `name` is its display name.
+    """A submission to compare; `name` is its display name, and `team` is empty for the viewer's own.
 
-    `score_units` is the visible score, which is the private one after the reveal; None if it is hidden.
-    `score` is its text.
+    `score_units` is the visible score: the private one after the reveal, or None if it is hidden. `score` is
+    its text.
     """
 
     id: int
@@ -52,7 +52,7 @@ class Side:
 def choices(
     session: Session, *, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
 ) -> list[Choice]:
-    """Return the comparable submissions: own, benchmarks and, after the reveal, top teams'.
+    """Return the comparable submissions: the viewer's own, benchmarks and, after the reveal, top teams'.
 
     `viewer` is the person's role in the competition; an organizer sees the same details of every file.
     """
@@ -72,7 +72,7 @@ def side(
     viewer: Viewer,
     phase: Phase,
 ) -> Side:
-    """Return the visible results of a submission, in `known` or not; raise UnknownSubmission."""
+    """Return the visible results of a submission, which `known` need not contain; raise UnknownSubmission."""
     version = lookup.live(competition)
     choice = next((each for each in known if each.id == submission_id), None)
     if choice is not None and choice.is_benchmark:
@@ -93,7 +93,7 @@ def side(
 
 
 def own_counted(session: Session, *, competition: Competition, team: Team | None, phase: Phase) -> int | None:
-    """Return the id of the team's private entry, to compare others with; None before the reveal."""
+    """Return the id of the team's private entry, as the default to compare with; None before the reveal."""
     version = competition.live_scoring_version
     if team is None or version is None or phase is not Phase.REVEALED:
         return None

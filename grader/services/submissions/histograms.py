@@ -1,6 +1,6 @@
 """Prediction histograms, and agreement between two files, cached on disk.
 
-Both use all rows of a file together and are independent of labels, identities and splits.
+Both are computed from all rows of a file and do not depend on labels, identities or splits.
 """
 
 from collections.abc import Callable
@@ -23,17 +23,17 @@ MAX_BYTES = 200_000_000  # enough for about 50,000 histograms
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Histogram of a file; `bins` is None if the range of its predictions is too wide to bin."""
+    """The histogram of a file; `bins` is None if the range of its predictions is too wide to bin."""
 
     bins: Distribution | None
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of the row orders of two files.
+    """The agreement of two files on the order of their rows.
 
-    `correlation` is Spearman's coefficient, or None if a file is constant. `moved_rows` is the number of rows
-    whose ranks differ.
+    `correlation` is Spearman's rank correlation, or None if a file is constant. `moved_rows` is the number of
+    rows whose ranks differ.
     """
 
     correlation: float | None
@@ -42,7 +42,7 @@ class Agreement:
 
 
 class Histograms:
-    """Disk cache of histograms by file hash and of agreements by pairs of hashes."""
+    """A disk cache of histograms by file hash and of agreements by pair of hashes."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
@@ -70,7 +70,7 @@ class Histograms:
         return found
 
     def agreement(self, one: str, other: str, read: Callable[[str], FloatArray | None]) -> Agreement | None:
-        """Return the agreement of two files by sha256; None if `read` returns None for either."""
+        """Return the agreement of two files, given by hash; None if `read` returns None for either."""
         kept = self._files.get(_key(one, other))
         if kept is not None:
             return Agreement(**kept.facts)

@@ -1,8 +1,8 @@
 """Analysis of a team's own submission: histogram, agreement with earlier files, diagnosis.
 
-The histogram and the agreement use all rows together and are independent of labels, identities and splits, so
-a team can compute both from its own files. The ranking of identities uses the rounded public table that the
-team sees anyway.
+The histogram and the agreement are computed from all rows and do not depend on labels, identities or splits,
+so a team can compute both from its own files. The ranking of identities uses the rounded public table, which
+the team can see anyway.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.services.submissions.histograms import Agreement, Histograms
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
-# Limits for files that are read during a page request because no worker has cached their histogram.
+# These limits apply to files that are read during a page request because no worker has cached their
+# histograms.
 MAX_ROWS = 500_000
 MAX_BYTES = 20_000_000
 
@@ -47,8 +48,8 @@ def histogram(
 ) -> Distribution | None:
     """Return the distribution of a scored file's predictions over all its rows.
 
-    Returns None for a file without a score, for predictions whose range is too wide to bin, and for a file
-    without a cached histogram that is too large or cannot be read now. The page then omits the histogram.
+    Returns None if the file has no score, if the range of its predictions is too wide to bin, or if no
+    histogram is cached and the file is too large or cannot be read now. The page then omits the histogram.
     """
     if submission.status is not SubmissionStatus.SCORED:
         return None
@@ -74,7 +75,7 @@ def agreements(
     version: ScoringVersion,
     other_labels: Sequence[str],
 ) -> list[tuple[Submission, Agreement]]:
-    """Return the agreement of a file's row order with each readable earlier file."""
+    """Return the agreement of a file's row order with that of each readable earlier file."""
     files = {each.sha256: each for each in (submission, *earlier)}
     read = cache(lambda sha256: _predictions(storage, files[sha256], version, other_labels))
     found = [(each, histograms.agreement(submission.sha256, each.sha256, read)) for each in earlier]
@@ -96,7 +97,7 @@ def _predictions(
 
 
 def diagnosis(result: SplitResult | None, version: ScoringVersion) -> tuple[TermCost, ...]:
-    """Return the terms by their cost to the score, from displayed values; empty if hidden."""
+    """Return the terms sorted by cost, computed from displayed values; empty if they are hidden."""
     if result is None:
         return ()
     lines = [

@@ -19,7 +19,7 @@ from grader.visibility import Field, Phase, Viewer, visible
 
 CHUNK = 1000
 
-# A receipt is verified against the exact score, so it omits the scores that a coarse feedback mode displays.
+# A receipt is verified against the exact score, so scores displayed in a coarse feedback mode are omitted.
 _EXACT = {Split.PUBLIC: Field.PUBLIC_EXACT, Split.PRIVATE: Field.PRIVATE_SCORE}
 
 
@@ -41,14 +41,14 @@ class CommitmentPending(ParticipantError):
 
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
-    """Return the complete receipt of a submission; raise NoReceipt, CommitmentPending."""
+    """Return the complete receipt of a submission; raise NoReceipt or CommitmentPending."""
     return next(all_whole(session, submissions=[submission], version=version))
 
 
 def all_whole(
     session: Session, *, submissions: Sequence[Submission], version: ScoringVersion
 ) -> Iterator[Receipt]:
-    """Yield the complete receipts of submissions in their order; raise as `whole` does."""
+    """Yield the complete receipts of submissions in the given order; raise the errors of `whole`."""
     report = version.solution.report
     identities = tuple(each["name"] for each in report.get("identities", ())) or None
     for start in range(0, len(submissions), CHUNK):
@@ -68,7 +68,7 @@ def all_whole(
 def visible_to(
     session: Session, *, submission: Submission, viewer: Viewer, phase: Phase, number: int | None = None
 ) -> Receipt:
-    """Return the part of a receipt that `viewer` may see; raise NoReceipt, CommitmentPending.
+    """Return the part of a receipt that `viewer` may see; raise NoReceipt or CommitmentPending.
 
     Until the solution is published, a team's receipt contains the displayed score of each visible split;
     afterwards, it is complete. Organizers may request a scoring version by its number; all other receipts
@@ -102,7 +102,7 @@ def _version(session: Session, competition: Competition, number: int | None) -> 
 def _scores(
     session: Session, submissions: Sequence[Submission], version: ScoringVersion
 ) -> Mapping[int, Sequence[Score]]:
-    """Return the scores of each submission by its id; raise NoReceipt."""
+    """Return the scores of each submission by submission id; raise NoReceipt."""
     found: dict[int, list[Score]] = {submission.id: [] for submission in submissions}
     for score in session.scalars(
         select(Score)

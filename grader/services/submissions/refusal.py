@@ -1,7 +1,7 @@
 """Reasons to reject an upload: phase, pause, entry, disqualification, repetition, limits.
 
-These functions read nothing. They decide on a situation, so the Submissions page, the forecast before a file
-is stored, and the acceptance under the competition's lock always agree.
+These functions read no data: they decide from a given situation. Therefore, the Submissions page, the
+forecast before a file is stored, and the acceptance under the competition's lock always agree.
 """
 
 from datetime import datetime
@@ -69,7 +69,7 @@ class NothingToScore(ParticipantError):
 def refusal(situation: Situation) -> ParticipantError | None:
     """Return the reason to reject an upload; None if it is accepted or repeats an accepted one.
 
-    Without a file, return the reason to reject any file.
+    If there is no file, return the reason to reject any file.
     """
     competition, now, file, earlier = situation.competition, situation.now, situation.file, situation.earlier
     refused = _of_competition(competition) or (repeats.refusal_of_key(file, earlier) if file else None)
@@ -97,7 +97,7 @@ def kind(situation: Situation) -> SubmissionKind:
 
 
 def takes_files(competition: Competition, now: datetime) -> bool:
-    """Return whether teams may submit files at `now`, on time or late."""
+    """Return whether teams may submit files at `now`, either on time or late."""
     return of_phase(competition, now) is None
 
 

@@ -1,8 +1,8 @@
 """Deletion of rejected files after a day or above the storage quota.
 
-The row and its problems are kept. `file_deleted_at` is the time at which the row released its blob.
-A blob that no other row needs is deleted by the collector's rule: under the lock that excludes writers about
-to reference the blob, and only if it is too old to belong to an upload in progress.
+The row and its problems are kept. `file_deleted_at` is the time at which the row released its blob. A blob
+that no other row needs is deleted by the same rule as orphaned blobs: under the lock that excludes writers
+about to reference the blob, and only if the blob is too old to belong to an upload in progress.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from grader.storage.stores import Storage
 KEPT_FOR = timedelta(days=1)
 QUOTA_WINDOW = timedelta(hours=1)
 QUOTA_BYTES = 200_000_000
-# Storing a file and writing its row are seconds apart, or minutes on an overloaded machine.
+# Between storing a file and writing its row, seconds pass, or minutes on an overloaded machine.
 UNTOUCHED_FOR = timedelta(minutes=10)
 # Blobs released earlier are ordinary orphans, which the daily collection deletes.
 REMEMBERED_FOR = timedelta(hours=3)
@@ -29,8 +29,8 @@ MOST = 500
 def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
     """Release a rejected file's bytes if they exceed the storage quota; return whether it did.
 
-    The quota covers the kept files that were rejected within the last hour, by team or by person, so creating
-    another team does not provide a new quota. The team is locked before its files are counted.
+    The quota applies to the files rejected and kept within the last hour, both per team and per person, so
+    creating another team does not provide a new quota. The team is locked before its files are counted.
     """
     submission = session.scalars(
         select(Submission)
@@ -56,12 +56,12 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
 
 
 def was_over_quota(submission: Submission) -> bool:
-    """Return whether a file's bytes were released immediately and not after a day."""
+    """Return whether a file's bytes were released immediately rather than after a day."""
     return submission.file_deleted_at is not None and submission.file_deleted_at == submission.finished_at
 
 
 def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
-    """Release the bytes of files that were rejected over a day ago; return their number."""
+    """Release the bytes of files that were rejected more than a day ago; return their number."""
     job = aliased(ScoringJob)
     is_needed = select(job.id).where(job.submission_id == Submission.id, job.state != JobState.REJECTED)
     old = (
@@ -104,7 +104,7 @@ def delete(database: Database, storage: Storage) -> set[str]:
 
 
 def _is_needed_by_a_job(session: Session, submission_id: int) -> bool:
-    """Return whether a scoring version has a result other than rejected for a file."""
+    """Return whether any scoring version has a result other than `rejected` for a file."""
     jobs = select(ScoringJob.id).where(
         ScoringJob.submission_id == submission_id, ScoringJob.state != JobState.REJECTED
     )

@@ -71,7 +71,7 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Earlier submissions: the one with the same key, and the newest one with the same bytes."""
+    """Earlier submissions: the one with the same key, and the newest with the same bytes."""
 
     of_key: Submission | None = None
     of_bytes: Submission | None = None
@@ -105,13 +105,13 @@ def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
     found = session.scalars(select(Submission).where(wanted)).all()
     return Earlier(
         of_key=next((each for each in found if key is not None and each.idempotency_key == key), None),
-        # If this is the submission with the same key, the request repeats it and `of_bytes` is not used.
+        # If this is also the submission with the same key, the request repeats it and `of_bytes` is not used.
         of_bytes=next((each for each in found if each.sha256 == file.sha256), None),
     )
 
 
 def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | IdempotencyKeyReused | None:
-    """Return the error in a file's idempotency key, or None if the key is valid."""
+    """Return the error about a file's idempotency key, or None if the key is valid."""
     if file.idempotency_key is not None and not _is_key(file.idempotency_key):
         return InvalidIdempotencyKey()
     if earlier.of_key is not None and earlier.of_key.sha256 != file.sha256:
@@ -120,7 +120,7 @@ def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | 
 
 
 def refusal_of_bytes(file: SentFile, earlier: Earlier) -> IdenticalFile | None:
-    """Return the error for bytes that the team has submitted before; None if they are accepted."""
+    """Return the error about bytes that the team has submitted before, or None if they are accepted."""
     if file.again or earlier.of_bytes is None:
         return None
     return IdenticalFile(earlier.of_bytes)

@@ -1,7 +1,7 @@
 """Final selection for the private leaderboard, by the team or automatic.
 
 A team selects up to N submissions. After the close, its best submissions by exact public score fill the
-remaining places. The selection can be changed until the close, or until a later deadline if organizers
+remaining slots. The selection can be changed until the close, or until a later deadline if organizers
 reopened it, but never after the reveal. A merger keeps the selections of both teams, which may exceed N.
 """
 
@@ -28,7 +28,7 @@ from grader.visibility import Phase
 
 
 class SelectionClosed(ParticipantError):
-    """The selection is closed, together with the competition or after it was reopened."""
+    """The selection has closed, either with the competition or after being reopened."""
 
     public_name = "selection_closed"
     kind = ErrorKind.FORBIDDEN
@@ -59,7 +59,7 @@ class NotSelectable(ParticipantError):
 
 
 class TooManySelected(ParticipantError):
-    """The team has already selected as many submissions as it may."""
+    """The team has already selected the maximum number of submissions."""
 
     public_name = "too_many_selected"
     kind = ErrorKind.CONFLICT
@@ -92,9 +92,9 @@ class Choice:
 
     `reasons` contains the submissions that would compete, selected ones first. A coarse mode hides the exact
     public scores until the reveal. `reasons` then contains only selected submissions, and `filled_later` is
-    the number of places that other submissions will fill. `excess` is the number of submissions that a team
-    has selected above the limit after a merger. Until it deselects them, its best selected ones by public
-    score compete.
+    the number of slots that other submissions will fill. `excess` is the number of submissions that a team
+    has selected above the limit after a merger. Until it deselects them, its best selected submissions by
+    public score compete.
     """
 
     limit: int
@@ -113,7 +113,7 @@ def select(
 ) -> Submission:
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
-    Raises UnknownSubmission, SelectionClosed, NotSelectable, TooManySelected.
+    Raises UnknownSubmission, SelectionClosed, NotSelectable or TooManySelected.
     """
     found = accepting.get_own(session, user=user, submission_id=submission_id)
     competition = lookup.lock(session, competition_id=found.competition_id)
@@ -144,7 +144,7 @@ def is_open(competition: Competition, now: datetime) -> bool:
 
 
 def closes_at(competition: Competition) -> datetime | None:
-    """Return the time at which the selection closes: the close, or its own later deadline."""
+    """Return the time at which the selection closes: the competition's close, or a later deadline."""
     moments = (competition.closes_at, competition.selection_deadline)
     if competition.closes_at is None:
         return None
@@ -160,7 +160,7 @@ def reopen(
     actor: Actor,
     now: datetime | None = None,
 ) -> Competition:
-    """Reopen the selection until a later time and delay an earlier reveal; raise SelectionStays."""
+    """Reopen the selection until a later time, delaying an earlier reveal; raise SelectionStays."""
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if phases.phase(competition, now) is Phase.REVEALED:
@@ -194,7 +194,7 @@ def reopen(
 
 
 def is_selectable(submission: Submission) -> bool:
-    """Return whether a submission may be selected; it need not be scored yet."""
+    """Return whether a submission may be selected, even if it is not scored yet."""
     is_normal = submission.kind is SubmissionKind.NORMAL
     return is_normal and submission.status is not SubmissionStatus.REJECTED
 
@@ -223,7 +223,7 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
 
 
 def _public_entries(session: Session, competition: Competition, team: Team) -> list[Entry]:
-    """Return the scored submissions with their exact public scores."""
+    """Return the team's scored submissions with their exact public scores."""
     rows = session.execute(
         select_rows(Submission.id, Score.score, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)

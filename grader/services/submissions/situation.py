@@ -19,7 +19,7 @@ from grader.services.teams import organizers_team
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The state of a user in a competition at `now`, with the file to submit, if any.
+    """A user's state in a competition at `now`, and the file to submit, if any.
 
     For an organizer, `role` is set and `team` is the organizers' team. `bound_to` is the team to which a user
     without a team is bound.
@@ -50,9 +50,10 @@ class Situation:
 def read(
     session: Session, *, slug: str, user: User, file: SentFile | None = None, now: datetime | None = None
 ) -> Situation:
-    """Return a user's situation in a competition; a forecast unless the competition is locked.
+    """Return a user's situation in a competition.
 
-    `now` defaults to the database's time. Raises UnknownCompetition.
+    Unless the competition is locked, it is only a forecast. `now` defaults to the database's time. Raises
+    UnknownCompetition.
     """
     competition, role, participation, team, time = _person(session, slug, user)
     now = now or time

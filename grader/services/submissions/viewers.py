@@ -59,14 +59,14 @@ def _find(session: Session, submission_id: int) -> Submission:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The ids of the previous and the next submission, None at either end."""
+    """The ids of the previous and the next submission; None at either end of the list."""
 
     previous: int | None
     next: int | None
 
 
 def neighbours_of(session: Session, *, submission: Submission) -> Neighbours:
-    """Return the ids of the team's submissions just before and after one, in one query."""
+    """Return the ids of the team's previous and next submissions, in one query."""
     sent_at = Submission.__table__.c.submitted_at
     own = tuple_(literal(submission.submitted_at, sent_at.type), literal(submission.id))
     time = tuple_(Submission.submitted_at, Submission.id)

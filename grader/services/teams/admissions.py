@@ -21,7 +21,7 @@ def decide(
     actor: Actor,
     now: datetime | None = None,
 ) -> Participation:
-    """Admit or reject a person as an organizer, at any time and even without a request.
+    """Admit or reject a person, at any time and even if the person has not asked to join.
 
     An admitted person who has not asked to join must still accept the rules before the first upload.
     """

@@ -42,7 +42,7 @@ class AlreadyMember(TeamRefusal):
 
 
 class MustMerge(TeamRefusal):
-    """The person's team has submitted, so only the whole team can join another."""
+    """The person's team has submitted, so it can only merge with another as a whole."""
 
     public_name = "must_merge"
     message = (
@@ -61,7 +61,7 @@ class MustLeave(TeamRefusal):
 def make_link(act: Act) -> str:
     """Create an invitation link and return its token, which is shown only once.
 
-    The link replaces the team's earlier one. Raises NotInTeam, NotLeader, TeamsFrozen, TooMuchMail.
+    The link replaces the team's earlier one. Raises NotInTeam, NotLeader, TeamsFrozen or TooMuchMail.
     """
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
@@ -78,7 +78,7 @@ def make_link(act: Act) -> str:
 
 
 def revoke_link(act: Act) -> None:
-    """Revoke the team's invitation link; raise NotInTeam, NotLeader."""
+    """Revoke the team's invitation link; raise NotInTeam or NotLeader."""
     _end_links(
         act.session,
         rosters.require_led_team(act.session, competition=act.competition, user=act.user),
@@ -89,7 +89,7 @@ def revoke_link(act: Act) -> None:
 def invite(act: Act, *, name: str) -> TeamInvite:
     """Invite a person by name; every member may do this.
 
-    Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited, TooMuchMail.
+    Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited or TooMuchMail.
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
@@ -108,9 +108,9 @@ def invite(act: Act, *, name: str) -> TeamInvite:
 
 
 def withdraw(act: Act, *, invite_id: int) -> None:
-    """Withdraw an invitation of the person's team, as the team's leader or the sender.
+    """Withdraw an invitation from the person's team; only the leader and the sender may do this.
 
-    Raises NotInTeam, UnknownInvitation, NotLeader.
+    Raises NotInTeam, UnknownInvitation or NotLeader.
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     invitation = next((each for each in of_team(act.session, team=team) if each.id == invite_id), None)
@@ -131,7 +131,7 @@ def decline(act: Act, *, invite_id: int) -> None:
 def accept(act: Act, *, invite_id: int) -> Team:
     """Join the team that invited the person by name.
 
-    Raises UnknownInvitation and the errors of `_enter`.
+    Raises UnknownInvitation or the errors of `_enter`.
     """
     invitation = _own(act.session, act.competition, act.user, invite_id)
     _enter(act.session, act.competition, invitation.team, act.user, act.now)
@@ -139,14 +139,14 @@ def accept(act: Act, *, invite_id: int) -> Team:
 
 
 def accept_link(act: Act, *, token: str) -> Team:
-    """Join the team of an invitation link; raise UnknownInvitation and the errors of `_enter`."""
+    """Join the team of an invitation link; raise UnknownInvitation or the errors of `_enter`."""
     team = open_link(act.session, competition=act.competition, token=token, now=act.now).team
     _enter(act.session, act.competition, team, act.user, act.now)
     return team
 
 
 def open_link(session: Session, *, competition: Competition, token: str, now: datetime) -> TeamInvite:
-    """Return the invitation link of a token, with its team and creator.
+    """Return the invitation link with this token, with its team and creator.
 
     Raises UnknownInvitation if there is no such link or teams can no longer change.
     """
@@ -167,7 +167,7 @@ def open_link(session: Session, *, competition: Competition, token: str, now: da
 
 
 def link_of(session: Session, *, team: Team) -> TeamInvite | None:
-    """Return the team's invitation link, or None without one; its token is not stored."""
+    """Return the team's invitation link without its token, which is not stored; None if there is no link."""
     return session.scalar(
         select(TeamInvite).where(
             TeamInvite.team_id == team.id, TeamInvite.user_id.is_(None), TeamInvite.ended_at.is_(None)
@@ -176,7 +176,7 @@ def link_of(session: Session, *, team: Team) -> TeamInvite | None:
 
 
 def of_team(session: Session, *, team: Team) -> list[TeamInvite]:
-    """Return the team's open invitations by name, oldest first."""
+    """Return the team's open invitations to named people, oldest first."""
     query = select(TeamInvite).where(
         TeamInvite.team_id == team.id, TeamInvite.user_id.is_not(None), TeamInvite.ended_at.is_(None)
     )
@@ -218,9 +218,9 @@ def end_of_members(session: Session, *, team: Team, now: datetime) -> None:
 
 
 def _enter(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> None:
-    """Add a person to the team, and end the team's invitation to them.
+    """Add a person to the team, and end the team's invitation to that person.
 
-    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, LeftTeam, TeamFull. A team that
+    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, LeftTeam or TeamFull. A team that
     consisted only of this person and never submitted is deleted.
     """
     rosters.require_changeable(competition, now)

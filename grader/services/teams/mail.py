@@ -18,7 +18,7 @@ from grader.services.teams import rosters
 def asked_to_join(
     session: Session, *, competition: Competition, participation: Participation, user: User, now: datetime
 ) -> None:
-    """E-mail the organizers about a request to join."""
+    """E-mail the organizers about a request to join the competition."""
     letters.send(
         session,
         "asked-to-join",
@@ -32,7 +32,7 @@ def asked_to_join(
 
 
 def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
-    """Notify and e-mail a person about the organizers' decision."""
+    """Notify and e-mail a person about the organizers' decision on a request to join."""
     kind = NotificationKind.ADMITTED if admits else NotificationKind.REFUSED
     notifications.tell(session, competition=competition, kind=kind, user=user, now=now)
     key = f"entry:{competition.id}:{now:%Y%m%dT%H%M%S}"
@@ -56,7 +56,7 @@ def merge_asked(session: Session, *, competition: Competition, request: MergeReq
 def merge_refused(
     session: Session, *, competition: Competition, request: MergeRequest, now: datetime
 ) -> None:
-    """Notify the requesting team of the rejection, and e-mail its leader."""
+    """Notify the requesting team of the rejection of its merge request, and e-mail its leader."""
     team = request.from_team
     notifications.tell(
         session, competition=competition, kind=NotificationKind.MERGE_REFUSED, team=team, now=now
@@ -87,7 +87,7 @@ def renamed(session: Session, *, competition: Competition, team: Team, reason: s
 
 
 def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify and e-mail a team that can choose its name again."""
+    """Notify and e-mail a team that it can choose its name again."""
     _moderated(session, competition, team, NotificationKind.NAME_FREED, now)
 
 

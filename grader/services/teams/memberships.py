@@ -16,7 +16,7 @@ from grader.services.teams.rosters import TeamsFrozen
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An open merge request as one of its teams sees it; `obstacle` prevents accepting it now."""
+    """An open merge request as one of its teams sees it; `obstacle` is why it cannot be accepted now."""
 
     request: MergeRequest
     is_ours: bool
@@ -43,7 +43,8 @@ class OwnTeam:
 class Membership:
     """A person's entry and team in a competition, with open invitations and merge requests.
 
-    `max_used` is the number of submissions that one team could have used so far, or None without limits.
+    `max_used` is the number of submissions that one team could have used so far, or None if there is no
+    limit.
     """
 
     entry: EntryState

@@ -1,6 +1,6 @@
 """Team mergers: request, accept, decline; limits on team size and submissions.
 
-As on Kaggle, two teams can merge if they have used no more submissions together than one team could have used
+As on Kaggle, two teams can merge if together they have used no more submissions than one team could have used
 so far. The merged team may have no submissions left. The absorbed team keeps its row and its name.
 """
 
@@ -62,14 +62,14 @@ class Disqualified(TeamRefusal):
 
 
 class TooManyMembers(TeamRefusal):
-    """Together, the teams have more members than one team may have."""
+    """Together, the teams have more members than a team may have."""
 
     public_name = "too_many_members"
     message = "Together, the teams have {count} members. A team in this competition can have at most {limit}."
 
 
 class TooManySubmissions(TeamRefusal):
-    """Together, the teams have used more submissions than one team could have."""
+    """Together, the teams have used more submissions than one team could have used."""
 
     public_name = "too_many_submissions"
     message = (
@@ -103,7 +103,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The effect of accepting a merge request: absorbed team, remaining team, combined figures."""
+    """The effect of accepting a merge request: the absorbed and the remaining team, and combined figures."""
 
     taken: Side
     into: Side
@@ -116,7 +116,7 @@ def request(act: Act, *, name: str) -> MergeRequest:
     """Ask the leader of the team `name` to merge it into the team that the person leads.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, TooManyMembers,
-    TooManySubmissions, TooMuchMail.
+    TooManySubmissions or TooMuchMail.
     """
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
@@ -136,7 +136,7 @@ def request(act: Act, *, name: str) -> MergeRequest:
 
 
 def outlook(act: Act, *, request_id: int) -> Outlook:
-    """Return the effect of accepting a request to the person's team; raise as `accept` does."""
+    """Return the effect of accepting a request to the person's team; raise the errors of `accept`."""
     asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     into = _open(act.session, request_id, MergeRequest.to_team_id == asked.id).from_team
     rosters.require_changeable(act.competition, act.now)
@@ -153,7 +153,7 @@ def outlook(act: Act, *, request_id: int) -> Outlook:
 def accept(act: Act, *, request_id: int) -> Team:
     """Merge the person's team into the requesting team, and return the merged team.
 
-    Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers,
+    Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers or
     TooManySubmissions.
     """
     asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
@@ -167,7 +167,7 @@ def accept(act: Act, *, request_id: int) -> Team:
 
 
 def refuse(act: Act, *, request_id: int) -> MergeRequest:
-    """Reject a request to the team that the person leads; raise NotLeader, UnknownMergeRequest."""
+    """Reject a request to the team that the person leads; raise NotLeader or UnknownMergeRequest."""
     asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     found = _open(act.session, request_id, MergeRequest.to_team_id == asked.id)
     mail.merge_refused(act.session, competition=act.competition, request=found, now=act.now)
@@ -175,7 +175,7 @@ def refuse(act: Act, *, request_id: int) -> MergeRequest:
 
 
 def withdraw(act: Act, *, request_id: int) -> MergeRequest:
-    """Withdraw a request of the person's team; raise NotLeader, UnknownMergeRequest."""
+    """Withdraw a request of the person's team; raise NotLeader or UnknownMergeRequest."""
     asking = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     found = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
     return _decide(found, RequestState.WITHDRAWN, act.now)
@@ -209,7 +209,7 @@ def together(session: Session, *, competition: Competition, teams: tuple[Team, T
 def obstacle(
     session: Session, *, competition: Competition, teams: tuple[Team, Team], now: datetime
 ) -> str | None:
-    """Return the reason why two teams cannot merge now as a sentence, or None if they can."""
+    """Return a sentence on why two teams cannot merge now, or None if they can."""
     try:
         rosters.require_changeable(competition, now)
         _require_mergeable(session, competition, *teams, now)
@@ -219,9 +219,10 @@ def obstacle(
 
 
 def max_used_by_now(competition: Competition, now: datetime) -> int | None:
-    """Return one team's maximum number of submissions so far: UTC days times daily limit.
+    """Return the number of submissions that one team could have used so far, or None if there is no limit.
 
-    The total limit also applies. Extra submissions are not included. Returns None without limits.
+    It is the number of UTC days times the daily limit, but at most the total limit. Extra submissions are not
+    included.
     """
     possible = []
     if competition.max_daily_submissions is not None:

@@ -1,7 +1,7 @@
 """Moderation of team names: team lookup, replacement, release.
 
-A name that the organizers set is fixed, and no team can choose the name that they took away, until the
-organizers release both.
+When the organizers replace a name, the team cannot change the new name and no team can choose the old one,
+until the organizers release both.
 """
 
 from sqlalchemy import select
@@ -55,14 +55,14 @@ class SameName(OrganizerError):
 
 
 class NotGiven(OrganizerError):
-    """The team chose its name itself, so there is nothing to release."""
+    """The team chose its own name, so there is nothing to release."""
 
     public_name = "not_given"
     message = "{team.name} chose its own name and can change it."
 
 
 def find(act: Act, name: str) -> Team:
-    """Return the team of this name for an action; raise UnknownTeam, MergedTeam."""
+    """Return the team with this name for an organizer's action; raise UnknownTeam or MergedTeam."""
     found = act.session.scalar(
         select(Team).where(Team.competition_id == act.competition.id, Team.name_key == names.name_key(name))
     )
@@ -77,7 +77,7 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     """Replace a team's offensive name; the new name is fixed until the organizers release it.
 
     The public log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken,
-    SameName,
+    SameName or
     ReasonNeeded.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
@@ -108,7 +108,7 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
 
 
 def free_name(act: Act, *, team: str) -> Team:
-    """Allow a team to choose any name again, even a removed one; raise UnknownTeam, NotGiven."""
+    """Allow a team to choose any name again, even a removed one; raise UnknownTeam or NotGiven."""
     found = find(act, team)
     if found.name_given_at is None:
         raise NotGiven(team=found)

@@ -12,7 +12,7 @@ NAME = "Organizers"
 
 
 def find(session: Session, *, competition: Competition) -> Team | None:
-    """Return the organizers' team of a competition, or None before their first file."""
+    """Return the organizers' team of a competition, or None before its first file."""
     return session.scalar(select(Team).where(Team.competition_id == competition.id, Team.is_organizers))
 
 

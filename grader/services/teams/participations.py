@@ -18,7 +18,7 @@ from grader.visibility import Phase
 
 
 class EntryRefused(ParticipantError):
-    """The person may not take part now; the message states what to do about it."""
+    """The person may not take part now; the message states what the person can do."""
 
     public_name = "entry_refused"
     kind = ErrorKind.FORBIDDEN
@@ -87,7 +87,7 @@ class EntryClosed(EntryRefused):
 
 
 class LeftTeam(EntryRefused):
-    """The person left a team that has submitted, so they cannot enter through another team."""
+    """The person left a team that has submitted and cannot enter through another team."""
 
     public_name = "left_team"
     message = (
@@ -134,7 +134,7 @@ def find(session: Session, *, competition: Competition, user: User) -> Participa
 
 
 def state(competition: Competition, participation: Participation | None) -> EntryState:
-    """Return the entry state of a person with this participation."""
+    """Return the entry state that follows from a person's participation."""
     if participation is None or participation.state is RequestState.WITHDRAWN:
         return EntryState.OUTSIDE
     if participation.state is RequestState.OPEN:
@@ -152,9 +152,9 @@ def join(
     accepted_rules_version: int | None = None,
     code: str = "",
 ) -> Participation:
-    """Join, request to join, or accept changed rules; the accepted version is recorded.
+    """Join, request to join, or accept changed rules; record the accepted version.
 
-    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotAdmitted.
+    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode or NotAdmitted.
     """
     found = find(act.session, competition=act.competition, user=act.user)
     known = state(act.competition, found)
@@ -180,9 +180,9 @@ def join(
 def refusal(
     competition: Competition, participation: Participation | None, *, now: datetime
 ) -> EntryRefused | None:
-    """Return the reason why a person may not take part, with the remedy; None if they may.
+    """Return why a person may not take part and what to do about it; None if the person may take part.
 
-    If entry is unrestricted, anyone may act. Their first action joins them.
+    If entry is unrestricted, anyone may act: a person joins with the first action.
     """
     match state(competition, participation):
         case EntryState.WAITING:
@@ -200,9 +200,9 @@ def refusal(
 
 
 def require_joined(session: Session, *, competition: Competition, user: User, now: datetime) -> Participation:
-    """Return a person's participation; join them silently if entry is unrestricted.
+    """Return a person's participation; if entry is unrestricted, join a new person silently.
 
-    The competition must be locked. Raises an EntryRefused whose message states what to do.
+    The competition must be locked. Raises EntryRefused with a message that states what to do.
     """
     found = find(session, competition=competition, user=user)
     if refused := refusal(competition, found, now=now):
@@ -284,7 +284,7 @@ def _joined(
     *,
     bound_to: Team | None = None,
 ) -> Participation:
-    """Return the participation of a permitted person; a new one is bound to `bound_to`, if any."""
+    """Return the participation of a permitted person; bind a new participation to `bound_to`, if any."""
     if found is not None and state(competition, found) is EntryState.JOINED:
         return found
     return _enter(session, competition, user, found, waits=False, now=now, bound_to=bound_to)

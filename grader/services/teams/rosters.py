@@ -25,7 +25,7 @@ from grader.visibility import Phase
 
 
 class TeamRefusal(ParticipantError):
-    """A request about teams that cannot be fulfilled."""
+    """A team action that is not possible."""
 
     public_name = "team_refusal"
     kind = ErrorKind.CONFLICT
@@ -69,7 +69,7 @@ class TeamsFrozen(TeamRefusal):
 
 
 class TeamFull(TeamRefusal):
-    """The team has the maximum number of members."""
+    """The team already has the maximum number of members."""
 
     public_name = "team_full"
 
@@ -80,7 +80,7 @@ class TeamFull(TeamRefusal):
 
 
 def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
-    """Return the person's team in a competition, or None without one."""
+    """Return the person's team in a competition, or None."""
     return session.scalar(
         select(Team)
         .join(TeamMember, TeamMember.team_id == Team.id)
@@ -105,7 +105,7 @@ def require_team(session: Session, *, competition: Competition, user: User) -> T
 
 
 def require_led_team(session: Session, *, competition: Competition, user: User) -> Team:
-    """Return the team that the person leads; raise NotInTeam, NotLeader."""
+    """Return the team that the person leads; raise NotInTeam or NotLeader."""
     team = require_team(session, competition=competition, user=user)
     if team.leader_id != user.id:
         raise NotLeader(team)
@@ -134,14 +134,14 @@ def has_submissions(session: Session, *, team: Team) -> bool:
 
 
 def find_by_name(session: Session, *, competition: Competition, name: str) -> Team | None:
-    """Return the team of this name, ignoring case; a merged team keeps its name."""
+    """Return the team with this name, ignoring case; merged teams keep their names."""
     key = names.name_key(name)
     query = select(Team).where(Team.competition_id == competition.id, Team.name_key == key)
     return session.scalar(query.options(joinedload(Team.leader)))
 
 
 def free_name(session: Session, *, competition: Competition, name: str) -> str:
-    """Return a free name for a new team: this name, with a number if it is taken."""
+    """Return a free name for a new team: the given name, with a number if it is taken."""
     candidate, number = name, 1
     while names.is_taken_by_team(session, competition=competition, name=candidate):
         number += 1
@@ -150,7 +150,7 @@ def free_name(session: Session, *, competition: Competition, name: str) -> str:
 
 
 def set_name(team: Team, name: str) -> None:
-    """Set a team's name, with the forms used to find it and to detect similar names."""
+    """Set a team's name and the derived forms for lookup and for the detection of similar names."""
     team.name, team.name_key, team.name_shape = name, names.name_key(name), names.name_shape(name)
     team.name_given_at, team.name_given_because = None, ""
 
@@ -166,14 +166,14 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
 
 
 def add_member(session: Session, *, team: Team, user: User, now: datetime) -> None:
-    """Add a person without a team to a team; a team that has submitted binds them."""
+    """Add a person who has no team to a team; if the team has submitted, bind the person to it."""
     _enter(session, team, user, now)
     if has_submissions(session, team=team):
         bind(session, team=team)
 
 
 def bind(session: Session, *, team: Team) -> None:
-    """Bind members to their team once it submits, so they cannot enter through another team."""
+    """Bind members to a team that submits, so that they cannot enter through another team."""
     session.execute(
         update(Participation)
         .where(
@@ -221,7 +221,7 @@ def _enter(session: Session, team: Team, user: User, now: datetime) -> None:
 
 
 def _end(session: Session, team: Team) -> None:
-    """Delete a team without members and submissions; its name becomes free."""
+    """Delete a team that has no members or submissions; its name becomes free."""
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
     of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id

@@ -25,7 +25,7 @@ class NotAMember(TeamRefusal):
 
 
 class LastMember(TeamRefusal):
-    """The last member of a team that has submitted cannot leave it."""
+    """The last member of a team that has submitted cannot leave the team."""
 
     public_name = "last_member"
     message = "You are the last member of a team that has submitted files, so you cannot leave it."
@@ -48,7 +48,7 @@ class NameTakenAway(TeamRefusal):
 def create(act: Act, *, name: str) -> Team:
     """Create a team for the person under a name of their choice.
 
-    Raises EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken, NameTakenAway.
+    Raises EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken or NameTakenAway.
     """
     shown = names.clean_name(name)
     participation = participations.require_joined(
@@ -65,7 +65,7 @@ def create(act: Act, *, name: str) -> Team:
 def rename(act: Act, *, name: str) -> Team:
     """Rename the team that the person leads, until the close.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken, NameHeld,
+    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken, NameHeld or
     NameTakenAway.
     """
     shown = names.clean_name(name)
@@ -81,7 +81,7 @@ def leave(act: Act) -> Team:
     """Remove the person from their team, until the close.
 
     If the leader leaves, the member who joined first becomes the leader. The last member can leave only if
-    the team has not submitted, and the team is then deleted. Raises NotInTeam, TeamsFrozen, LastMember.
+    the team has not submitted; the team is then deleted. Raises NotInTeam, TeamsFrozen or LastMember.
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     rosters.require_running(act.competition, act.now)
@@ -93,7 +93,7 @@ def leave(act: Act) -> Team:
 
 
 def hand_over(act: Act, *, to_user_id: int) -> Team:
-    """Make another member the leader; raise NotInTeam, NotLeader, NotAMember."""
+    """Make another member the leader; raise NotInTeam, NotLeader or NotAMember."""
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     is_member = exists().where(TeamMember.team_id == team.id, TeamMember.user_id == to_user_id)
     if not act.session.scalar(select(is_member)):
@@ -113,7 +113,7 @@ def _require_free(
 
 
 def _require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
-    """Raise NameHeld if the team must keep its name, NameTakenAway if the new name was removed."""
+    """Raise NameHeld if the team must keep its name, or NameTakenAway if the new one was removed."""
     if team is not None and team.name_given_at is not None:
         raise NameHeld(why=team.name_given_because.rstrip("."))
     query = select(Team.names_taken_away).where(

@@ -37,7 +37,7 @@ _IS_OPEN = Participation.state == RequestState.OPEN
 
 
 class WaitingKind(enum.StrEnum):
-    """Kinds of requests; APPEAL is a disqualified team's question, DATA a held-back file."""
+    """The kinds of requests; APPEAL is a disqualified team's question, and DATA is a held-back file."""
 
     INVITATION = "invitation"
     MERGER = "merger"
@@ -52,8 +52,8 @@ class WaitingKind(enum.StrEnum):
 class Waiting:
     """A pending request in a competition, or `count` pending requests of one kind.
 
-    For a single request, `team` is the team that invites or that asks to merge, and `person` is the user who
-    did so for the team. Both are empty for grouped requests, such as requests to join. `since` is the time of
+    For a single request, `team` is the team that sent the invitation or merge request, and `person` is the
+    user who sent it. Both are empty for grouped requests, such as requests to join. `since` is the time of
     the earliest request.
     """
 
@@ -70,7 +70,7 @@ class Waiting:
 class Inbox:
     """A person's pending requests, number of unread notifications, and disqualifications.
 
-    `disqualifications` contains the reasons why the person's teams are disqualified, by competition slug.
+    `disqualifications` maps competition slugs to the reasons why the person's teams are disqualified.
     """
 
     waiting: tuple[Waiting, ...] = ()
@@ -79,7 +79,7 @@ class Inbox:
 
 
 def for_person(session: Session, *, user: User, now: datetime) -> Inbox:
-    """Return a person's pending requests in all competitions, oldest first, with one statement.
+    """Return a person's pending requests in all competitions, oldest first, in one query.
 
     Invitations and merge requests that can no longer be accepted are omitted.
     """
@@ -105,7 +105,7 @@ def count(items: Iterable[Waiting]) -> int:
 def is_appeal() -> ColumnElement[bool]:
     """Return the condition that a question is from a disqualified team.
 
-    The subquery is correlated so that the database finds the open questions first.
+    The correlated subquery makes the database find the open questions first.
     """
     return (
         select(Team.id)
@@ -118,7 +118,7 @@ def is_appeal() -> ColumnElement[bool]:
 
 @functools.cache
 def _statement(*, is_admin: bool) -> Select[Any]:
-    """Return the statement of an inbox, cached because building it takes longer than running it."""
+    """Return the inbox query; it is cached because building it takes longer than running it."""
     parts = union_all(
         _invitations(), _mergers(), *_of_organizers(is_admin=is_admin), _disqualified_teams(), _unread()
     ).subquery()
@@ -137,7 +137,7 @@ def _invitations() -> Select[Any]:
 
 
 def _mergers() -> Select[Any]:
-    """Return the requests to the teams that the person leads, found by membership."""
+    """Return the requests to teams that the person leads, found through memberships."""
     own, asking, by = aliased(Team), aliased(Team), aliased(User)
     return (
         select(*_columns(WaitingKind.MERGER, literal(1), asking.name, by.name, MergeRequest.created_at))
@@ -152,7 +152,7 @@ def _mergers() -> Select[Any]:
 
 
 def _disqualified_teams() -> Select[Any]:
-    """Return the person's disqualified teams, with the reason in the `person` column."""
+    """Return the person's disqualified teams with the reasons in the `person` column."""
     reason = Team.disqualification_reason
     columns = _columns(_DISQUALIFIED, literal(1), Team.name, reason, Team.disqualified_at)
     return (
@@ -171,7 +171,7 @@ def _unread() -> Select[Any]:
 
 
 def _of_organizers(*, is_admin: bool) -> Iterator[Select[Any]]:
-    """Yield the tasks of organizers who receive e-mail: owners, editors and administrators."""
+    """Yield the tasks of the organizers who receive e-mail: owners, editors and administrators."""
     organized = select(Organizer.competition_id).where(
         Organizer.user_id == _PERSON, Organizer.role != Role.VIEWER
     )
@@ -180,7 +180,7 @@ def _of_organizers(*, is_admin: bool) -> Iterator[Select[Any]]:
     def grouped(
         kind: WaitingKind, table: Any, since: Any, is_waiting: ColumnElement[bool], *states: CompetitionState
     ) -> Select[Any]:
-        # The index on the table's competition keeps this fast, however many rows are not pending.
+        # The index on the competition column keeps this fast even if many rows are not pending.
         theirs = select(Competition.id).where(Competition.state.in_(states), is_theirs)
         found = (
             select(table.competition_id, func.count().label("count"), func.min(since).label("since"))
@@ -222,7 +222,7 @@ def _columns(kind: str, count: Any, team: Any, person: Any, since: Any) -> tuple
 
 
 def _teams_change() -> ColumnElement[bool]:
-    """Return the condition that `rosters.require_changeable` checks."""
+    """Return the SQL condition that corresponds to `rosters.require_changeable`."""
     return and_(
         Competition.state == CompetitionState.PUBLISHED,
         Competition.revealed_at.is_(None),

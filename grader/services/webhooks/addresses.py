@@ -69,7 +69,7 @@ def clean_url(url: str, *, allows_http: bool, networks: Sequence[Network] = ()) 
 
 
 def origin(url: str) -> str:
-    """Return the displayed part of a URL, without its path, which may be secret."""
+    """Return the part of a URL that is displayed, without the path, which may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/…"
 

@@ -43,7 +43,7 @@ Fields = dict[str, Any]
 
 
 class OwnerLeft(Exception):
-    """The webhook's owner has left."""
+    """The webhook's owner has left the team or the organizers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Case:
 
 
 def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -> Letter | None:
-    """Return the payload of an event, or None if it no longer has content; raise OwnerLeft."""
+    """Return the payload of an event, or None if the event no longer has content; raise OwnerLeft."""
     delivery = session.scalar(
         select(Delivery)
         .where(Delivery.id == delivery_id)

@@ -1,7 +1,7 @@
 """Webhooks of a team or competition: creation, changes, tests, deletion.
 
 The secret is shown only once, when it is created. A user who changes a webhook becomes its owner. The webhook
-receives what its owner may see and is switched off when the owner leaves.
+receives only data that its owner may see, and is switched off when the owner leaves.
 """
 
 import secrets
@@ -65,13 +65,13 @@ class TooManyWebhooks(ParticipantError):
 
 
 class InvalidWebhook(ParticipantError):
-    """The webhook has no events, an unknown event or an unknown format, or is switched off."""
+    """The webhook has no events, an unknown event or an unknown format, or it is switched off."""
 
     public_name = "invalid_webhook"
 
 
 class TooManyTests(ParticipantError):
-    """The user has reached the limit on tests; `retry_after` is the time until the next one."""
+    """The user has reached the limit on tests; `retry_after` is the time until the next test is allowed."""
 
     public_name = "too_many_tests"
     kind = ErrorKind.LIMITED
@@ -99,13 +99,13 @@ class Rules:
 
 
 def list_of(session: Session, *, competition: Competition, team: Team | None) -> list[Webhook]:
-    """Return the webhooks of a team, or of the organizers if it is None, oldest first."""
+    """Return the webhooks of a team, or of the organizers if the team is None, oldest first."""
     query = select(Webhook).where(*_of(competition, team)).options(joinedload(Webhook.owner))
     return list(session.scalars(query.order_by(Webhook.id)))
 
 
 def get(session: Session, *, competition: Competition, team: Team | None, webhook_id: int) -> Webhook:
-    """Return a webhook of a team, or of the organizers if it is None; raise UnknownWebhook."""
+    """Return a webhook of a team, or of the organizers if the team is None; raise UnknownWebhook."""
     query = select(Webhook).where(Webhook.id == webhook_id, *_of(competition, team))
     found = session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
     if found is None:
@@ -114,7 +114,7 @@ def get(session: Session, *, competition: Competition, team: Team | None, webhoo
 
 
 def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webhook:
-    """Create a webhook and its secret; raise InvalidWebhookUrl, InvalidWebhook, TooManyWebhooks."""
+    """Create a webhook and its secret; raise InvalidWebhookUrl, InvalidWebhook or TooManyWebhooks."""
     session, competition = act.session, act.competition
     webhook = Webhook(
         competition_id=competition.id,
@@ -139,7 +139,7 @@ def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webh
 
 
 def change(act: Act, *, webhook: Webhook, wanted: Wanted, rules: Rules) -> Webhook:
-    """Change a webhook; keep its URL if none is given; raise InvalidWebhookUrl, InvalidWebhook."""
+    """Change a webhook, keeping its URL if none is given; raise InvalidWebhookUrl or InvalidWebhook."""
     locked, before = _lock(act.session, webhook)
     if wanted.url:
         locked.url = _url(wanted.url, rules)
@@ -150,7 +150,7 @@ def change(act: Act, *, webhook: Webhook, wanted: Wanted, rules: Rules) -> Webho
 
 
 def rotate(act: Act, *, webhook: Webhook) -> Webhook:
-    """Replace a webhook's secret; the caller must show the new one, which is shown only once."""
+    """Replace a webhook's secret with a new one, which the caller must show once."""
     locked, _ = _lock(act.session, webhook)
     locked.secret = _new_secret()
     _record(act, locked, "webhook.rotate")
@@ -185,14 +185,14 @@ def remove(act: Act, *, webhook: Webhook) -> None:
 def test(act: Act, *, webhook: Webhook) -> None:
     """Write a test event, which is sent immediately and not retried.
 
-    Raise TooManyTests, InvalidWebhook.
+    Raise TooManyTests or InvalidWebhook.
     """
     _send_now(act, webhook)
     outbox.write(act.session, webhook_ids=[webhook.id], event=Event.TEST, now=act.now)
 
 
 def redeliver(act: Act, *, webhook: Webhook, token: str) -> None:
-    """Send a logged event again; raise UnknownDelivery, TooManyTests, InvalidWebhook."""
+    """Send a logged event again; raise UnknownDelivery, TooManyTests or InvalidWebhook."""
     log = outbox.log_of(act.session, webhook=webhook)
     earlier = next((each for each in log if each.token == token), None)
     if earlier is None:
@@ -210,7 +210,7 @@ def redeliver(act: Act, *, webhook: Webhook, token: str) -> None:
 
 
 def _send_now(act: Act, webhook: Webhook) -> None:
-    """Count a delivery requested by a user and end the backoff of a failing webhook."""
+    """Count a delivery that a user requested, and end the backoff of a failing webhook."""
     whose = f"{act.user.id}"
     reached = counting.add_within(act.session, kind="webhook.test", whose=whose, limits=TESTS, now=act.now)
     if reached is not None:
@@ -218,13 +218,13 @@ def _send_now(act: Act, webhook: Webhook) -> None:
     locked, _ = _lock(act.session, webhook)
     if locked.off_at is not None:
         raise InvalidWebhook("This webhook is switched off. Switch it on first.")
-    if locked.available_at > act.now + outbox.LEASE:  # a backoff rather than the lease of a delivery
+    if locked.available_at > act.now + outbox.LEASE:  # this is a backoff, not the lease of a delivery
         locked.available_at = act.now
         act.session.flush()
 
 
 def viewer_of(session: Session, *, webhook: Webhook) -> Viewer | None:
-    """Return the viewer whose fields a webhook receives, or None if its owner has left."""
+    """Return the viewer whose visible fields a webhook receives, or None if its owner has left."""
     if webhook.team_id is None:
         role = organizers.role_of(session, competition=webhook.competition, user=webhook.owner)
         return Viewer.ORGANIZER if role else None

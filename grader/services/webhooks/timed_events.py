@@ -1,8 +1,8 @@
 """Webhook events for changed ranks and upcoming deadlines.
 
-A scheduled task compares the current ranks with the last reported ones: for a team its own rank, for
-organizers the first hundred. A webhook receives at most one rank event in five minutes. A deadline event is
-sent a day before the close, and again if the close is moved.
+A scheduled task compares the current ranks with the last reported ones: a team's own rank for its webhooks,
+and the first hundred for organizers'. A webhook receives at most one rank event every five minutes. A
+deadline event is sent a day before the close, and again if the close is moved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def is_deadline_near(session: Session, *, now: datetime) -> bool:
 
 
 def tell_deadlines(session: Session, *, now: datetime) -> None:
-    """Write deadline events for webhooks that have not received one for the current close."""
+    """Write deadline events for webhooks that have not yet received one for the current close."""
     query = select(Webhook).join(Webhook.competition).where(_is_near(now)).order_by(Webhook.id)
     found: Sequence[Webhook] = session.scalars(
         query.options(joinedload(Webhook.competition)).with_for_update(key_share=True, of=Webhook)
@@ -66,7 +66,7 @@ class Look:
 
 
 def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
-    """Return the current ranks for webhooks whose ranks changed or were never recorded."""
+    """Return the current ranks for webhooks whose ranks have changed or were never recorded."""
     query = (
         select(Webhook)
         .join(Webhook.competition)
