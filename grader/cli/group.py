@@ -17,7 +17,7 @@ from grader.errors import FairboardError
 
 REJECTED = 2
 SERVER = "FAIRBOARD_SERVER"
-NAMES_SERVER = "grader.cli.names_server"  # context key: whether the command line names a server
+NAMES_SERVER = "grader.cli.names_server"  # context key for whether the command line names a server
 WHOLE = 200  # characters; longer than any first sentence
 
 
@@ -42,7 +42,7 @@ def imported(module: str, attribute: str, words: str, extra: str) -> click.Comma
 
 
 def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
-    """Return the error for a missing package of an extra."""
+    """Return the error about a missing package of an extra."""
     return click.ClickException(
         f"`{words}` needs {error.name}, which is not installed. Install the wheel that "
         f"`make wheel` builds, with its `{extra}` extra (pip install "

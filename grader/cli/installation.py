@@ -32,7 +32,7 @@ BROKERS = ("redis", "rediss", "redis+socket")
 
 
 class SchemaDiffers(OrganizerError):
-    """The database schema belongs to another version."""
+    """The database schema belongs to a different version."""
 
     public_name = "schema_differs"
 
@@ -53,14 +53,14 @@ class Installation:
     storage: Storage
 
     def link(self, path: str) -> str:
-        """Return the address of a page of the site."""
+        """Return the URL of a page of the site."""
         site = self.settings.base_url or lock.address(self.settings.data_dir) or self.settings.site()
         return site.rstrip("/") + path
 
 
 @contextmanager
 def opened() -> Iterator[Installation]:
-    """Open the installation of this environment; create the tables in an empty database."""
+    """Open the installation that the environment configures; create the tables in an empty database."""
     settings = load_settings()
     with opened_database(settings) as database:
         current = schema.current(database)
@@ -109,7 +109,7 @@ def database_failures_in_a_sentence() -> Iterator[None]:
 
 @contextmanager
 def _storage_failures_in_a_sentence() -> Iterator[None]:
-    """Turn the error of an unreachable storage into a ClickException."""
+    """Turn the errors of an unreachable storage into a ClickException."""
     try:
         yield
     except StorageUnavailable as error:
@@ -118,7 +118,7 @@ def _storage_failures_in_a_sentence() -> Iterator[None]:
 
 @contextmanager
 def running_out_of_room_in_a_sentence() -> Iterator[None]:
-    """Turn the errors of a full disk into a ClickException."""
+    """Turn the error of a full disk into a ClickException."""
     try:
         yield
     except (OSError, SQLAlchemyError) as error:
@@ -162,7 +162,7 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         problems += [_sentence(problem) for problem in error.errors(include_url=False)]
         raise _unusable(problems) from error
-    except OSError as error:  # a variable names a file that cannot be read
+    except OSError as error:  # if a variable names a file that cannot be read
         variables = _variable_of(error.filename)
         problems += [
             f"The file {error.filename}, specified by {variables}, cannot be read: {error.strerror}."

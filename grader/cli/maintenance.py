@@ -229,7 +229,7 @@ def _of_arithmetic() -> Iterator[Finding]:
 
     try:
         check_golden_vectors()
-    # A fault in this machine's libraries may raise any error.
+    # Faulty libraries on this machine may raise any error.
     except Exception as error:
         yield doctor_checks.alarm(
             "arithmetic",

@@ -47,7 +47,7 @@ def show_json(data: Any) -> None:
 
 @contextmanager
 def progress(what: str) -> "Iterator[OnProgress | None]":
-    """Yield a callback that shows a transfer's progress on stderr, or None without a terminal."""
+    """Yield a callback that shows a transfer's progress on stderr; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -92,7 +92,7 @@ def show_findings(problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping
 
 
 class ProgressLine:
-    """Progress on stderr: a bar on a terminal, otherwise a line every few seconds."""
+    """Shows progress on stderr: as a bar on a terminal, otherwise as a line every few seconds."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -68,7 +68,7 @@ class WeightList(click.ParamType):  # type: ignore[type-arg]
 
 
 class Time(click.ParamType):  # type: ignore[type-arg]
-    """A date or time in ISO 8601; UTC unless it names a time zone."""
+    """A date or time in ISO 8601, in UTC unless it names a time zone."""
 
     name = "time"
 
@@ -82,7 +82,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]
 
 
 class Deadline(Time):
-    """A time; a date without a time means its last minute."""
+    """A time; a date without a time means the last minute of that day."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         if isinstance(value, str) and _DATE.fullmatch(value):
@@ -91,7 +91,7 @@ class Deadline(Time):
 
 
 class LocalPath(click.Path):
-    """A path on this machine; a URL is rejected, because it would create folders with its name."""
+    """A path on this machine. URLs are rejected, because folders with their names would be created."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
@@ -113,8 +113,7 @@ def text_of(path: Path) -> str:
 class InputFile(LocalPath):
     """An existing file; ``-`` is standard input.
 
-    Readers read a file several times, so the input of a pipe is kept in a temporary file until the command
-    ends.
+    Files are read several times, so piped input is kept in a temporary file until the command ends.
     """
 
     def __init__(self) -> None:

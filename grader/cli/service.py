@@ -81,7 +81,7 @@ def settings() -> None:
 @click.option("--check", is_flag=True, help="Check the demo on a separate port and data folder, then exit.")
 def demo(check: bool) -> None:
     """Serve a generated competition with a dozen honest models as teams, until Ctrl-C."""
-    # The message is printed before a slow import.
+    # The message is printed first, because the import is slow.
     click.echo("Starting the demo. The first start takes about a minute.")
     from grader.demo import run
 
@@ -94,6 +94,6 @@ def demo(check: bool) -> None:
 
 
 def show_log(line_format: str) -> None:
-    """Log messages of the grader from level INFO and of libraries from level WARNING."""
+    """Log messages of the grader from level INFO up, and of libraries from level WARNING up."""
     logging.basicConfig(level=logging.WARNING, format=line_format)
     logging.getLogger("grader").setLevel(logging.INFO)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import httpx
     import pandas as pd
 
-WAIT_SECONDS = 30  # how long the server may delay the response to one request
+WAIT_SECONDS = 30  # how long the server may delay its response to one request
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
@@ -47,9 +47,8 @@ class Client:
     token : str, optional
         An API token, from the account page. Without a token, only leaderboards are readable.
     competition : str, optional
-        The last part of a competition's address, used by methods that are called without a competition. The
-        default is the competition of the token, or the only one on the site.
-    patience_seconds : float
+        The last part of a competition's address. Methods that are called without a competition use this one.
+    The default is the competition of the token, or the only one on the site. patience_seconds : float
         How long to wait in total between retries of one request if the server does not respond, is busy or
         sends ``Retry-After``.
     timeout_seconds : float
@@ -59,13 +58,13 @@ class Client:
     http : httpx.BaseTransport, optional
         The transport for requests; by default, the network.
     on_wait : callable, optional
-        Receives a competition before each pause while waiting for a server job. Returns whether it ran any
-        job, in which case no pause is needed.
+        Receives a competition before each pause while waiting for a server job, and returns whether it ran
+        any job. If it did, there is no pause.
 
     Notes
     -----
     Every method raises `Refused` (with the server's ``name`` and ``message``) or `Unreachable`. Requests that
-    change data have an ``Idempotency-Key``, which is the same for all retries, so no change is made twice.
+    change data have an ``Idempotency-Key``, which stays the same for all retries, so no change is made twice.
 
     Examples
     --------
@@ -114,7 +113,7 @@ class Client:
         return self._transport.server
 
     def call(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
-        """Send a request below ``/api/v1/`` and return its JSON; omit parameters that are None."""
+        """Send a request below ``/api/v1/`` and return the JSON response; omit parameters that are None."""
         return self._transport.call(method, path, json=json, query=query)
 
     def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
@@ -122,7 +121,7 @@ class Client:
         return self._transport.pages(path, **query)
 
     def text(self, path: str, **query: Any) -> str:
-        """Return an API response that is text instead of JSON, such as a published solution."""
+        """Return an API response that is text rather than JSON, such as a published solution."""
         return self._transport.text(path, **query)
 
     def organize(self, competition: str | None = None) -> Organizer:
@@ -167,11 +166,11 @@ class Client:
         return Membership.of(self._transport.get(f"{self._place(competition)}/team"))
 
     def limits(self, competition: str | None = None) -> Limits:
-        """Return how many submissions your team has left."""
+        """Return the number of submissions that your team has left."""
         return self.team(competition).limits
 
     def data_files(self, competition: str | None = None) -> list[DataFile]:
-        """Return the files for download."""
+        """Return the files that can be downloaded."""
         pages = self._transport.pages(f"{self._place(competition)}/data")
         return [DataFile.of(each) for page in pages for each in page["files"]]
 
@@ -187,8 +186,8 @@ class Client:
         """Download a data file; resume an interrupted download, and skip a file that is up to date.
 
         The file is written to `folder`, by default to a folder in the working directory that is named after
-        the competition. A local file that differs from the server's is replaced only with `replace`;
-        otherwise it raises `Unusable`. `on_progress` receives the bytes present and the size.
+        the competition. A local file that differs from the server's is replaced only if `replace` is true;
+        otherwise, `Unusable` is raised. `on_progress` receives the bytes present and the size.
         """
         slug = self._slug(competition)
         path = Path(_file_name(slug) if folder is None else folder) / _file_name(name)
@@ -230,9 +229,8 @@ class Client:
         again : bool
             Submit the file even if the team has submitted the same bytes before.
         key : str, optional
-            An ``Idempotency-Key``; two calls with the same key and bytes create one submission. By default,
-            each call uses its own key for all its retries.
-        on_progress : callable, optional
+            An ``Idempotency-Key``; two calls with the same key and bytes create only one submission. By
+        default, each call uses its own key for all its retries. on_progress : callable, optional
             Receives the bytes sent and the size.
         """
         fields = {"description": description} | ({"again": "true"} if again else {})
@@ -265,7 +263,7 @@ class Client:
                 return found
             if now >= deadline:
                 raise NotScoredInTime(submission=found)
-            # Pause here if the server did not delay the response.
+            # Pause here in case the server did not delay the response.
             if now - began < held / 2:
                 asked = retry_after(answer)
                 time.sleep(min(deadline - now, asked.total_seconds() if asked else pause))
@@ -301,7 +299,7 @@ class Client:
         search: str | None = None,
         most: int | None = None,
     ) -> Leaderboard:
-        """Return the ``public`` or ``private`` leaderboard, filtered by `search`, up to `most` rows."""
+        """Return up to `most` rows of the ``public`` or ``private`` leaderboard, filtered by `search`."""
         pages = self._transport.pages(f"{self._place(competition)}/leaderboard", split=split, q=search)
         first = next(pages)
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))

@@ -21,7 +21,7 @@ class ClientError(FairboardError):
 
 
 class Unusable(ClientError):
-    """Input to the client is unusable: an address, a file, a table or a competition."""
+    """An input of the client cannot be used: an address, a file, a table or a competition."""
 
     public_name = "unusable_here"
 
@@ -87,7 +87,7 @@ class TokenRefused(Refused):
 
 
 class LimitReached(Refused):
-    """A limit of submissions, requests or checks is reached."""
+    """A limit on submissions, requests or checks has been reached."""
 
     public_name = "limit_reached_on_server"
     kind = ErrorKind.LIMITED

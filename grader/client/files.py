@@ -26,7 +26,7 @@ _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
 
 
 class CountedFile(BufferedReader):
-    """A file that reports how much of it was read.
+    """A file that reports how much of it has been read.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CountedFile(BufferedReader):
         self._on_progress = on_progress
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read a piece and report the progress."""
+        """Read a piece of the file and report the progress."""
         piece = super().read(size)
         if self._on_progress and piece:
             self._on_progress(self.tell(), self._size)
@@ -53,7 +53,7 @@ class CountedFile(BufferedReader):
 
 @contextmanager
 def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
-    """Yield the path of a submission; write a table in full precision to a temporary file.
+    """Yield the path of a submission; a table is written to a temporary file with full precision.
 
     A table must have the columns ``id`` and ``prediction``; ``id`` may be the index.
     """
@@ -82,9 +82,9 @@ def download(
 ) -> Path:
     """Download a file, resume an interrupted download, and skip a file that is up to date.
 
-    An incomplete file is called ``NAME.part``. Symbolic links are not followed. Without `replace`, a
-    different file at this path raises `Unusable`. A file whose sha256 differs from the server's raises
-    `DamagedDownload`. `on_progress` receives the bytes present and the size, 0 if unknown.
+    An incomplete file is called ``NAME.part``. Symbolic links are not followed. Raises `Unusable` if a
+    different file exists at this path, unless `replace` is true. Raises `DamagedDownload` if the sha256 of
+    the file differs from the server's. `on_progress` receives the bytes present and the size, 0 if unknown.
     """
     transfer = _Transfer(path, on_progress, replace=replace)
     try:
@@ -107,7 +107,7 @@ class _Transfer:
         self._sha256 = ""
 
     def attempt(self, transport: Transport, address: str) -> bool:
-        """Receive the file or the rest of it; return False if the local file is up to date."""
+        """Download the file or the rest of it; return False if the local file is up to date."""
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
         goes_on = self._replaces() and self._part.is_file() and self._tag.is_file()
         if goes_on:
@@ -128,7 +128,7 @@ class _Transfer:
         except Refused as error:
             if not goes_on or error.status != 416:
                 raise
-            # No bytes are left: the file was complete or has changed.
+            # No bytes are left: the file is complete or has changed.
             self._forget()
             return self.attempt(transport, address)
 
@@ -143,7 +143,7 @@ class _Transfer:
         self._forget()
 
     def _replaces(self) -> bool:
-        """Return whether the path is free or may be replaced."""
+        """Return whether there is no file at the path or it may be replaced."""
         return self._replace or not os.path.lexists(self._path)
 
     def _receive(self, response: httpx.Response) -> None:

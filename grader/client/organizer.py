@@ -18,7 +18,7 @@ OnJob = Callable[[Mapping[str, Any]], None]
 class Organizer:
     """A client for the organizers of a competition; the token needs the scope ``organize``.
 
-    Methods return the JSON of the server, which is described on its page ``/api``.
+    Methods return the server's JSON, which is described on the server's page ``/api``.
 
     Parameters
     ----------
@@ -26,7 +26,8 @@ class Organizer:
     slug : str
         The competition.
     on_wait : callable, optional
-        Receives the competition before each pause while waiting for a job. Returns whether it ran any job.
+        Receives the competition before each pause while waiting for a job, and returns whether it ran any
+        job.
     """
 
     def __init__(self, transport: Transport, slug: str, *, on_wait: OnWait | None = None) -> None:
@@ -71,10 +72,10 @@ class Organizer:
     def ended(
         self, path: str, *, job: str = "job", timeout_seconds: float = 3600, on_progress: OnJob | None = None
     ) -> Json:
-        """Wait for the end of a job and return the response; raise `Unusable` after the timeout.
+        """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
 
-        `job` is the key of the job in the response, empty if the response is the job. `on_progress` receives
-        the progress of the job.
+        `job` is the key of the job in the response; it is empty if the response itself is the job.
+        `on_progress` receives the progress of the job.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -99,8 +100,8 @@ class Organizer:
     def change_settings(self, *, confirm: bool = False, **changes: Any) -> Json:
         """Change settings, given by their names in `settings`.
 
-        Without `confirm`, the server rejects (``confirmation_needed``) dates of a published competition that
-        have passed or are less than a day away.
+        Unless `confirm` is true, the server rejects dates of a published competition that have passed or are
+        less than a day away (``confirmation_needed``).
         """
         return self.call("PATCH", "settings", json=changes, confirm=True if confirm else None)
 
@@ -112,10 +113,11 @@ class Organizer:
         finds_test: bool = True,
         on_progress: OnJob | None = None,
     ) -> Json:
-        """Upload a solution, and return its finished check with the report.
+        """Upload a solution, wait for its check, and return the check with its report.
 
         ``why_not`` is None if the solution can be accepted. `test` is the participants' test.csv, whose ids
-        are compared. Without it, `finds_test` compares the test.csv of the data files, if there is one.
+        are compared with the solution's. If it is None and `finds_test` is true, the test.csv among the data
+        files is used, if there is one.
         """
         fields = {} if finds_test else {"finds_test": "false"}
         begun = self.upload("solution", file, test=test, fields=fields)
@@ -130,11 +132,11 @@ class Organizer:
         return self.upload("data", file, fields={"description": description})
 
     def data(self, *, on_progress: OnJob | None = None) -> Json:
-        """Wait until all data files are checked, and return them with the findings of each check."""
+        """Wait until all data files have been checked, and return them with the findings of the checks."""
         return self.ended("data", on_progress=on_progress)
 
     def allow_data_file(self, name: str, typed: str, *, reason: str = "") -> None:
-        """Release a data file that is held back; `typed` is its ``phrase``."""
+        """Release a data file that is held back; `typed` must be its ``phrase``."""
         self.call("POST", f"data/{quoted(name)}/allow", json={"typed": typed, "reason": reason})
 
     def publish(self) -> Json:
@@ -162,8 +164,8 @@ class Organizer:
     def publish_rescoring(self, number: int, **amends: Any) -> Json:
         """Switch all leaderboards to a scoring version.
 
-        `amends` are compensations for participants: ``notice``, ``extra_submissions``, ``closes_at``,
-        ``selection_deadline``.
+        `amends` contains the compensation for participants, with the keys ``notice``, ``extra_submissions``,
+        ``closes_at`` and ``selection_deadline``.
         """
         return self.call("POST", f"rescoring/{number}/publish", json=amends)
 
@@ -201,7 +203,7 @@ class Organizer:
 
 
 def require_done(job: Mapping[str, Any]) -> None:
-    """Raise `Unusable` with the problems of a job unless it has succeeded."""
+    """Raise `Unusable` with the problems of a job unless the job has succeeded."""
     if job["state"] != "done":
         sentences = [problem["message"] for problem in as_problems(job["problems"])]
         raise Unusable(" ".join(sentences) or f"The job failed. See incident {job['incident']} in the log.")

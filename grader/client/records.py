@@ -26,7 +26,7 @@ class Record:
 
     @classmethod
     def of(cls, data: Json) -> Self:
-        """Return the record of an object; missing attributes are None."""
+        """Return an object as a record; missing attributes are None."""
         values = {
             each.name: _typed(data.get(each.name), each.type) for each in fields(cls) if each.name != "data"
         }
@@ -48,7 +48,7 @@ class Limits(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Competition(Record):
-    """A competition; in a list, only the first five attributes are set, the others are None."""
+    """A competition; in a list, only the first five attributes are set, and the others are None."""
 
     slug: str
     title: str
@@ -79,7 +79,7 @@ class DataFile(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Record):
-    """Result of checking a file, which uses no submission."""
+    """The result of checking a file; a check does not count as a submission."""
 
     is_clean: bool
     problems: Sequence[Json]
@@ -102,9 +102,8 @@ class Submission(Record):
     identities : sequence of mappings, optional
         The AUCs of each identity on the public rows.
     problems, notes : sequences of mappings
-        Problems of the file, and remarks on it.
-    limits : Limits, optional
-        The team's remaining submissions; only directly after an upload.
+        The problems of the file, and remarks about it. limits : Limits, optional The team's remaining
+        submissions; only set directly after an upload.
     """
 
     id: int

@@ -27,9 +27,9 @@ PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
 PAUSES = (0.25, 1.0, 2.0, 4.0)  # seconds before each retry without a response
-PASSING = (502, 503, 504)  # status codes of a server that is busy or restarting behind its proxy
+PASSING = (502, 503, 504)  # status codes while the server is busy or restarts behind its proxy
 API = "api/v1/"
-# The server is not trusted. These limits are far above the size of normal responses.
+# The server is not trusted. These limits are far above the sizes of normal responses.
 JSON_MOST_BYTES, TEXT_MOST_BYTES = 64 * 2**20, 2**30
 JSON_MOST_LEVELS = 64
 MOST_PAGES = 10_000
@@ -107,7 +107,7 @@ class Transport:
     def call(
         self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
     ) -> Json:
-        """Send a request and return the JSON of its response, empty if it has none."""
+        """Send a request and return the JSON of its response; empty if there is none."""
         headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
         return read_json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
 
@@ -152,7 +152,7 @@ class Transport:
             raise Unreachable(f"{self.server} did not respond: {_reason(error)}.") from error
 
     def persistently(self, attempt: Callable[[], Answer]) -> Answer:
-        """Return the result of `attempt`, with retries if the same request may succeed later."""
+        """Return the result of `attempt`; retry it if the same request may succeed later."""
         waited, pauses = 0.0, iter(PAUSES)
         while True:
             try:
@@ -170,7 +170,7 @@ class Transport:
         return path if path.startswith(self.server) else f"{self.server}{API}{path}"
 
     def _here(self, link: str) -> str:
-        """Return a link from a response as an address of this server, the only one to get the token."""
+        """Return a link in a response as an address of this server; no other server may receive the token."""
         address = urljoin(self.server, link)
         if not address.startswith(self.server):
             raise Unusable(f"{self.server} linked to another server: {link!r}.")
@@ -204,7 +204,7 @@ def _given(query: Mapping[str, Any]) -> Json:
 def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
     """Return a response with its whole body; raise Unusable if it is larger than `most_bytes`.
 
-    A small compressed piece can expand to any size, so the limit also applies within a piece.
+    A small compressed piece can expand to any size, so the limit also applies within each piece.
     """
     headers = response.headers.copy()
     encoding = headers.pop("Content-Encoding", "identity").strip().lower()
@@ -227,7 +227,7 @@ def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
 
 
 def read_json(response: httpx.Response) -> Json:
-    """Return a response's JSON object without control characters; raise Unusable without one."""
+    """Return a response's JSON object without control characters; raise Unusable if there is none."""
     try:
         data = _plain(response.json(), JSON_MOST_LEVELS) if response.content else {}
     except (ValueError, RecursionError):
@@ -241,7 +241,7 @@ def read_json(response: httpx.Response) -> Json:
 
 
 def _plain(value: Any, levels: int) -> Any:
-    """Return JSON without control characters in its texts; raise ValueError if it is too deep."""
+    """Return JSON without control characters in its strings; raise ValueError if it is nested too deeply."""
     if isinstance(value, str):
         return CONTROLS.sub("", value)
     if not isinstance(value, dict | list):
@@ -272,7 +272,7 @@ def _refused(response: httpx.Response) -> Refused:
 
 
 def retry_after(response: httpx.Response) -> timedelta | None:
-    """Return the delay in the header ``Retry-After`` (seconds or a date), or None without it."""
+    """Return the delay in the header ``Retry-After`` (seconds or a date), or None if it is missing."""
     text = response.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return timedelta(seconds=min(int(text[:9]), 10**8))

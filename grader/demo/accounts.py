@@ -1,6 +1,6 @@
 """Demo accounts and their API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
 
-The `fairboard` commands would need two processes per account, each with a second of CPU time.
+The `fairboard` commands would need two processes per account, each taking a second of CPU time.
 """
 
 import json
@@ -13,7 +13,7 @@ from grader.settings import load
 
 
 def main(administrator: str, *names: str) -> None:
-    """Print a JSON list of accounts: name, token, and the password of each new account."""
+    """Print a JSON list of accounts, with name, token and, for new accounts, the password."""
     settings = load()
     passwords = accounts.password_hasher(settings)
     database = db.Database(settings.database(), pool_size=1)

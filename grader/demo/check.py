@@ -13,7 +13,7 @@ REASON = "200 labels were corrected, and 25 rows were withdrawn."
 
 
 def check(demo: Demo, progress: Progress) -> list[str]:
-    """Check both leaderboards before and after a rescoring; return a message per difference."""
+    """Check both leaderboards before and after a rescoring; return a message for each difference."""
     sent = entries(demo, progress)
     expected = oracle.leaderboards(demo.solution, sent)
     with demo.installation.client(progress.tokens[ORGANIZER]) as client:

@@ -1,6 +1,6 @@
 """Resumable creation of the demo competition: files, accounts and submissions.
 
-Each step first checks what exists, so a second start continues the first one.
+Each step first checks which parts exist, so a second run continues the first one.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class DemoFailed(OrganizerError):
 
 
 class Steps:
-    """A printer of numbered steps."""
+    """Prints numbered steps."""
 
     def __init__(self, count: int, say: Callable[[str], None]) -> None:
         self._count, self._say = count, say
@@ -45,7 +45,7 @@ class Steps:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the first step."""
+        """The seconds since the first step."""
         return time.monotonic() - self._started_at
 
     def begin(self, what: str) -> None:
@@ -56,7 +56,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Passwords and tokens of the accounts, and each model's submission, in a private file."""
+    """The accounts' passwords and tokens, and each model's submission, stored in a private file."""
 
     path: Path
     passwords: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Progress:
 
     @classmethod
     def of(cls, folder: Path, *, resume: bool) -> "Progress":
-        """Return the progress of an earlier start, or empty progress."""
+        """Return the progress of an earlier run, or empty progress."""
         path = folder / "progress.json"
         kept = json.loads(path.read_text()) if resume and path.exists() else {}
         return cls(path, **kept)
@@ -150,7 +150,7 @@ def _is_published(demo: Demo) -> bool:
 
 
 def create_competition(demo: Demo) -> None:
-    """Create and publish the competition; replace a draft left by an earlier start."""
+    """Create and publish the competition; replace a draft that an earlier run left."""
     shutil.copytree(FILES, demo.folder, dirs_exist_ok=True)
     create = ("competition", "create", str(demo.folder / "competition.toml"), "--publish")
     try:
@@ -168,7 +168,7 @@ def entries(demo: Demo, progress: Progress) -> list[Entry]:
 
 
 def _ensure_accounts(demo: Demo, progress: Progress) -> None:
-    """Create the accounts and tokens; existing accounts keep their unknown passwords."""
+    """Create the accounts and tokens; existing accounts keep their passwords, which are unknown."""
     missing = [name for name in ACCOUNTS if name not in progress.tokens]
     if not missing:
         return

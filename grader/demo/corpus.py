@@ -223,8 +223,8 @@ class Forum:
     """The distribution of comments in one data set.
 
     `harmful` and `harmless` contain the share of such comments that mention each identity. Models learn the
-    gap between the two as bias. Without `rare_templates`, some templates are left out, so that models first
-    see them in the test data.
+    gap between the two as bias. If `rare_templates` is false, some templates are left out, so that models
+    first see them in the test data.
     """
 
     harmful: Mapping[str, float]
@@ -233,7 +233,7 @@ class Forum:
 
 
 def write_comment(rng: Generator, *, harmful: bool, forum: Forum) -> Comment:
-    """Generate a harmful or harmless comment with the distribution of `forum`."""
+    """Generate a harmful or harmless comment from the distribution of `forum`."""
     shares = forum.harmful if harmful else forum.harmless
     drawn = [name for name in IDENTITIES if rng.random() < shares[name]][:MENTIONS_AT_MOST]
     templates = HARMFUL if harmful else HARMLESS
@@ -254,7 +254,7 @@ def _common(templates: tuple[Template, ...]) -> tuple[Template, ...]:
 
 
 def _fill(rng: Generator, text: str, *, who: str) -> str:
-    """Fill each slot of a template with a new random word, even if a slot occurs twice."""
+    """Fill each slot of a template with a new random word, even if the slot occurs twice."""
     draws: dict[str, Callable[[], str]] = {
         "place": lambda: _pick(rng, PLACES),
         "topic": lambda: _pick(rng, TOPICS),

@@ -81,7 +81,7 @@ def _rated_comments(rng: Generator, rows: int, forum: Forum, *, first_id: int) -
 
 
 def _annotations(rng: Generator, comments: list[Comment]) -> dict[str, np.ndarray]:
-    """Return the share of raters who saw each identity mentioned; blank for unrated comments."""
+    """Return the share of raters who saw each identity mentioned; blank for comments without ratings."""
     unannotated = rng.random(len(comments)) < UNANNOTATED_SHARE
     columns = {}
     for name in IDENTITIES:

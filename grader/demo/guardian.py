@@ -1,6 +1,6 @@
 """Guardian process that stops the demo's service whenever the demo ends.
 
-It reads from a pipe whose only writer is the demo, so the pipe's end of file means the end of the demo.
+It reads from a pipe whose only writer is the demo, so the end of the file means that the demo has ended.
 """
 
 import contextlib
@@ -10,8 +10,8 @@ import psutil  # type: ignore[import-untyped]
 
 
 def main() -> None:
-    """Wait for the end of standard input, then terminate the process with the given id."""
-    # The error is also raised if another process has reused the id.
+    """Wait until standard input closes, then terminate the process with the given id."""
+    # This error is also raised if another process has reused the id.
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(int(sys.argv[1]))
         sys.stdin.buffer.read()

@@ -30,7 +30,7 @@ Preprocessor = Callable[[str], str] | None
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model of a team, with its description and prediction function."""
+    """A team's model, with its description and prediction function."""
 
     name: str
     team: str
@@ -86,7 +86,7 @@ def _logistic(features: TfidfVectorizer | FeatureUnion) -> Pipeline:
 
 
 def _learn(pipeline: Pipeline) -> Predict:
-    """Return a function that fits a pipeline and predicts the probability, otherwise the margin."""
+    """Return a function that fits a pipeline and predicts probabilities or, if it cannot, margins."""
 
     def predict(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
         model = clone(pipeline).fit(train["comment_text"], positive(train))

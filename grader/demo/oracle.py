@@ -25,7 +25,7 @@ Terms = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A submitted file of a team."""
+    """A file that a team submitted."""
 
     team: str
     predictions: Path
@@ -45,7 +45,7 @@ class Line:
 
 
 def leaderboards(solution: Path, entries: Sequence[Entry]) -> dict[Split, list[Line]]:
-    """Return both leaderboards; ties in the displayed score go to the earlier file.
+    """Return both leaderboards; of files with equal displayed scores, the earlier one ranks first.
 
     The public leaderboard contains the best file of each team. The private leaderboard contains the better of
     each team's two best files on the public leaderboard.

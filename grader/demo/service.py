@@ -59,7 +59,7 @@ class Installation:
         return self._run("fairboard", "grader.cli", *arguments)
 
     def make_accounts(self, administrator: str, *names: str) -> list[dict[str, str]]:
-        """Create accounts with API tokens: `name`, `token`, and `password` of each new account."""
+        """Create accounts with API tokens; return `name`, `token` and, for a new account, `password`."""
         module = "grader.demo.accounts"
         made: list[dict[str, str]] = json.loads(self._run(module, module, administrator, *names))
         return made

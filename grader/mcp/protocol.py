@@ -23,7 +23,7 @@ Json = Mapping[str, Any]
 
 
 class ProtocolError(Exception):
-    """A message whose response is an error."""
+    """A message to which the response is an error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class ProtocolError(Exception):
 
 
 def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
-    """Respond to a host's messages until its stream and all running calls have ended.
+    """Respond to a host's messages until its stream has closed and all running calls have finished.
 
     Tool calls run concurrently, so a call that waits for a score does not block others.
     """

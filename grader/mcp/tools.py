@@ -16,7 +16,7 @@ LONGEST_WAIT_SECONDS = 50
 ROWS = 50
 READ, SUBMIT = "read", "submit"
 TYPES = {"string": str, "integer": int, "boolean": bool}
-# The tool NAME is implemented by the method `_NAME` of `Tools`, whose parameters are its arguments.
+# The method `_NAME` of `Tools` implements the tool NAME; its parameters are the tool's arguments.
 TOOLS = (
     ("list_competitions", READ, "List the competitions of the site."),
     (
@@ -83,14 +83,14 @@ class Folder:
         self.path = path.resolve(strict=True)
 
     def existing(self, name: str) -> Path:
-        """Return the path of a file in the folder; raise Unusable for any other."""
+        """Return the path of a file in the folder; raise Unusable for any other path."""
         path = self._inside(name)
         if not path.is_file():
             raise Unusable(f"There is no file {name!r} in the folder {self.path}.")
         return path
 
     def new(self, name: str) -> Path:
-        """Return the path of a download; raise Unusable if it is outside the folder or a link."""
+        """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
         path = self._inside(name)
         if path.parent != self.path or any(
             (self.path / f"{name}{part}").is_symlink() for part in ("", *PARTS)
@@ -147,7 +147,7 @@ class Tool:
         }
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments without None values; raise Unusable with all their problems."""
+        """Return the arguments except those that are None; raise Unusable with all their problems."""
         wrong = [f"there is no argument {name!r}" for name in sorted(set(arguments) - set(self.arguments))]
         wrong += [f"{name!r} is missing" for name in self.required if arguments.get(name) is None]
         wrong += [
@@ -162,7 +162,7 @@ class Tool:
 
 
 class Tools:
-    """The tools that a token may use on a site, with the files of one folder."""
+    """The tools that a token may use on a site, working with the files of one folder."""
 
     def __init__(self, client: Client, folder: Folder) -> None:
         self._client = client

@@ -22,7 +22,7 @@ REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Command = TypeVar("Command", bound=Callable[..., Any])
-SERVICE = "fairboard"  # name of the entries in a keyring
+SERVICE = "fairboard"  # name of the entries in the keyring
 
 
 class FileRefused(Unusable):
@@ -55,7 +55,7 @@ def competition_option(command: Command) -> Command:
 
 
 def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a competition from the stored login, without a request."""
+    """Complete the name of a competition from the stored login, without sending a request."""
     try:
         login = read_login()
     except click.ClickException:
@@ -67,7 +67,7 @@ def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[
 
 @contextmanager
 def connected(server: str | None, *, as_json: bool, competition: str | None = None) -> Iterator[Client]:
-    """Open a client for a command; an error in the block exits with the matching exit code."""
+    """Open a client for a command; on an error in the block, exit with the matching exit code."""
     with failures_in_a_sentence(as_json=as_json):
         address, token = target(server)
         with Client(address, token, competition=competition, on_pause=_say_pause) as client:
@@ -92,7 +92,7 @@ def target(server: str | None) -> tuple[str, str]:
 
 @contextmanager
 def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator[None]:
-    """Map client errors to exit codes: 4 timeout, 5 unreachable, `refused` denied, 1 any other."""
+    """Map client errors to exit codes: 4 for a timeout, 5 if unreachable, `refused` if denied, or else 1."""
     try:
         yield
     except ClientError as error:
@@ -154,7 +154,7 @@ def login_path() -> Path:
 
 
 def read_login() -> StoredLogin | None:
-    """Return the stored login or None; reject a file that other users can read."""
+    """Return the stored login, or None if there is none; reject a file that other users can read."""
     try:
         if os.name == "posix" and login_path().stat().st_mode & 0o077:
             raise click.ClickException(
@@ -216,13 +216,13 @@ def _put_into_keyring(server: str, token: str) -> bool:
     try:
         keyring.set_password(SERVICE, server, token)
         return bool(keyring.get_password(SERVICE, server) == token)
-    # The keyring may be locked, or unable to prompt without a desktop.
+    # The keyring may be locked or, without a desktop, unable to prompt.
     except Exception:
         return False
 
 
 def _keyring() -> Any:
-    """Return the keyring of this machine, or None if it has no secure one."""
+    """Return the keyring of this machine, or None if it has no secure keyring."""
     try:
         import keyring
         from keyring.core import recommended

@@ -21,7 +21,7 @@ from grader.metrics import (
     prepare,
 )
 
-Reports = Mapping[str, Mapping[str, BiasReport]]  # reports by model and split
+Reports = Mapping[str, Mapping[str, BiasReport]]  # maps models and splits to reports
 Row = list[object]
 
 COLUMNS = (
@@ -49,7 +49,7 @@ Rows = slice | NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A solution prepared for scoring; `splits` contains public, private and all, unless empty."""
+    """A solution prepared for scoring; `splits` contains public, private and all, unless they are empty."""
 
     settings: MetricSettings
     splits: Mapping[str, tuple[Rows, PreparedSplit]]
@@ -98,7 +98,7 @@ def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
 
 
 def as_csv(reports: Reports) -> str:
-    """Return all values as CSV; a row without an identity has a split's score and power means."""
+    """Return all values as CSV; the row without an identity contains a split's score and power means."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_shown_columns(reports))

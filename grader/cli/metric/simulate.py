@@ -120,7 +120,7 @@ def simulate(
 
 
 def _competition(solution: "Solution", settings: "MetricSettings", seed: int) -> "Competition":
-    """Return a competition of the scored rows; without `Usage`, the seed determines the splits."""
+    """Return a competition from the scored rows; if there is no `Usage`, the seed determines the splits."""
     import numpy as np
 
     from grader.simulation import Competition
@@ -141,7 +141,7 @@ def _competition(solution: "Solution", settings: "MetricSettings", seed: int) ->
 
 
 class _Progress:
-    """Progress messages on stderr every few seconds."""
+    """Prints progress messages on stderr every few seconds."""
 
     def __init__(self) -> None:
         self._said_at = time.monotonic()

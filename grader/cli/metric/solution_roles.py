@@ -44,11 +44,11 @@ def read_with_roles(
 ) -> Solution:
     """Read a solution with the guessed roles, the named columns and the given roles.
 
-    With `only_these`, no column except `identities` is an identity. A named role is binding: a file with a
-    value that contradicts it is rejected.
+    If `only_these` is true, only the columns in `identities` are identities. A given role is binding: a file
+    with a value that contradicts it is rejected.
     """
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
-    # The report lists identities that are not columns.
+    # The report lists names in `identities` that are not columns.
     there = [name for name in identities or () if name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
     if label is not None:

@@ -26,12 +26,12 @@ FAILED = 1
 
 
 def act_on_site(act: Act) -> Callable[..., None]:
-    """Turn an action on a site, which returns JSON data and text to print, into a command."""
+    """Turn an action on a site into a command; the action returns JSON data and text to print."""
     return _command(act, lambda _given: None)
 
 
 def act_for_user(act: Act) -> Callable[..., None]:
-    """Turn an action into a command that acts as its argument `user` in the local shell."""
+    """Turn an action into a command that, in the local shell, acts as the user in its argument `user`."""
     return _command(act, lambda given: given["user"])
 
 
@@ -57,9 +57,10 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
 
 @contextmanager
 def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator[Client]:
-    """Open the named site, or the local one without a name; ignore any stored login.
+    """Open the named site or, if none is named, the local one; ignore any stored login.
 
-    The first line on stderr names a remote site, so that no one closes a competition on the wrong site.
+    For a remote site, the first line on stderr names it, so that no one closes a competition on the wrong
+    site.
     """
     if server is not None:
         with connected(server, as_json=as_json) as client:
@@ -80,7 +81,7 @@ def installation_of(client: Client) -> Any:
 
 
 def nothing_found(_desk: Organizer, _given: Mapping[str, Any]) -> Found:
-    """Return no further parameters for a request."""
+    """Return an empty dict: the request has no further parameters."""
     return {}, ()
 
 
@@ -135,7 +136,7 @@ class Simple:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON data: times in ISO 8601, files as text."""
+    """Return a value as JSON data, with times in ISO 8601 and files as text."""
     if isinstance(value, datetime):
         return value.isoformat()
     return text_of(value) if isinstance(value, Path) else value

@@ -24,7 +24,7 @@ RECOVERABLE = (
 
 @dataclass(frozen=True, slots=True)
 class _Final:
-    """Texts and endpoint of a step that requires confirmation if submissions are not verified."""
+    """The texts and endpoint of a step that requires confirmation if submissions are not verified."""
 
     path: str
     is_final: str
@@ -179,7 +179,7 @@ def receipt(client: Client, slug: str, submission: int, number: int | None) -> t
 def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: str) -> dict[str, Any]:
     """Carry out a step of the close; ask for confirmation if submissions are not verified.
 
-    Errors of the step itself are raised before the question.
+    Errors of the step itself are raised before the user is asked.
     """
     sent: dict[str, Any] = {"confirm": True, **given}
     try:

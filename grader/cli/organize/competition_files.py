@@ -77,6 +77,6 @@ def _typed(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_values(changes: Mapping[str, Any]) -> list[Fault]:
-    """Return the faults of individual values; the server checks their combinations."""
+    """Return the faults of individual values; the server checks combinations of values."""
     found = problems(CompetitionSettings().changed(**changes), is_draft=True)
     return [fault for fault in found if len(fault.names) == 1 and fault.names[0] in changes]

@@ -23,7 +23,7 @@ from grader.worker.children.job_child import JobChild
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.worker import HANDLERS, OrganizerWorker
 
-IN_MEMORY_BYTES = 2**20  # maximum size of a request body in memory
+IN_MEMORY_BYTES = 2**20  # maximum size of a request body that is kept in memory
 WHAT = {
     OrganizerJobKind.DATA: "bytes checked",
     OrganizerJobKind.VERIFY: "submissions verified",
@@ -42,12 +42,12 @@ class ClientHere(Client):
 
 @contextmanager
 def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
-    """Open the installation of this environment as a site for the shell or for the named user.
+    """Open the installation that the environment configures, as a site for the shell or for the named user.
 
-    Only this command can reach the application: it has no listener, so no other request has the shell's
+    Only this command can reach the application, which has no listener. No other request has the shell's
     rights.
     """
-    # Imported by name, because the import contracts forbid `webapp` in the grader.
+    # This is imported by name, because the import contracts do not allow `grader` to import `webapp`.
     create_app = import_module("webapp.app").create_app
     shell = import_module("webapp.http.site").Shell(acts_as)
     with opened() as here, _WaitingWork(here) as work:
@@ -63,7 +63,7 @@ def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
 
 
 class _NoHints:
-    """A queue that sends no hints, because a running service finds waiting jobs without them."""
+    """A queue that sends no hints, because a running service finds waiting jobs anyway."""
 
     def send(self, job_ids: Sequence[int]) -> None:
         """Do nothing."""
@@ -119,7 +119,7 @@ def _environ(request: httpx.Request) -> dict[str, Any]:
 
 
 class _Pieces(httpx.SyncByteStream):
-    """The body of a response, streamed from the application, and its resources to close."""
+    """The body of a response, streamed from the application, and the resources to close with it."""
 
     def __init__(self, pieces: Iterable[bytes], stack: ExitStack) -> None:
         self._pieces = pieces
@@ -134,7 +134,7 @@ class _Pieces(httpx.SyncByteStream):
 
 
 class _WaitingWork:
-    """A runner of a competition's pending jobs in this process, even next to a running service."""
+    """Runs a competition's pending jobs in this process, even while the service runs."""
 
     def __init__(self, here: Installation) -> None:
         self._here = here

@@ -50,8 +50,8 @@ CREATION = (
         help="Publish the draft created from FILE.toml immediately.",
     ),
 )
-# The settings that most competitions change, listed here because a client without the server lacks the
-# settings model.
+# These are the settings that most competitions change. They are listed here because the settings model is
+# part of the extra `server`.
 CONDITIONS = (
     click.option(
         "--rules", type=FILE, help="A Markdown file with the rules, which participants must accept to join."
@@ -185,7 +185,7 @@ def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Comm
 
 
 def conditions(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the given options under the names of the settings."""
+    """Return the given options, keyed by setting name."""
     given = {name: value for name, value in options.items() if value is not None}
     if "rules" in given:
         given["rules"] = text_of(given["rules"])

@@ -132,7 +132,7 @@ def revoke(client: Client, user: str, token_id: int) -> tuple[Any, str]:
 
 
 def _require_own(client: Client, user: str) -> None:
-    # A local client acts as this user.
+    # A client of the local installation acts as this user.
     if installation_of(client) is not None:
         return
     asker = client.call("GET", "me")["name"]

@@ -89,7 +89,7 @@ def rescore(
 def _begin(
     desk: Organizer, solution: Path | None, settings: Path | None, reason: str
 ) -> tuple[int, list[str]]:
-    """Start a rescoring, or continue the same one after an interruption."""
+    """Start a rescoring, or continue it after an interruption."""
     checked = _check(desk, solution) if solution is not None else _check_settings(desk, settings or Path())
     before = _preparing(desk)
     lines = [described(checked["report"])] if checked.get("report") else []
@@ -132,8 +132,8 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
 def _publish(
     desk: Organizer, number: int, amends: dict[str, Any], lines: list[str], *, yes: bool
 ) -> dict[str, Any]:
-    """Publish a version; files received in the meantime are scored too."""
-    # This waits until the data files are checked with the new solution.
+    """Publish a version; files that arrive in the meantime are scored too."""
+    # This waits until the data files have been checked against the new solution.
     desk.data()
     answer = _switch(desk, number, f"rescoring/{number}/publish", amends, lines, yes=yes)
     reach("publish.after_commit")
@@ -159,10 +159,10 @@ def _roll_back(desk: Organizer, number: int, sent: dict[str, Any], *, yes: bool)
 def _switch(
     desk: Organizer, number: int, path: str, sent: dict[str, Any], lines: list[str], *, yes: bool
 ) -> dict[str, Any]:
-    """Switch the leaderboards; first confirm the difference, or with `yes` add it to the lines.
+    """Switch the leaderboards after confirming the difference; if `yes`, add the difference to the lines.
 
-    Errors are raised before the question. If the difference changes before the user answers, the question is
-    repeated. A new file that changes nothing is scored without a question.
+    Errors are raised before the user is asked. If the difference changes before the user answers, the
+    question is repeated. A new file that changes nothing is scored without a question.
     """
     agreed, summary = "", ""
     while True:

@@ -210,7 +210,7 @@ def _lines(entry: dict[str, Any]) -> list[str]:
 
 
 def _worded(action: str, subject: str) -> str:
-    """Return the description of an action; without the extra `server`, only its subject."""
+    """Return the description of an action or, if the extra `server` is not installed, only its subject."""
     try:
         from grader.services.audit.log import WORDS
     except ModuleNotFoundError:

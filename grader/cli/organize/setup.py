@@ -88,7 +88,7 @@ def create(
         report = _set_solution(desk, solution, label)
         answer = desk.publish()
     except BaseException:
-        # The first error is more useful than an error of the cleanup.
+        # The first error is more useful than an error during the cleanup.
         with suppress(FairboardError):
             desk.call("DELETE", confirm=True)
         raise
@@ -119,7 +119,7 @@ def _create_from(client: Client, path: Path, *, owner: str | None, is_published:
 
 @contextmanager
 def _draft_stays(slug: str, path: Path) -> Iterator[None]:
-    """Print how to continue if a step fails after the draft was created."""
+    """If a step fails after the draft was created, print how to continue."""
     try:
         yield
     except FairboardError:
@@ -224,7 +224,7 @@ def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, st
     answer = _change(client.organize(slug), sent, yes=yes or installation_of(client) is not None)
     lines = [f"Changed {slug}."]
     new_version = client.competition(slug).rules_version if "rules" in changes else None
-    # A draft never has a second version.
+    # The solution of a draft never has a second version.
     if (new_version or 1) != (version or 1):
         lines.append(f"The rules are now version {new_version}; all participants must accept them again.")
     return answer, "\n".join(lines)
@@ -297,7 +297,7 @@ def _refuse_options(*, allowed: set[str]) -> None:
 
 
 def _reported(read: Any) -> set[str]:
-    """Return the settings that the solution's report already warns about."""
+    """Return the settings about which the solution's report already warns."""
     return {"identities"} if read.solution else set()
 
 
@@ -333,7 +333,7 @@ def _missing(desk: Organizer) -> list[str]:
 
 
 def _findings(file: Mapping[str, Any]) -> list[str]:
-    """Return the findings of a check, limited to one screen."""
+    """Return the findings of a check, limited to what fits on one screen."""
     sentences = [*file.get("warnings", ()), *file["discloses"], *file["unopened"]]
     left = len(sentences) - SHOWN_SENTENCES
     more = [f"{left:,} more; the Organize page shows all of them"] if left > 0 else []
@@ -363,7 +363,7 @@ def _require_none_held(slug: str, found: Mapping[str, Any]) -> None:
 
 
 def reader_of(path: Path) -> Any:
-    """Return the module that reads competition files; raise Unusable without the server's code."""
+    """Return the module that reads competition files; raise Unusable if `server` is not installed."""
     try:
         from grader.cli.organize import competition_files
     except ModuleNotFoundError as error:
@@ -374,7 +374,7 @@ def reader_of(path: Path) -> Any:
 
 
 def _server_code() -> Any:
-    """Return the module that checks settings before sending, or None without the server's code."""
+    """Return the module that checks settings before they are sent; None if `server` is not installed."""
     with suppress(ModuleNotFoundError):
         from grader.cli.organize import competition_files
 
@@ -419,7 +419,7 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
 
 
 def _labelled(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str, Any]:
-    """Return a solution's check with the given column as the label."""
+    """Check a solution, using the given column as the label, and return the result."""
     roles = {column["name"]: column["role"] for column in checked["columns"]}
     if roles and label not in roles:
         raise Unusable(f"The solution has no column {label!r}.")
@@ -446,7 +446,7 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
 
 
 def described(report: Mapping[str, Any]) -> str:
-    """Return a solution's report as text; without the extra `server`, only its size and label."""
+    """Return a solution's report as text; if `server` is not installed, only its size and label."""
     try:
         from grader.cli.metric.check import describe_report
     except ModuleNotFoundError:

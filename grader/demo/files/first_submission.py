@@ -18,7 +18,7 @@ train, test = pd.read_csv(folder / "train.csv"), pd.read_csv(folder / "test.csv"
 model = make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
 model.fit(train["comment_text"], train["target"] >= 0.5)
 
-# Only the order of the predictions counts.
+# Only the order of the predictions affects the score.
 predictions = model.predict_proba(test["comment_text"])[:, 1]
 pd.DataFrame({"id": test["id"], "prediction": predictions}).to_csv(folder / "submission.csv", index=False)
 print(f"{folder / 'submission.csv'} has {len(test):,} predictions. Upload it on the Submissions page.")
