@@ -59,7 +59,7 @@ Tell = Callable[[int, int], None]
 
 
 class NotABackup(OrganizerError):
-    """A folder is not a usable backup; the message states the reason."""
+    """The folder is not a usable backup; the message states the reason."""
 
     public_name = "not_abackup"
 
@@ -90,11 +90,11 @@ class CannotRestore(OrganizerError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """The backup's description (`backup.json`).
+    """The description of a backup (`backup.json`).
 
     `files` contains the SHA-256 hash of each database file. `tables` contains the columns of tables that are
     stored in separate files. `unusable_blobs` were already missing or damaged. `secret_key_mark` identifies
-    the secret key without revealing it.
+    the secret key but does not reveal it.
     """
 
     made_at: str
@@ -129,7 +129,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Restored:
-    """Result of a restore; `held_mails` e-mails are not sent, to avoid duplicates."""
+    """The result of a restore; to avoid duplicates, `held_mails` e-mails are not sent."""
 
     manifest: Manifest
     held_mails: int
@@ -146,7 +146,7 @@ class _Copied:
 def make(
     settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
 ) -> Manifest:
-    """Write a backup into a new folder, even while the service runs; omit blobs without storage.
+    """Write a backup into a new folder, even while the service runs; if `storage` is None, omit blobs.
 
     Raises CannotBackUp or DamagedDatabase.
     """
@@ -214,9 +214,8 @@ def restore(
 ) -> Restored:
     """Fill an empty installation from a backup and upgrade its tables.
 
-    Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails, and notifications
-    about events that have probably happened since the backup, are not sent because they may already have
-    been sent.
+    Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails and notifications about
+    events that have probably happened since the backup are not sent, because they may already have been sent.
     Raises NotABackup, CannotRestore or UnknownTables.
     """
     manifest = _checked(folder)
@@ -246,7 +245,7 @@ def restore(
 
 
 def _free_claims(session: Session) -> None:
-    """Reset claimed jobs to waiting, because their workers belong to another installation."""
+    """Reset claimed jobs to `waiting`, because their workers belong to another installation."""
     for jobs in (ScoringJob, OrganizerJob):
         session.execute(
             update(jobs)
@@ -333,7 +332,7 @@ def needed_secrets(settings: Settings) -> list[str]:
 
 
 def _settings_text(settings: Settings) -> str:
-    """Return non-default settings, without secrets, as environment variables."""
+    """Return all non-default settings except secrets as environment variables."""
     lines = ["# Settings of the backed-up installation, without secrets."]
     for name, description in type(settings).model_fields.items():
         value: Any = getattr(settings, name)
@@ -347,7 +346,7 @@ def _settings_text(settings: Settings) -> str:
 def _copy_blobs(
     storage: Storage, folder: Path, names: set[str], required: set[str], tell: Tell | None
 ) -> _Copied:
-    """Copy all available blobs; count missing or damaged blobs as unusable only if required."""
+    """Copy all available blobs; count missing or damaged blobs as unusable only if they are required."""
     target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
     done, total = 0, len(names)
     for sha256 in sorted(names):

@@ -1,7 +1,7 @@
 """Consistent export of a whole database to files, even during writes, and its import.
 
-SQLite uses its online backup. PostgreSQL uses COPY in one snapshot, which requires no PostgreSQL programs.
-Rows are copied unchanged, because the tables may have an older schema.
+SQLite uses its online backup API. PostgreSQL uses COPY within one snapshot, which requires no PostgreSQL
+programs. Rows are copied unchanged, because the tables may have an older schema.
 """
 
 import gzip
@@ -113,7 +113,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
         closing(sqlite3.connect(target)) as copy,
     ):
         present.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # keeps the copy in a single file
+        copy.execute("PRAGMA journal_mode = DELETE")  # stores the copy in a single file
         (finding,) = copy.execute("PRAGMA integrity_check").fetchone()
     if finding != "ok":
         raise DamagedDatabase(finding=finding)
@@ -193,7 +193,7 @@ def _advance_ids(connection: Connection, name: str, columns: Sequence[str]) -> N
 
 @contextmanager
 def _without_references(connection: Connection) -> Iterator[None]:
-    """Drop foreign keys during the block, because rows have circular references."""
+    """Drop foreign keys during the block, because some rows refer to each other in cycles."""
     found = connection.execute(
         text(
             "SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) "

@@ -32,12 +32,12 @@ SHOWN_FILES = 3
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
-# If one of these is off, a crash of the machine may lose accepted submissions.
+# If one of these settings is off, accepted submissions may be lost when the machine crashes.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 class Level(enum.StrEnum):
-    """Urgency of a finding."""
+    """The urgency of a finding."""
 
     OK = "ok"
     WARNING = "warning"
@@ -46,7 +46,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Result of a check: the current state and, for problems, the remedy."""
+    """The result of a check: the current state and, for a problem, the remedy."""
 
     level: Level
     subject: str
@@ -69,7 +69,7 @@ def alarm(subject: str, message: str) -> Finding:
 
 
 def of_settings(settings: Settings) -> Iterator[Finding]:
-    """Check for settings that are valid but not recommended."""
+    """Check for settings that are valid but inadvisable."""
     if settings.host not in LOOPBACK and not (settings.base_url or "").startswith("https://"):
         yield warning(
             "settings",
@@ -232,7 +232,7 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
 
 
 def of_scoring(session: Session) -> Iterator[Finding]:
-    """Check whether scoring is active, and for failed submissions."""
+    """Check whether submissions are being scored and whether any have failed."""
     now = db.now(session)
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
     oldest = jobs.oldest_pending(session)
@@ -259,7 +259,7 @@ def of_scoring(session: Session) -> Iterator[Finding]:
 
 
 def of_mail(session: Session) -> Iterator[Finding]:
-    """Check the outbox for e-mails that could not be sent."""
+    """Check the mail outbox for e-mails that could not be sent."""
     now = db.now(session)
     count, oldest = session.execute(
         select(func.count(), func.min(Mail.created_at)).where(

@@ -47,7 +47,7 @@ class UnknownTables(OrganizerError):
 
 
 class TablesInUse(OrganizerError):
-    """Other transactions locked the tables during all attempts of a migration."""
+    """Other transactions held locks on the tables during all attempts of a migration."""
 
     public_name = "tables_in_use"
     message = (
@@ -93,16 +93,16 @@ def is_current(database: Database) -> bool:
 
 
 def is_usable(database: Database) -> bool:
-    """Return whether this installation works with the tables, which may have a newer revision.
+    """Return whether this installation can use the tables, which may have a newer revision.
 
-    A rolling upgrade migrates first, while processes of the previous release still serve requests.
+    A rolling upgrade starts with the migration, while processes of the previous release still serve requests.
     """
     found = current(database)
     return found is not None and (found == head() or _is_newer(found))
 
 
 def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
-    """Make a change in one transaction; retry while other transactions lock a table."""
+    """Make a change in one transaction; retry while other transactions hold a lock on a table."""
     for _ in range(TRIES):
         try:
             with _migrating(database) as connection:
@@ -137,8 +137,8 @@ def _scripts() -> ScriptDirectory:
 def _migrating(database: Database) -> Iterator[Connection]:
     """Open the transaction of a migration.
 
-    SQLite alters a table by copying and dropping it, which foreign keys prevent. They are therefore disabled
-    and checked together at the end.
+    SQLite alters a table by copying and dropping it, which foreign keys prevent. They are therefore disabled,
+    and all are checked at the end.
     """
     with database.engine.connect() as connection:
         sqlite = connection.dialect.name == "sqlite"

@@ -40,7 +40,7 @@ class AuditEntry(Base):
 
 
 class FairPlayMark(Base):
-    """A row of the Fair play page, such as "team 3", marked as reviewed with a reason."""
+    """A mark on a row of the Fair play page, such as "team 3": it was reviewed, with a reason."""
 
     __tablename__ = "fair_play_mark"
     __table_args__ = (UniqueConstraint("competition_id", "line"),)

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from grader.models.scoring import ScoringVersion
 
 TEXTS = ("overview", "evaluation", "data_description", "rules")
-# A deleted draft's slug becomes this prefix and its id. No URL matches it, because slugs have no colon.
+# The slug of a deleted draft becomes this prefix and its id. No URL matches it, because slugs contain no
+# colon.
 DELETED = "deleted:"
 FORMATTED = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class CompetitionState(enum.StrEnum):
-    """The stored states; the phases scheduled, open and closed are derived from the time."""
+    """The stored states; the phases scheduled, open and closed depend on the time."""
 
     DRAFT = "draft"
     PUBLISHED = "published"
@@ -70,9 +71,9 @@ class _WithTexts:
 
 
 class Competition(_WithTexts, Base):
-    """A competition. Its leaderboards show the scores of `live_scoring_version`.
+    """A competition.
 
-    A limit of None means unlimited.
+    Its leaderboards show the scores of `live_scoring_version`. A limit of None means that there is no limit.
 
     `reveals_at` is the time of the automatic reveal. `settled_at` is the time at which the private standings
     were computed, after every submission accepted before the close had its result. `finalized_at` is the time
@@ -126,7 +127,7 @@ class Competition(_WithTexts, Base):
     merger_deadline: Mapped[datetime | None]
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
     max_daily_submissions: Mapped[int | None] = mapped_column(
-        Integer().evaluates_none(),  # None means unlimited, not the default
+        Integer().evaluates_none(),  # None means no limit, not the default
         default=5,
         server_default="5",
     )
@@ -167,7 +168,7 @@ class Role(enum.StrEnum):
 
 
 class Organizer(Base):
-    """A user's role in a competition; site administrators are owners without a row."""
+    """A user's role in a competition; site administrators are owners even without a row."""
 
     __tablename__ = "organizer"
     __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
@@ -184,7 +185,7 @@ class Organizer(Base):
 class Participation(Base):
     """A user's entry in a competition, with the accepted version of the rules.
 
-    `bound_team_id` is set to the user's team once that team has submitted. The user can then join no other
+    `bound_team_id` is set to the user's team once that team has submitted. The user can then not join another
     team.
     """
 
@@ -207,8 +208,8 @@ class Participation(Base):
 class DataCheckState(enum.StrEnum):
     """The states of a data file's check for disclosed labels.
 
-    `unchecked` files are older than the check. `allowed` files disclose labels, but an organizer has allowed
-    them.
+    `unchecked` files were added before checks existed. `allowed` files disclose labels, but an organizer has
+    allowed them.
     """
 
     UNCHECKED = "unchecked"
@@ -263,7 +264,7 @@ class Figure(Base):
 
 
 class Announcement(_WithTexts, Base):
-    """An announcement in Markdown; a withdrawn one is hidden but kept for the audit log."""
+    """An announcement in Markdown; a withdrawn announcement is hidden but kept for the audit log."""
 
     __tablename__ = "announcement"
 

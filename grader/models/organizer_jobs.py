@@ -38,8 +38,8 @@ class OrganizerJobKind(enum.StrEnum):
 class OrganizerJob(Base):
     """A background job, claimed and retried like a scoring job.
 
-    `progress` contains the current `done`, `total` and `words`. `problems` contains the reasons for a
-    rejection. `dismissed_at` is set when an organizer hides the job.
+    `progress` contains the current values of `done`, `total` and `words`. `problems` contains the reasons for
+    a rejection. `dismissed_at` is set when an organizer hides the job.
     """
 
     __tablename__ = "organizer_job"

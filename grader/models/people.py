@@ -22,10 +22,11 @@ def new_avatar_key() -> str:
 class User(Base):
     """An account.
 
-    `name_folded` is for case-insensitive lookups. `name_key` and `name_shape` are for detecting look-alike
-    names. `email_key` is the case-folded address, set once it is verified. `unwanted_notices` lists the kinds
-    of e-mail that the user has turned off. `page_key` is part of the profile page's URL; it is None if the
-    profile is off. The row of a deleted account is anonymized and kept for the standings and the audit log.
+    `name_folded` is for case-insensitive lookup. `name_key` and `name_shape` are for detecting look-alike
+    names. `email_key` is the case-folded address, which is set once it is verified. `unwanted_notices` lists
+    the kinds of e-mail that the user has turned off. `page_key` is part of the profile page's URL; it is None
+    if the profile is off. The row of a deleted account is anonymized and kept for the standings and the audit
+    log.
     """
 
     __tablename__ = "user_account"
@@ -53,7 +54,7 @@ class User(Base):
 
 
 class Login(Base):
-    """A session; the cookie contains the token, the table only its SHA-256."""
+    """A session; the cookie contains the token, and the table only its SHA-256."""
 
     __tablename__ = "login"
 
@@ -81,7 +82,7 @@ class KnownAddress(Base):
 
 
 class PlaceKind(enum.StrEnum):
-    """The kinds of login places: an IP address or a browser."""
+    """The origins of logins that are stored: an IP address or a browser."""
 
     ADDRESS = "address"
     BROWSER = "browser"
@@ -134,7 +135,7 @@ class ApiToken(Base):
 
 
 class RepeatableRequest(Base):
-    """A request with an Idempotency-Key; it has no `status` while in progress or if interrupted."""
+    """A request with an Idempotency-Key; `status` is None while in progress or if interrupted."""
 
     __tablename__ = "repeatable_request"
     __table_args__ = (UniqueConstraint("user_id", "key"),)
@@ -187,9 +188,9 @@ class AccountLink(Base):
 
 
 class Tally(Base):
-    """One action counted toward a rate limit, kept for a day.
+    """An action that counts toward a rate limit, kept for a day.
 
-    `kind` identifies the limit, `whose` the user or address to which it applies.
+    `kind` identifies the limit, and `whose` the user or address to which it applies.
     """
 
     __tablename__ = "tally"

@@ -59,7 +59,7 @@ class ScoringVersionState(enum.StrEnum):
 
 
 class ScoringVersion(Base):
-    """A solution with metric settings, under which all submissions of a competition are scored.
+    """A solution with metric settings, used to score all submissions of a competition.
 
     `notice` is the message of its last publication. `replaced_number` is the version that was live before it.
     """
@@ -92,11 +92,11 @@ class Split(enum.StrEnum):
 
 
 class Score(Base):
-    """A score with its four terms and the exact integer counts of every cell.
+    """A score with its four terms and the exact integer counts for every cell.
 
     `shown_units` is the public score that a coarse feedback mode shows, or None if it shows none. It depends
-    on the team's other submissions. `errors` contains the standard errors of the score and its terms that are
-    defined.
+    on the team's other submissions. `errors` contains the standard errors of the score and of its defined
+    terms.
 
     There is no index on the scoring version alone, because a planner without statistics would wrongly prefer
     it.
@@ -143,10 +143,9 @@ class JobState(enum.StrEnum):
 class ScoringJob(Base):
     """The job that scores one submission under one scoring version.
 
-    A job can be claimed once `available_at` has passed. An internal error postpones this time. A claim sets
-    `lease_until`, a new `token` and the `holder`, and counts an attempt. The holder is the name of the
-    claiming process, or None if that process ran an older version. Only a process with the current token may
-    record the result.
+    A job can be claimed after `available_at`, which an internal error postpones. A claim sets `lease_until`,
+    a new `token` and the `holder`, and counts an attempt. The holder is the name of the claiming process, or
+    None if that process ran an older version. Only a process with the current token may record the result.
 
     `error_count` counts internal errors; the other unsuccessful attempts lost their lease. The result is
     stored here and, while the scoring version is live, also on the submission.

@@ -47,7 +47,7 @@ Index("ix_standing_board", Standing.scoring_version_id, Standing.split, *STANDIN
 
 
 class DailyRank(Base):
-    """A team's public rank at the start of a UTC day under one scoring version; recomputable."""
+    """A team's public rank at the start of a UTC day under one scoring version; it can be recomputed."""
 
     __tablename__ = "daily_rank"
     __table_args__ = (UniqueConstraint("scoring_version_id", "day", "team_id"),)
@@ -60,7 +60,7 @@ class DailyRank(Base):
 
 
 class FinalBoard(Base):
-    """The final standings of a competition; each publication gets the next number."""
+    """The final standings of a competition; each publication has the next number."""
 
     __tablename__ = "final_board"
     __table_args__ = (UniqueConstraint("competition_id", "number"),)

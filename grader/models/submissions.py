@@ -15,7 +15,7 @@ from grader.ranking.selection import SubmissionKind
 
 
 class SubmissionStatus(enum.StrEnum):
-    """Submission statuses: `rejected` is an error in the file, `failed` is one on the server."""
+    """Submission statuses: `rejected` means an error in the file, `failed` an error on the server."""
 
     PENDING = "pending"
     SCORED = "scored"
@@ -29,7 +29,7 @@ class Submission(Base):
     `slot_day` is the UTC day toward whose limit the submission counts, or None. A pending submission counts
     toward the day of its upload. A rejected or failed one no longer counts.
 
-    The bytes of a rejected file are kept for at most one day; from `file_deleted_at` on, this row no longer
+    The bytes of a rejected file are kept for at most one day; after `file_deleted_at`, this row no longer
     needs them. `was_checked` means that the file had passed the check before the upload.
     """
 

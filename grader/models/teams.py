@@ -11,13 +11,15 @@ from grader.models.people import User, new_avatar_key
 
 
 class Team(Base):
-    """A team in a competition. Names that look alike count as the same (see `name_shape` of `User`).
+    """A team in a competition.
+
+    Names that look alike count as the same (see `name_shape` of `User`).
 
     A team that was merged into another keeps its row and name but has no members and no submissions. The
     organizers' team owns their test submissions. It has no members and appears on no leaderboard.
 
-    A team whose name was set by organizers (`name_given_at`) cannot change it until they allow it. Until then
-    no team can use the names that they replaced (`names_taken_away`).
+    A team whose name was set by organizers (`name_given_at`) cannot change it until they allow it. Until
+    then, no team can use the names that they replaced (`names_taken_away`).
     """
 
     __tablename__ = "team"
@@ -68,7 +70,7 @@ class TeamMember(Base):
 
 
 class TeamInvite(Base):
-    """An invitation to a team, for one user by name or for anyone with the link."""
+    """An invitation to a team, for a named user or for anyone with the link."""
 
     __tablename__ = "team_invite"
 
@@ -86,7 +88,7 @@ class TeamInvite(Base):
 
 
 class RequestState(enum.StrEnum):
-    """The states of a request that another user decides."""
+    """The states of a request on which another user decides."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -95,7 +97,7 @@ class RequestState(enum.StrEnum):
 
 
 class MergeRequest(Base):
-    """A team's request to merge another team into itself, decided by that team's leader."""
+    """A team's request to merge another team into itself, on which the other team's leader decides."""
 
     __tablename__ = "merge_request"
 

@@ -15,14 +15,14 @@ from grader.models.teams import Team
 
 
 class BodyFormat(enum.StrEnum):
-    """The formats of webhook payloads: all fields as JSON, or one sentence in Slack's format."""
+    """The formats of webhook payloads: all fields as JSON, or a sentence in Slack's format."""
 
     JSON = "json"
     SLACK = "slack"
 
 
 class OffReason(enum.StrEnum):
-    """Reasons why a webhook is off: a user's choice, a day of failures, or its owner has left."""
+    """The reasons why a webhook is off: a user turned it off, it failed for a day, or its owner left."""
 
     SWITCHED_OFF = "switched_off"
     FAILING = "failing"
@@ -30,7 +30,7 @@ class OffReason(enum.StrEnum):
 
 
 class Webhook(Base):
-    """A URL that receives a team's events, or organizers' events if `team_id` is None.
+    """A URL that receives a team's events, or the organizers' events if `team_id` is None.
 
     The owner is the user who last created or changed the webhook. Payloads contain only what the owner may
     see. `available_at` is the earliest time of the next delivery, after a lease or a backoff. `ranks` are the
@@ -68,7 +68,7 @@ class Delivery(Base):
     """An event to deliver to a webhook, with the result of the last attempt.
 
     The payload is built for each attempt. `token` identifies the event to the receiver and is the same for
-    all attempts. `status` is the HTTP status, or None without a response.
+    all attempts. `status` is the HTTP status, or None if there was no response.
     """
 
     __tablename__ = "webhook_delivery"

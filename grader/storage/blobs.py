@@ -23,7 +23,7 @@ from grader.storage.stores import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
 BATCH = 20  # uploads wait during each batch, and a bucket needs two requests per blob
-# Up to this number, deleting orphans requires no confirmation.
+# Deleting up to this number of orphans requires no confirmation.
 SUSPICIOUS_COUNT = 20
 
 # Columns that contain the name of a required blob.
@@ -35,10 +35,10 @@ REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
 )
-# Conditions under which rows need their blobs, because rejected files are deleted after a day.
+# Conditions under which rows need their blobs; rejected files, for example, are deleted after a day.
 _NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
     Submission.sha256: Submission.file_deleted_at.is_(None),
-    # After an upload was used, another row refers to its blob.
+    # Once an upload has been used, another row refers to its blob.
     AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
 }
 # Columns that contain names of optional blobs, which are kept.
@@ -47,7 +47,7 @@ MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     OrganizerJob.parameters,
     OrganizerJob.result,
     AnnouncedUpload.parts,
-    AnnouncedUpload.sha256,  # optional because an upload during a backup may be missing from it
+    AnnouncedUpload.sha256,  # optional, because a backup may lack files uploaded meanwhile
 )
 
 _ADVISORY_LOCK = 7777_0002
@@ -76,14 +76,14 @@ class MissingBlob:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Number and total size of deleted orphans."""
+    """The number and total size of deleted orphans."""
 
     count: int
     size: int
 
 
 def hold(session: Session, *, storage: Storage, sha256: str) -> None:
-    """Protect a stored blob until the current transaction ends; raise BlobMissing."""
+    """Protect a stored blob from deletion until the current transaction ends; raise BlobMissing."""
     _lock(session, shared=True)
     storage.touch(sha256)
 
@@ -134,7 +134,7 @@ def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) ->
 
 def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> Collected:
     """Delete orphans; raise SuspiciousStorage if most blobs are orphans, unless `is_sure`."""
-    listed = list(storage.blobs())  # the blobs are listed before the rows are read, to exclude new blobs
+    listed = list(storage.blobs())  # listing the blobs before reading the rows excludes new blobs
     with database.read() as session:
         found = orphans(session, listed=listed, now=db.now(session))
     if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
@@ -172,7 +172,7 @@ def _is_needed(column: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
 
 
 def _lock(session: Session, *, shared: bool) -> None:
-    """Exclude the other kind of lock holder; SQLite's write transactions exclude each other."""
+    """Exclude holders of the other kind of lock; SQLite's write transactions exclude each other anyway."""
     session.connection()  # starts the transaction
     if session.get_bind().dialect.name == "postgresql":
         take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock

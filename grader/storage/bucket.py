@@ -97,9 +97,9 @@ class BucketStorage:
             self._store.delete(sha256)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Delete a blob not stored or touched since `before`; return whether it was deleted.
+        """Delete a blob unless it was stored or touched since `before`; return whether it was deleted.
 
-        S3 has no conditional delete, so callers must exclude writers with a lock.
+        S3 cannot delete conditionally, so callers must exclude writers with a lock.
         """
         with suppress(BlobMissing):
             if self._touched_at(sha256) < before:
@@ -108,7 +108,7 @@ class BucketStorage:
         return False
 
     def remove_abandoned(self) -> int:
-        """Do nothing, because temporary files have no name and an incomplete PUT leaves no object."""
+        """Do nothing: temporary files have no name, and an incomplete PUT leaves no object."""
         return 0
 
     def _touched_at(self, sha256: str) -> datetime:
@@ -154,7 +154,7 @@ def _endpoint() -> str | None:
 
 
 def _sentence(error: Exception, url: str) -> str:
-    """Return a short message with the remedy, because the client's own message has thirty lines."""
+    """Return a short message with the remedy; the client's own message is thirty lines long."""
     text = str(error)
     bucket, server = urlsplit(url).netloc, _endpoint() or "Amazon S3"
     codes, status = CODE.findall(text), STATUS.search(text)
@@ -163,7 +163,7 @@ def _sentence(error: Exception, url: str) -> str:
         return f"The bucket {bucket!r} does not exist at {server}. Create it, or correct its name."
     if code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
         return f"{server} does not accept these keys ({code}). {WHOSE_KEYS}."
-    if METADATA_SERVICE in text:  # the client's fallback when it has no keys
+    if METADATA_SERVICE in text:  # the client's fallback if there are no keys
         return (
             f"There are no keys for the bucket {bucket!r}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
         )

@@ -18,7 +18,7 @@ _POSTGRESQL_FULL = "53100"
 
 
 class NoSpace(ParticipantError):
-    """A disk has too little space for a file."""
+    """The disk has too little space for a file."""
 
     public_name = "no_space"
     kind = ErrorKind.NO_ROOM
@@ -36,7 +36,7 @@ def folders(settings: Settings) -> tuple[Path, ...]:
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free bytes on the disk of a folder, which need not exist."""
+    """Return the number of free bytes on the disk of a folder, which need not exist."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free

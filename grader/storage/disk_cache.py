@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class Kept(NamedTuple):
-    """Contents of an entry: JSON-ready metadata and bytes."""
+    """The contents of an entry: JSON-ready metadata and bytes."""
 
     facts: dict[str, Any]
     data: memoryview
@@ -39,12 +39,11 @@ class DiskCache:
     """Metadata and bytes by key, stored as files `ab/abcdef…` below a folder.
 
     A key identifies the inputs of its entry, so entries never change. They are written atomically by a
-    rename. A full cache deletes the least recently used entries, but no entry that was used within a day. If
-    there are no older entries, it stores nothing. Otherwise, a rescoring, which reads all submissions in
-    turn, would evict entries that it needs soon.
-
-    Each process scans the folder when it has used its share of the free space, so the limit is exceeded by a
-    few shares at most. One tenth of the disk stays free.
+    rename. A full cache deletes the least recently used entries, but none that was used within the last day.
+    If there are no older entries, it stores nothing. Without this rule, a rescoring, which reads all
+    submissions in turn, would evict entries that it needs soon. Each process scans the folder when it has
+    used up its share of the free space, so the limit is exceeded by at most a few shares. One tenth of the
+    disk stays free.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
@@ -67,7 +66,7 @@ class DiskCache:
             else:
                 os.utime(path)  # records the last use
         except OSError:
-            pass  # another process has deleted the entry, or this one may not write
+            pass  # another process has deleted the entry, or this process may not write
         return kept
 
     def put(self, key: str, facts: dict[str, Any], data: bytes = b"") -> None:
@@ -138,7 +137,7 @@ def _on_disk(size: int) -> int:
 
 
 def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
-    """Return the bytes of an entry: checksum, padded line of JSON, data."""
+    """Return the bytes of an entry: a checksum, a padded line of JSON, and the data."""
     line = json.dumps({"key": key, "facts": facts}).encode()
     start = CHECKSUM_BYTES + len(line) + 1
     rest = line + b" " * (-start % ALIGNMENT) + b"\n" + data
@@ -146,7 +145,7 @@ def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
 
 
 def _unpack(entry: bytes, key: str) -> Kept | None:
-    """Return the contents of an entry, or None if it is damaged or has another key."""
+    """Return the contents of an entry, or None if it is damaged or has a different key."""
     if entry[:CHECKSUM_BYTES] != f"{zlib.crc32(memoryview(entry)[CHECKSUM_BYTES:]):08x}".encode():
         return None
     end = entry.find(b"\n")

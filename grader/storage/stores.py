@@ -29,7 +29,7 @@ BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class StoredBlob:
-    """Name and size of a stored blob."""
+    """The name and size of a stored blob."""
 
     sha256: str
     size: int
@@ -76,7 +76,7 @@ class BlobDamaged(ValueError):
 
 
 class Storage(Protocol):
-    """Interface of blob storage, which is a local folder or a bucket."""
+    """The interface of blob storage, which is a local folder or a bucket."""
 
     def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
         """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
@@ -111,7 +111,7 @@ class Storage(Protocol):
         ...
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Delete a blob not stored or touched since `before`; return whether it was deleted."""
+        """Delete a blob unless it was stored or touched since `before`; return whether it was deleted."""
         ...
 
     def remove_abandoned(self) -> int:
@@ -200,7 +200,7 @@ class LocalStorage:
         self._path(sha256).unlink(missing_ok=True)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Delete a blob not stored or touched since `before`; return whether it was deleted.
+        """Delete a blob unless it was stored or touched since `before`; return whether it was deleted.
 
         The file is moved aside first, so that a blob stored in the meantime is a separate file.
         """
@@ -243,7 +243,8 @@ class LocalStorage:
     def _keep(self, draft: Path, path: Path) -> None:
         path.parent.mkdir(exist_ok=True, mode=0o700)
         draft.replace(path)
-        # Existing parent folders are also synced because their creator may not have synced them yet.
+        # Existing parent folders are synced too, because the process that created them may not have synced
+        # them yet.
         for folder in (path.parent, self._root, self._root.parent):
             disk.sync(folder)
 
@@ -276,7 +277,7 @@ def stream(
     close: Callable[[], None] = lambda: None,
     descriptor: int | None = None,
 ) -> BinaryIO:
-    """Return a file of `size` bytes that are read by `read_at(place, length)`.
+    """Return a file of `size` bytes whose content `read_at(place, length)` returns.
 
     `read_at` must not raise OSError, which readers treat as damage; all other exceptions are passed on. The
     web server can send a file with a `descriptor` without reading it.

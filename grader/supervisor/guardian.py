@@ -19,14 +19,14 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Wait for the end of standard input, then end all processes of the given data folder."""
+    """Wait until standard input closes, then end all processes of the given data folder."""
     while sys.stdin.buffer.read(1):
         pass
     end(Path(sys.argv[1]))
 
 
 def mark_of(data_dir: Path) -> str:
-    """Return the value of the variable `MARK` for all processes that serve this folder."""
+    """Return the value of the variable `MARK` that all processes serving this folder share."""
     return str(data_dir.resolve())
 
 

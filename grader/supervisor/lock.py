@@ -22,7 +22,7 @@ class AlreadyServed(OrganizerError):
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[TextIO]:
-    """Lock the folder until the block or the process ends; raise AlreadyServed if it is locked."""
+    """Lock the folder until the block or the process ends; raise AlreadyServed if it is already locked."""
     with (data_dir / "serve.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,7 +51,7 @@ def address(data_dir: Path) -> str | None:
 
 
 def describe(lock: TextIO, holder: str) -> None:
-    """Write a description of the holder for the error message of other processes."""
+    """Write a description of the holder, for the error messages of other processes."""
     lock.truncate(0)
     lock.write(holder)
     lock.flush()

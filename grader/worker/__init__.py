@@ -2,6 +2,7 @@
 
 import os
 
-# These must be set before NumPy is imported. Scoring is a single sort, so thread pools would only use memory.
+# These must be set before NumPy is imported. Scoring is essentially a single sort, so thread pools would only
+# waste memory.
 for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_pool, "1")

@@ -34,9 +34,10 @@ def check_worker(**_: object) -> None:
 
 @worker_process_init.connect
 def enter_sandbox(**_: object) -> None:
-    """Limit the memory of a scoring process, and make it hand its job back on SIGTERM."""
+    """Limit the memory of a scoring process, and return its job to the queue on SIGTERM."""
     limit_memory(load().scoring_memory_mb)
-    # The handler is installed before the first task because the pool installs its own after this signal.
+    # The handler is installed before the first task, because the pool installs its own handler after this
+    # signal.
     task_prerun.connect(lambda **_: ending.end_on_request(), weak=False)
 
 
@@ -76,7 +77,7 @@ def score(job_id: int) -> None:
 
 @celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
 def rescore(scoring_version_id: int) -> None:
-    """Score one batch of a scoring version; unless it was empty, send a hint for the next one."""
+    """Score one batch of a scoring version, and unless it was empty, send a hint for the next one."""
     try:
         yield_to_live_scoring()
         has_done_something = _scorer().run_batch(int(scoring_version_id))
@@ -87,7 +88,7 @@ def rescore(scoring_version_id: int) -> None:
             _hints().send_rescoring(int(scoring_version_id))
 
 
-# The first task creates the scorer after the fork, because processes must not share connections.
+# The first task after the fork creates the scorer, because processes must not share connections.
 
 
 @cache

@@ -24,7 +24,7 @@ RESCORING_TASK = "fairboard.rescore"
 KEEPALIVE = {
     getattr(socket, option): value
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-    if hasattr(socket, option)  # macOS uses another name for the first option
+    if hasattr(socket, option)  # macOS has a different name for the first option
 }
 HINT_TIMEOUT_SECONDS = 0.2
 MAX_WAITING = 10_000
@@ -47,7 +47,7 @@ def configuration(settings: Settings) -> dict[str, Any]:
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
-            "socket_keepalive": True,  # workers must notice that a broker has disappeared
+            "socket_keepalive": True,  # lets workers notice that a broker has disappeared
             "socket_keepalive_options": KEEPALIVE,
         },
         "task_default_queue": QUEUE,
@@ -72,7 +72,7 @@ def create_app(settings: Settings) -> Celery:
 
 
 class Hints:
-    """Sends hints from one thread per process, without retries or delays for the callers."""
+    """Sends hints from one thread per process; callers are never delayed, and nothing is retried."""
 
     def __init__(self, settings: Settings, *, max_waiting: int = MAX_WAITING) -> None:
         self._settings = settings
@@ -89,7 +89,7 @@ class Hints:
         self._send([(RESCORING_TASK, scoring_version_id)])
 
     def close(self, *, timeout_seconds: float = 2) -> None:
-        """Wait briefly until queued hints are sent; for the end of short-lived commands."""
+        """Wait briefly until queued hints are sent; short-lived commands call this before they end."""
         if self._thread is not None and self._pid == os.getpid():
             self._waiting.put(None)
             self._thread.join(timeout_seconds)

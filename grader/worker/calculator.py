@@ -26,7 +26,7 @@ from grader.storage.disk_cache import DiskCache
 from grader.storage.stores import Storage, StorageUnavailable
 
 KEPT = 3
-# Increase this number whenever a change affects how files are read or ranked.
+# Increase this number whenever the way in which files are read or ranked changes.
 RANKS_FORMAT = 3
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedFile:
-    """Ranks of an accepted file in the order of the row ids, notes, and other labels."""
+    """The ranks of an accepted file in the order of the row ids, with its notes and other labels."""
 
     ranks: RankArray
     notes: list[dict[str, Any]]
@@ -80,7 +80,7 @@ def _key(submission_sha256: str, row_ids_sha256: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
-    """A solution prepared for scoring: row ids, and positions and labels of each split's rows."""
+    """A solution prepared for scoring: its row ids, and the positions and labels of each split's rows."""
 
     row_ids: RowIds
     splits: dict[Split, RankedSplit]
@@ -101,7 +101,7 @@ class PreparedSolution:
 
 
 class PreparedSolutions:
-    """Small LRU cache of prepared solutions."""
+    """A small LRU cache of prepared solutions."""
 
     def __init__(self, load: Callable[[Claim], PreparedSolution], *, kept: int = KEPT) -> None:
         self._load = load

@@ -33,7 +33,7 @@ class Mailer:
         self._database = database
 
     def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return the mailer's lane; when `stop` is set, it ends after the current e-mail."""
+        """Return the mailer's lane, which ends after the current e-mail once `stop` is set."""
         return [Lane("mailer", partial(self._step, stop), self._settings.sweep_interval_seconds)]
 
     def _step(self, stop: threading.Event) -> None:
@@ -62,7 +62,7 @@ class Mailer:
         return sent
 
     def _send(self, server: smtplib.SMTP, letter: Letter) -> bool:
-        """Send one e-mail; record errors of the e-mail and raise errors of the server."""
+        """Send one e-mail; record errors caused by the e-mail and raise errors of the server."""
         try:
             server.send_message(self._message(letter), self._settings.sender().addr_spec, [letter.to_address])
         except smtplib.SMTPRecipientsRefused as error:
@@ -73,7 +73,8 @@ class Mailer:
         except ValueError as error:  # an invalid header
             self._record_failed(letter, error, is_final=True)
         else:
-            # The write is retried while this process runs, because an unrecorded e-mail would be sent again.
+            # The write is retried as long as this process runs, because an unrecorded e-mail would be sent
+            # again.
             insist(partial(self._record_sent, letter), patience_seconds=math.inf)
             return True
         return False

@@ -28,7 +28,7 @@ class NoAnswer(Exception):
 
 
 class Deadline:
-    """The time at which a request must have ended."""
+    """The time by which a request must have finished."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -51,7 +51,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 - the deadline is shorter
+        timeout: float | None = None,  # noqa: ARG002 - the deadline applies instead
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
@@ -78,7 +78,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
             except (OSError, UnicodeError):
                 found.put(())
 
-        # This is a daemon thread because a lookup may outlive the deadline if name servers do not respond.
+        # This is a daemon thread because a lookup can outlive the deadline if name servers do not respond.
         threading.Thread(target=look_up, name="resolver", daemon=True).start()
         try:
             texts = found.get(timeout=self._deadline.left())

@@ -43,7 +43,7 @@ SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600
 FILES_SECONDS = 300
 STORAGE_SECONDS = 24 * 3600
-STORAGE_AFTER_SECONDS = 600  # prevents frequent restarts from listing the storage each time
+STORAGE_AFTER_SECONDS = 600  # keeps frequent restarts from listing the storage each time
 NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ class Keeper:
         self._damaged_solutions: set[int] | None = None  # None before the first run
 
     def lanes(self) -> list[Lane]:
-        """Return one lane for each task."""
+        """Return a lane for each task."""
         return [
             Lane("solutions", self.complete_solutions, SOLUTIONS_SECONDS),
             Lane("records", partial(forget_records, self._database), RECORDS_SECONDS),
@@ -164,12 +164,12 @@ class Keeper:
             closing.write_missing_files(self._database, self._storage)
 
     def forget_files(self) -> None:
-        """Delete the stored contents of rejected files and old uploads."""
+        """Delete the stored bytes of old rejected files and uploads."""
         rejected_files.delete(self._database, self._storage)
         self.forget_uploads()
 
     def forget_uploads(self) -> None:
-        """Delete expired announced uploads and their contents."""
+        """Delete expired announced uploads and their bytes."""
         with self._database.read() as session:
             has_old = uploads.has_old(session, now=db.now(session))
         while has_old:
@@ -185,7 +185,7 @@ class Keeper:
         self._storage.remove_abandoned()
         with self._database.read() as session:
             required = blobs.required(session)
-        # The blobs are listed after the rows were read, so every blob that the rows refer to should exist.
+        # The blobs are listed after the rows are read, so every blob to which a row refers should exist.
         stored = {blob.sha256 for blob in self._storage.blobs()}
         if not required <= stored:
             with self._database.read() as session:

@@ -23,7 +23,7 @@ from grader.worker.process.ending import Stopped
 from grader.worker.process.repeating import insist
 
 BATCH_JOBS = 100
-# No file is started after this time, so a batch takes longer by one file at most.
+# No file is started after this time, so a batch exceeds it by at most one file.
 BATCH_SECONDS = 5
 NICENESS = 10
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def batch_limit_seconds(settings: Settings) -> int:
-    """Return the hard time limit of one batch, whose last file may take the full time limit."""
+    """Return the hard time limit of one batch, whose last file may take its full time limit."""
     return BATCH_SECONDS + settings.scoring_time_limit_seconds
 
 
@@ -76,7 +76,7 @@ class Scorer:
         )
 
     def next_in_turn(self, job_id: int) -> list[int]:
-        """Return the team's next job, which had to wait for this one."""
+        """Return the team's next job, which waited for this one."""
         with self._database.read() as session:
             return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
 
@@ -136,7 +136,7 @@ class Scorer:
 
     @ending.shielded()
     def run_batch(self, scoring_version_id: int) -> bool:
-        """Score one batch or a part of it until SIGTERM; return False if there is no job to claim."""
+        """Score one batch, or part of it after a SIGTERM; return False if there is no job to claim."""
         start = time.monotonic()
         claims = insist(partial(self._claim_batch, scoring_version_id))
         if not claims:
@@ -173,7 +173,7 @@ class Scorer:
         return recorded
 
     def _compute_batch(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
-        """Compute the first job and, while there is time, further jobs."""
+        """Compute the first job and, as long as there is time, further jobs."""
         end = time.monotonic() + BATCH_SECONDS
         outcomes: dict[int, Outcome] = {}
         for claim in claims:

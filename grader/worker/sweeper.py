@@ -31,19 +31,19 @@ from grader.worker.scheduled_tasks import Calendar, Keeper
 
 BATCH = 100
 CHILDREN = 2
-# Together with the time to hand jobs back, this must be shorter than the supervisor's grace period.
+# Together with the time needed to return jobs, this must be shorter than the supervisor's grace period.
 STOP_GRACE_SECONDS = 3
 ORGANIZERS_WAIT_SECONDS = 1  # poll interval; short because an organizer is watching the page
 LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this machine
-DUE_SECONDS = 0.5  # lanes share a query that is at most this old
+DUE_SECONDS = 0.5  # maximum age of a query that lanes share
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
-READY_AFTER_SECONDS = 10  # children must not slow down the start of the service
+READY_AFTER_SECONDS = 10  # children must not slow down the service's startup
 
 logger = logging.getLogger(__name__)
 
 
 class DueWork:
-    """Lanes that have work, found by one statement for all of them."""
+    """The lanes that have work, found by one statement for all of them."""
 
     def __init__(self, database: Database, *, seconds: float) -> None:
         self._database, self._seconds = database, seconds
@@ -52,7 +52,7 @@ class DueWork:
         self._read_at = float("-inf")
 
     def has(self, lane: str) -> bool:
-        """Return whether a lane had work at the last query, which is at most `seconds` old."""
+        """Return whether a lane had work at the last query, which is not older than `seconds`."""
         with self._lock:
             if time.monotonic() - self._read_at >= self._seconds:
                 self._found, self._read_at = {}, time.monotonic()  # in case the query fails
@@ -75,8 +75,8 @@ class Sweeper:
     """Finds jobs that have waited too long or lost their lease, and runs them in children.
 
     Two scoring children ensure that a slow file does not block the others. They start before the first job
-    arrives, so that jobs of dead workers do not wait for a new process. Organizers' jobs may take minutes
-    and have two lanes with one child each; one lane is reserved for checks of solutions and settings. An
+    arrives, so that jobs of dead workers do not wait for a new process. Organizers' jobs may take minutes;
+    they have two lanes with one child each, one of which is reserved for checks of solutions and settings. An
     unattended rescoring has its own lane.
     """
 
@@ -101,7 +101,7 @@ class Sweeper:
         threads = repeating.start(self._lanes(), stop)
         stop.wait()
         for each in self._organizers_children.values():
-            each.stop()  # its job may take minutes; another process resumes it
+            each.stop()  # a job may take minutes; another process will resume it
         repeating.join(threads, STOP_GRACE_SECONDS)
         children = (*self._children, self._rescoring_child)
         for child in children:

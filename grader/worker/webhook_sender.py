@@ -19,7 +19,7 @@ from grader.worker import pinned_connection
 from grader.worker.pinned_connection import NoAnswer, Resolve
 from grader.worker.process.repeating import Lane, insist
 
-THREADS = 4  # a slow receiver blocks only one thread
+THREADS = 4  # so that a slow receiver blocks only one thread
 WAIT_SECONDS = 1.0
 RANKS_SECONDS = 20.0
 USER_AGENT = "Fairboard-Webhooks/1"

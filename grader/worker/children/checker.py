@@ -13,7 +13,7 @@ from grader.worker.process.shares import Shares
 
 WAIT_SECONDS = 3.0
 TIME_LIMIT_SECONDS = 10
-ANSWER_SECONDS = TIME_LIMIT_SECONDS + 5  # excluding the start of the child
+ANSWER_SECONDS = TIME_LIMIT_SECONDS + 5  # excluding the child's startup
 MAX_QUEUED = 3
 CHUNK_BYTES = 1 << 20
 
@@ -31,9 +31,9 @@ class Checked:
 class Checker:
     """Checks one file at a time in a child process with time and memory limits.
 
-    The child starts with the first file. A few more files, one per user, may wait briefly. `check` returns
-    None if the queue is full, on a timeout, or if the file kills the child. Such a file is checked only when
-    it is scored.
+    The child is started when the first file arrives. A few other files, one per user, may wait briefly.
+    `check` returns None if the queue is full, if the check times out, or if the file kills the child. Such a
+    file is checked only when it is scored.
     """
 
     def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
@@ -47,7 +47,7 @@ class Checker:
             most_waiting=MAX_QUEUED,
             otherwise=", or submit the file; it is checked after the upload",
         )
-        self._row_ids_sha256 = ""  # hash of the row ids that the child has
+        self._row_ids_sha256 = ""  # hash of the row ids that the child holds
 
     def check(
         self,
@@ -92,7 +92,7 @@ class Checker:
 
 
 def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
-    """Return a file that has a descriptor and the same content, positioned at its start."""
+    """Return a file with a descriptor and the same content, positioned at its start."""
     file.seek(0)
     try:
         file.fileno()

@@ -11,7 +11,7 @@ from grader.worker.process.ending import end_process_after_cpu, limit_memory
 
 CPU_SECONDS = 2.0
 MEMORY_MB = 1024
-MOST_CHARACTERS = 1_000_000  # limits the HTML, in which references can repeat a long URL
+MOST_CHARACTERS = 1_000_000  # limits the HTML, because references can repeat a long URL
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from grader.services.figures import formatted_texts
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares, ShareUsed
 
-# Wall time, excluding the start of the child. The child itself limits its CPU time.
+# Wall time, excluding the child's startup. The child itself limits its CPU time.
 ANSWER_SECONDS = 10
 WAIT_SECONDS = 5.0
 REMEMBERED = 64
@@ -37,7 +37,7 @@ class Formatter:
         self._failed: set[str] = set()
 
     def format(self, text: str, figures: tuple[Figure, ...] = (), *, who: int | None = None) -> Drawn:
-        """Return a text as HTML, or unformatted if formatting takes too long; raise ShareUsed."""
+        """Return a text as HTML, or as plain text if formatting takes too long; raise ShareUsed."""
         key = text, figures
         if not text.strip():
             return Drawn(Markup())
@@ -55,10 +55,10 @@ class Formatter:
     def format_waiting(
         self, database: Database, *, slug: str | None = None, who: int | None = None
     ) -> dict[str, Drawn]:
-        """Format and store texts of one or all competitions that have no stored HTML; return them.
+        """Format and store the texts without stored HTML of one or all competitions; return them.
 
-        Raises ShareUsed if `who` is given. Without it, as in the sweeper, those texts are skipped so that one
-        text cannot block the others.
+        Raises ShareUsed if `who` is given. If it is not, as in the sweeper, texts that take too long are
+        skipped so that one text cannot block the others.
         """
         done: dict[str, Drawn] = {}
         with database.read() as session:
@@ -83,7 +83,8 @@ class Formatter:
         try:
             html, faults, summary = self._child.ask([text, figures], seconds=ANSWER_SECONDS)
         except ChildDied as died:
-            # A second external kill is attributed to the text because the machine may lack memory for it.
+            # If a second child is killed externally, the text is blamed, because the machine may lack memory
+            # for it.
             if died.code not in ENDED_BY_TEXT and text not in self._failed:
                 if len(self._failed) >= REMEMBERED:
                     self._failed.clear()

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Work(enum.StrEnum):
-    """Kind of work that a child does."""
+    """The kinds of work that a child does."""
 
     SCORE = "score"
     RESCORE = "rescore"
@@ -65,7 +65,7 @@ class JobChild:
                 self._child.start()
 
     def score(self, job_id: int) -> bool:
-        """Score a job in the child; return False if the child died and the lease must expire first."""
+        """Score a job in the child; return False if the child died, so that the lease must expire first."""
         return self._ask(Work.SCORE, job_id) is not None
 
     def rescore(self, scoring_version_id: int) -> bool:
@@ -80,7 +80,7 @@ class JobChild:
             self.close()
 
     def stop(self) -> None:
-        """Stop the child, which hands its job back, and start no other; for other threads."""
+        """Stop the child, which returns its job to the queue, and start no other; thread-safe."""
         self._child.stop()
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Sandbox:
         self._settings = settings
 
     def do(self, work: Work, subject_id: int) -> bool:
-        """Run a job or a batch; return whether there was something to do."""
+        """Run a job or a batch; return whether there was anything to do."""
         end_process_after(time_limit_seconds(self._settings, work))
         try:
             match work:
@@ -59,7 +59,7 @@ class Sandbox:
         return Scorer.of(self._settings)
 
     def _organize(self, job_id: int) -> bool:
-        # This slow import must not delay scoring.
+        # This import is slow and must not delay scoring.
         from grader.worker.organizer_jobs.worker import OrganizerWorker
 
         threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
@@ -69,7 +69,7 @@ class Sandbox:
 def end_with_parent() -> None:
     """End this process when the parent closes the socket, even while a job runs."""
     parent = select.poll()
-    parent.register(sys.stdin.fileno(), 0)  # a hang-up is always reported
+    parent.register(sys.stdin.fileno(), 0)  # POLLHUP is always reported
     parent.poll()
     os._exit(1)
 

@@ -50,7 +50,7 @@ def diagnose(work: Work) -> dict[str, Any]:
 def solution_of(live: LiveSolution, label: str) -> Solution:
     """Return a live solution as a Solution with the scored identities.
 
-    Canary rows have their original labels because pairs may include `Ignored` rows.
+    Canary rows get their original labels back, because pairs may include `Ignored` rows.
     """
     truth = live.truth
     labels = canary_rows.restored(live.row_ids, truth, live.canaries).labels
@@ -99,12 +99,12 @@ def _analysed(
 
 
 def compare_ties(work: Work) -> dict[str, Any]:
-    """Compare adjacent teams on the public leaderboard and, once settled, on the private one."""
+    """Compare adjacent teams on the public leaderboard and, once it is settled, on the private one."""
     work.report_progress(0, 0, "Reading the solution")
     version_id = TiesParameters.from_dict(work.parameters).scoring_version_id
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
-        _ = version.solution  # load the solution while the session is open
+        _ = version.solution  # loads the solution while the session is open
         names = intake.other_labels(session, competition_id=version.competition_id)
         competition = session.get_one(Competition, version.competition_id)
         published = {"published_at": db.now(session).isoformat()} if ties.marks_itself(competition) else {}

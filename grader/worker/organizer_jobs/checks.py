@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import pandas  # noqa: F401 - must be imported before memory is limited
+import pandas  # noqa: F401 - must be imported before the memory is limited
 
 from grader import db
 from grader.crash_points import reach
@@ -36,7 +36,7 @@ from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.ending import memory_limited_beyond_now
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
-DATA_MEMORY_MB = 512  # added to the memory for imports and the solution
+DATA_MEMORY_MB = 512  # in addition to the memory for imports and the solution
 
 NOTHING: dict[str, Any] = {
     "problems": [],
@@ -50,7 +50,7 @@ NOTHING: dict[str, Any] = {
 
 
 def check_solution(work: Work) -> dict[str, Any]:
-    """Check an uploaded solution; return problems and columns; reject an unreadable header."""
+    """Check an uploaded solution and return its problems and columns; reject an unreadable header."""
     asked = CheckParameters.from_dict(work.parameters)
     slug, version = _slug_and_corrected_version(work, asked)
     live = None if version is None else LiveSolution.load(work.storage, version)
@@ -63,8 +63,8 @@ def check_solution(work: Work) -> dict[str, Any]:
             solution = read_solution(
                 file, roles=roles, guessed=guessed, progress=lambda *rows: _tell_rows(work, *rows)
             )
-            # The reader may have dropped a guessed role. If only a few values contradict it, the form still
-            # shows that role, so that organizers do not omit the column by accident.
+            # The reader may have dropped a guessed role. If only a few values contradict the role, the form
+            # still shows it, so that organizers do not omit the column by accident.
             near_misses = {each.name: each.role for each in solution.near_misses}
             roles = solution.roles.by_column() | near_misses
             test = _test(work, asked, files, solution)
@@ -129,7 +129,7 @@ def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str
         competition = session.get_one(Competition, work.competition_id)
         version = competition.live_scoring_version if asked.purpose is Purpose.CORRECTED else None
         if version is not None:
-            _ = version.solution  # load the solution while the session is open
+            _ = version.solution  # loads the solution while the session is open
         return competition.slug, version
 
 
@@ -138,7 +138,7 @@ def _roles(
 ) -> tuple[dict[str, ColumnRole], Collection[str]]:
     """Return the role of each column, and the columns whose role is only a guess.
 
-    Roles come from the organizer's choice or else from the live solution, the settings or a guess.
+    A role comes from the organizer's choice or else from the live solution, the settings or a guess.
     """
     if asked.roles is not None:
         return asked.roles, ()
@@ -244,7 +244,7 @@ def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
             row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
             truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
             found[place] = [_hidden(solution, row_ids, truth)]
-            if canaries := canary_rows.read(solution.canaries):  # the original labels must not leak either
+            if canaries := canary_rows.read(solution.canaries):  # original labels must not leak either
                 before = canary_rows.restored(row_ids, truth, canaries)
                 found[place].append(_hidden(solution, row_ids, before))
     first, *others = [each for hidden in found.values() for each in hidden]

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def verify(work: Work) -> dict[str, Any]:
-    """Recompute the scores of the ranked submissions, or resume an interrupted attempt.
+    """Recompute the scores of the competing submissions, or resume an interrupted attempt.
 
     Raises NothingToVerify, or another OrganizerError if the stored solution has changed.
     """
@@ -78,7 +78,7 @@ def bundle(work: Work) -> dict[str, Any]:
     """Pack the newest final standings and, if requested, the solution; raise NotFinal.
 
     The solution is also stored separately under its digest, for the page of a published solution. A job
-    without results does only this.
+    without results does nothing else.
     """
     asked = BundleParameters.from_dict(work.parameters)
     work.report_progress(0, 3, "Reading the solution")

@@ -13,7 +13,7 @@ from grader.storage.stores import Storage
 
 PROGRESS_SECONDS = 0.5
 KEEP_SECONDS = 1.0
-# After this time, a job that has saved its interim results yields to other organizers' jobs.
+# After this time, a job that has saved its interim results yields to the jobs of other organizers.
 TURN_SECONDS = 30.0
 
 
@@ -48,7 +48,7 @@ class Work:
     _words: str = field(default="", init=False)
 
     def report_progress(self, done: int, total: int, words: str) -> None:
-        """Store the progress, at most every half second if `words` is unchanged; raise WorkLost."""
+        """Store the progress, at most every half second while `words` is unchanged; raise WorkLost."""
         moment = time.monotonic()
         if words == self._words and moment - self._told_at < PROGRESS_SECONDS:
             return
@@ -72,7 +72,7 @@ Handler = Callable[[Work], dict[str, Any]]
 
 
 def problems_of(error: FileRejected | OrganizerError) -> list[dict[str, Any]]:
-    """Return an error's problems as JSON-ready data with codes and messages."""
+    """Return the problems of an error as JSON-ready data with codes and messages."""
     if isinstance(error, FileRejected):
         return [problem.as_dict() for problem in error.problems]
     sentences = getattr(error, "problems", (error.message,))

@@ -51,7 +51,7 @@ MAX_PICTURES = 50
 POINTS = 200
 KEPT_ORDERS = 32
 READING_SECONDS = 900
-"""After this time, files without cached ranks are left to the next job, which finds more of them cached."""
+"""After this time, files without cached ranks are left to the next job; by then, more ranks are cached."""
 
 
 def look(work: Work) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def look(work: Work) -> dict[str, Any]:
 
 
 class _Orders:
-    """Row orders of files by submission id; the most recently used are kept in memory."""
+    """The row orders of files by submission id; the most recently used are kept in memory."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Looked:
         self._followed: list[Followed] = []
 
     def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
-        """Analyze the files of a team or a file of the organizers; return the team if it is listed."""
+        """Analyze the files of a team or a file of the organizers; return the team if the report lists it."""
         team, found = TeamFiles(self._identities, self._orders.of), []
         for file in sent:
             self._work.report_progress(len(self.files), total, "Analyzing the submissions")
@@ -170,7 +170,7 @@ class _Looked:
         )
 
     def pairs(self) -> list[FoundPair]:
-        """Return pairs of similar files from different teams, with similar files of the organizers."""
+        """Return pairs of similar files from different teams, each with similar files of the organizers."""
         known: dict[bytes, set[int]] = defaultdict(set)
         between: list[Match] = []
         for match in matches(self._sketches, self._teams):
@@ -183,7 +183,7 @@ class _Looked:
         return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
 
     def canaries(self) -> FoundCanaries | None:
-        """Return files that follow the canary rows, least likely first, or None without canary rows."""
+        """Return files that follow the canary rows, least likely first; None if there are no canary rows."""
         if not self._coins.size:
             return None
         followers = [

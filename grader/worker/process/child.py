@@ -27,7 +27,7 @@ def without_secrets() -> dict[str, str]:
 
 
 class ChildProcess:
-    """A child process; a session leader is killed together with its own children."""
+    """A child process. If it is a session leader, it is killed together with its own children."""
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class ChildProcess:
     def signal_all(self, number: int) -> None:
         """Send a signal to the process or, for a session leader, to all processes of its group."""
         if self._leads_session:
-            # This is safe after the leader has ended, because the system does not reuse ids immediately.
+            # This is safe even after the leader has ended, because the system does not reuse ids immediately.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
         else:
             self._process.send_signal(number)
 
     def stop(self) -> None:
-        """Ask the process to end, and kill it if it does not end soon; thread-safe."""
+        """Ask the process to end, and kill it if it does not end soon. This method is thread-safe."""
         self.request_end()
         if not self.ends_within(HAND_BACK_SECONDS):
             self.signal_all(signal.SIGKILL)
@@ -96,7 +96,7 @@ class ChildProcess:
 
 
 class AnsweringProcess(ChildProcess):
-    """A child that receives line-based requests over a socket, which closes with this process."""
+    """A child that receives line-based requests over a socket, which closes when this process ends."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
         self._socket, theirs = socket.socketpair()
@@ -188,7 +188,7 @@ class RestartedChild:
         return answer
 
     def stop(self) -> None:
-        """Stop the process from another thread, and start no other."""
+        """Stop the process and start no other; safe to call from another thread."""
         self.is_stopped = True
         if self.process is not None:
             self.process.stop()
@@ -201,7 +201,7 @@ class RestartedChild:
 
 
 def answer_parent(answer: Callable[[Any, Sequence[int]], Any]) -> None:
-    """Respond to requests and their open files until the parent closes the socket."""
+    """Respond to requests with open files until the parent closes the socket."""
     with socket.socket(fileno=sys.stdin.fileno()) as parent:
         while True:
             question, files, _, _ = socket.recv_fds(parent, PIECE_BYTES, MOST_FILES)

@@ -1,7 +1,7 @@
 """Resource limits and SIGTERM handling of worker processes.
 
-On SIGTERM a scoring process hands its job back and exits. `Stopped` is raised only during computations, so
-a transaction is never interrupted. The code that runs the computation hands the job back.
+On SIGTERM, a scoring process returns its job to the queue and exits. `Stopped` is raised only during
+computations, so a transaction is never interrupted. The code that runs the computation returns the job.
 """
 
 import resource
@@ -72,7 +72,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def exposed() -> Iterator[None]:
-    """Raise Stopped in this block on SIGTERM, including a SIGTERM that `shielded` has deferred."""
+    """Raise Stopped in this block on SIGTERM, even if `shielded` deferred the signal."""
     global _shields
     before, _shields = _shields, 0
     try:

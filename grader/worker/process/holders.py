@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-START_TIME_TOLERANCE_SECONDS = 5  # clock adjustments affect start times
+START_TIME_TOLERANCE_SECONDS = 5  # tolerance, because clock adjustments affect start times
 
 
 def name() -> str:
@@ -18,7 +18,7 @@ def name() -> str:
 
 @cache
 def machine() -> str:
-    """Return the common name prefix of all processes that are visible to this one."""
+    """Return the name prefix shared by all processes that are visible to this one."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         # The namespace is included because a container sees only its own processes.
@@ -45,5 +45,5 @@ def is_gone(holder: str) -> bool:
 
 @cache
 def _name(pid: int) -> str:
-    """Return the name of this process; the id is the cache key, which differs after a fork."""
+    """Return the name of this process; the id is the cache key because it differs after a fork."""
     return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"

@@ -10,7 +10,7 @@ from typing import TypeVar
 from grader import db
 from grader.storage import disk
 
-# This is longer than a restart of PostgreSQL, but shorter than the remaining time limit of a scoring job.
+# This is longer than a restart of PostgreSQL takes, but shorter than the time left to a scoring job.
 PATIENCE_SECONDS = 10.0
 PAUSE_SECONDS = 0.5
 
@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A repeated step, which returns whether it did something, and the pause after idle steps.
+    """A repeated step and the pause after idle steps; the step returns whether it did anything.
 
-    The step is skipped unless `is_due`, a cheap check that several lanes can share.
+    The step is skipped unless `is_due` returns true. This check is cheap and can be shared by several lanes.
     """
 
     name: str
@@ -44,14 +44,14 @@ def start(lanes: Iterable[Lane], stop: threading.Event) -> list[threading.Thread
 
 
 def join(threads: Iterable[threading.Thread], seconds: float) -> None:
-    """Wait for all threads to end, for at most `seconds` in total."""
+    """Wait at most `seconds` in total for all threads to end."""
     end = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0, end - time.monotonic()))
 
 
 def run(lanes: Iterable[Lane], stop: threading.Event) -> None:
-    """Run lanes until `stop` is set and their last steps have ended."""
+    """Run lanes until `stop` is set and their last steps have finished."""
     for thread in start(lanes, stop):
         thread.join()
 
@@ -61,7 +61,7 @@ def _repeat(lane: Lane, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             has_done_something = lane.is_due() and lane.step()
-        except Exception as error:  # a lane must not end unnoticed
+        except Exception as error:  # a lane must not die unnoticed
             log_error(error, f"A step of the lane {lane.name} failed; the lane continues")
             has_done_something = False
         if not has_done_something:

@@ -10,13 +10,13 @@ from datetime import timedelta
 
 from grader.errors import ErrorKind, ParticipantError
 
-# Time share of one user, so that no user can occupy the child.
+# The time share of one user, so that no user can monopolize the child.
 SHARE_SECONDS = 15.0
 SHARE_PERIOD_SECONDS = 60.0
 
 
 class ShareUsed(ParticipantError):
-    """A user already has a task in the child or has used their share of its time."""
+    """The user already has a task in the child or has used up the share of its time."""
 
     public_name = "share_used"
     kind = ErrorKind.LIMITED
@@ -29,7 +29,7 @@ class ShareUsed(ParticipantError):
 
 
 class Shares:
-    """Each user's recent use of a child process, which serves one user at a time."""
+    """The recent use of a child process by each user; the child serves one user at a time."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Shares:
 
     @contextmanager
     def hold(self, who: str | int | None) -> Iterator[bool]:
-        """Reserve the child; yield False if the queue is full or too slow; raise ShareUsed."""
+        """Reserve the child; yield False if the queue is full or the wait is too long; raise ShareUsed."""
         with self._lock:
             self._forget(time.monotonic())
             if who in self._present:
