@@ -15,7 +15,7 @@ LABEL_ROOM = 12  # The last tick label is centered below the edge of the square.
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a chart; `number` selects its color and dash pattern."""
+    """A line of a chart; `number` selects its color and dash pattern."""
 
     name: str
     points: Sequence[Place]
@@ -88,7 +88,7 @@ def grouped_bar_chart(
 ) -> str:
     """Render a grouped vertical bar chart with a legend below.
 
-    Each group has one value for each name, or None for no bar.
+    Each group has one value for each name; None means that there is no bar.
     """
     step = (BOX.right - BOX.left) / max(len(groups), 1)
     parts = [*levels(axis, BOX)]

@@ -43,7 +43,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Viewer-independent part of the chart: axes, teams on the Pareto front, and rendered teams.
+    """The viewer-independent part of the chart: axes, teams on the Pareto front, and rendered teams.
 
     `best` contains indices into `spots`. `drawn` is the SVG of the teams for the wide and the narrow chart.
     `outside` is the number of teams below the axes, which are not rendered.

@@ -13,7 +13,7 @@ from grader.charts.svg import label, picture, polyline, shortened, spread, text
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 42, 168, 36, 19
 LABEL_GAP = 16
-# Up to this number of ranks, each rank has a row and each team a name. Above this number, the scale is
+# Up to this number of ranks, each rank has a row and each team has a name. Above it, the scale is
 # logarithmic.
 ROWS = 20
 HEIGHT = 420
@@ -32,14 +32,14 @@ class Slope:
 
     @property
     def css(self) -> str:
-        """CSS classes for the direction of the change and for the viewer's team."""
+        """The CSS classes for the direction of the change and for the viewer's team."""
         change = self.public_rank - self.rank
         direction = "rose" if change > 0 else "fell" if change < 0 else "stayed"
         return f"{direction} own" if self.is_own else direction
 
 
 def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "Private")) -> str | None:
-    """Render two rankings of teams, given in order of their new rank; return None without teams."""
+    """Render two rankings of teams, given in the order of the new ranks; None if there are no teams."""
     if not teams:
         return None
     last = max(max(team.rank, team.public_rank) for team in teams)
@@ -79,7 +79,7 @@ def _named(teams: Sequence[Slope], last: int) -> list[Slope]:
 
 
 def _share(team: Slope) -> float:
-    """Return the size of a team's move on a logarithmic scale: 40 to 30 is less than 4 to 1."""
+    """Return the size of a team's move on a logarithmic scale: 40 to 30 counts less than 4 to 1."""
     return abs(math.log(team.public_rank / team.rank))
 
 

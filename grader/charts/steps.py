@@ -1,7 +1,7 @@
 """Step chart of the teams' best public scores over time.
 
 Only displayed values are used, so the chart reveals no more than the table below it. If there are too many
-teams for individual lines, the other teams appear as a band that contains the best scores of 80 % of them.
+teams for individual lines, a band shows the range of the best scores of 80 % of the other teams.
 """
 
 from bisect import bisect_right
@@ -37,7 +37,7 @@ COLOURS = 10
 SMALLEST_SPREAD = 200
 SHORTEST = timedelta(minutes=10)
 POINTED_TEAMS = 3  # maximum number of teams for which each step also has a point
-LINES = 14  # maximum number of other teams with individual faint lines
+LINES = 14  # maximum number of other teams that have individual faint lines
 BAND_TIMES = 48
 
 
@@ -53,7 +53,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Band of the other teams' best scores at one time, in units of 0.00001."""
+    """The band of the other teams' best scores at one time, in units of 0.00001."""
 
     at: datetime
     low: int
@@ -83,7 +83,7 @@ def step_chart(
 ) -> StepChart | None:
     """Render the step chart until a time; return None if there are no teams.
 
-    `teams` must be sorted, best first. `others` appear as faint lines, or as a band if there are many.
+    `teams` must be sorted, best first. The `others` appear as faint lines, or as a band if there are many.
     """
     if not teams:
         return None
@@ -172,7 +172,7 @@ def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[Entry]], decim
 def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:
     """Yield the time axis with its time zone.
 
-    Pages convert times to the reader's time zone if the axis has times of day.
+    If the axis shows times of day, pages convert them to the reader's time zone.
     """
     marks = time_marks(start, until)
     has_hours = any(":" in written for _, written in marks)

@@ -15,13 +15,13 @@ from grader.ranking.order import SCORE_DECIMALS, score_text, signed_text
 
 MOST_DOTS = 150
 DOT, LOWEST_BAR = 4, 2
-BAR_SHARE = 0.86  # fraction of the column width
+BAR_SHARE = 0.86  # as a fraction of the column width
 SMALLEST_SPREAD = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Layout of a strip: `count` columns of dots or bars above a baseline."""
+    """The layout of a strip: `count` columns of dots or bars above a baseline."""
 
     height: int
     foot: int
@@ -33,7 +33,7 @@ class _Columns:
     highest_bar: int
 
     def shows_dots(self, piles: Counter[int]) -> bool:
-        """Return whether dots fit into the columns; otherwise, bars are used."""
+        """Return whether dots fit into the columns; if they do not, bars are used."""
         return piles.total() <= MOST_DOTS and max(piles.values()) <= self.highest_pile
 
     def dot(self, css: str, x: float, place: int) -> str:
@@ -59,7 +59,7 @@ DAYS_HEIGHT, DAYS_TOP, DAYS_FOOT = 132, 18, 108
 
 @dataclass(frozen=True, slots=True)
 class StripChart:
-    """A strip chart; `below` teams have a score under `floor` and appear at the left edge."""
+    """A strip chart; `below` teams have a score below `floor` and appear at the left edge."""
 
     svg: str
     floor: str
@@ -69,7 +69,7 @@ class StripChart:
 def strip_chart(
     scores: Mapping[int, int], *, own: int | None = None, decimals: int = SCORE_DECIMALS
 ) -> StripChart | None:
-    """Render the distribution of team scores with the viewer's score; None without scores.
+    """Render the distribution of team scores with the viewer's score; None if there are no scores.
 
     `scores` maps each score to its number of teams. Scores are in units of 0.00001.
     """
@@ -174,7 +174,7 @@ def _change_marks(piles: Counter[int]) -> Iterator[str]:
 
 
 def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
-    """Render stacked bars of accepted and (on top) rejected files for each day."""
+    """Render stacked bars for each day: accepted files, with rejected files on top."""
     most = max((good + bad for _, good, bad in days), default=0)
     width = 100 / max(len(days), 1)
     marks = []
@@ -196,7 +196,7 @@ def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
 
 
 def best_line(best: Sequence[tuple[date, int]], *, until: date) -> str | None:
-    """Render the best score over time, in units of 0.00001, until a day; None without scores."""
+    """Render the best score over time until a day, in units of 0.00001; None if there are no scores."""
     if not best:
         return None
     first = best[0][0]

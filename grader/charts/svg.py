@@ -33,7 +33,7 @@ def robust_floor(values: Iterable[float], *, least: float) -> float:
     values : iterable of float
         At least one value. Up to three values are never outliers.
     least : float
-        Minimum for the distance between maximum and median.
+        Minimum that is assumed for the distance between maximum and median.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def robust_floor(values: Iterable[float], *, least: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Name, range and scale of an axis; both ends of a logarithmic axis are above 0."""
+    """The name, range and scale of an axis; both ends of a logarithmic axis are above 0."""
 
     name: str
     low: float
@@ -68,7 +68,7 @@ class Axis:
     def place(self, value: float, start: float, end: float) -> float:
         """Return the position of a value between two coordinates."""
         if self.is_logarithmic:
-            value = max(value, self.low)  # Zero has no logarithm and is placed at the end of the axis.
+            value = max(value, self.low)  # Zero has no logarithm, so it is placed at the end of the axis.
             return start + (end - start) * math.log(value / self.low) / math.log(self.high / self.low)
         # The terms are halved, because the difference of two finite numbers may overflow.
         return start + (end - start) * ((value / 2 - self.low / 2) / (self.high / 2 - self.low / 2))
@@ -106,7 +106,7 @@ NO_DATA: Mapping[str, str] = MappingProxyType({})
 
 
 class Area(NamedTuple):
-    """Plot area of a picture in its coordinates, where `top` is less than `bottom`."""
+    """The plot area of a picture in the picture's coordinates, where `top` is less than `bottom`."""
 
     left: float
     right: float
@@ -141,7 +141,7 @@ def points(places: Iterable[Place]) -> str:
 
 
 def text(css: str, x: float, y: float, content: str, data: Mapping[str, str] = NO_DATA) -> str:
-    """Return a ``text`` element, aligned by its class, with `data` as its data attributes."""
+    """Return a ``text`` element that its class aligns, with `data` as its data attributes."""
     attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}"{attributes}>{escape(content)}</text>'
 
@@ -189,7 +189,7 @@ def shortened(name: str, length: int = NAME_LENGTH) -> str:
 
 
 def spread(wanted: Sequence[float], *, gap: float, lowest: float, highest: float) -> list[float]:
-    """Return positions near the wanted ones in the same order, `gap` apart if possible."""
+    """Return positions near the wanted ones, in the same order and, if possible, `gap` apart."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     gap = min(gap, (highest - lowest) / max(1, len(wanted) - 1))
     places = [0.0] * len(wanted)

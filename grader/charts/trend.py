@@ -30,7 +30,7 @@ class TrendChart:
 def trend_chart(
     scores: Sequence[int], *, leader: int | None = None, decimals: int = SCORE_DECIMALS
 ) -> TrendChart | None:
-    """Render displayed scores in submission order, in units of 0.00001; None without scores.
+    """Render displayed scores in submission order, in units of 0.00001; None if there are no scores.
 
     At most `MOST_DOTS` of the latest scores are rendered. `leader` is the displayed score of the leading
     team, which appears as a faint line.

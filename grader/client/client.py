@@ -48,7 +48,8 @@ class Client:
         An API token, from the account page. Without a token, only leaderboards are readable.
     competition : str, optional
         The last part of a competition's address. Methods that are called without a competition use this one.
-    The default is the competition of the token, or the only one on the site. patience_seconds : float
+        The default is the competition of the token, or the only one on the site.
+    patience_seconds : float
         How long to wait in total between retries of one request if the server does not respond, is busy or
         sends ``Retry-After``.
     timeout_seconds : float
@@ -230,7 +231,8 @@ class Client:
             Submit the file even if the team has submitted the same bytes before.
         key : str, optional
             An ``Idempotency-Key``; two calls with the same key and bytes create only one submission. By
-        default, each call uses its own key for all its retries. on_progress : callable, optional
+            default, each call uses its own key for all its retries.
+        on_progress : callable, optional
             Receives the bytes sent and the size.
         """
         fields = {"description": description} | ({"again": "true"} if again else {})

@@ -102,8 +102,9 @@ class Submission(Record):
     identities : sequence of mappings, optional
         The AUCs of each identity on the public rows.
     problems, notes : sequences of mappings
-        The problems of the file, and remarks about it. limits : Limits, optional The team's remaining
-        submissions; only set directly after an upload.
+        The problems of the file, and remarks about it.
+    limits : Limits, optional
+        The team's remaining submissions; only set directly after an upload.
     """
 
     id: int

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-# Permitted errors as a share of the rarer class. A corrected or slightly noisy copy still counts as a copy.
+# The permitted errors, as a share of the rarer class. A corrected or slightly noisy copy still counts as a
+# copy.
 TOLERANCE = 0.02
 # A chance agreement must have a probability below 2^-BITS, after a correction for the choice of the coding.
 BITS = 20.0
@@ -30,7 +31,7 @@ class Values:
     codes : array of uint8, shape (m,), or None
         Category numbers; `BLANK` stands for an empty field. None if there are too many categories.
     numbers : array of float64, shape (m,), or None
-        Numeric values, NaN if a field is not numeric. None if no field is numeric.
+        Numeric values, with NaN for fields that are not numeric. None if no field is numeric.
     """
 
     rows: NDArray[np.intp]
@@ -51,8 +52,8 @@ def agreeing(values: Values, truths: NDArray[np.bool_], raw: list[NDArray[np.flo
     Returns
     -------
     list of int
-        Targets that match a coding of a few categories, a threshold of the numbers in either direction, or
-        the numbers themselves, (nearly) without errors and more closely than chance explains.
+        The targets that a coding of a few categories, a threshold on the numbers in either direction, or the
+        numbers themselves match with (nearly) no errors and more closely than chance explains.
     """
     found = set()
     if values.codes is not None:
@@ -92,7 +93,7 @@ class Bounds:
         return found
 
     def may_agree(self, values: Values) -> bool:
-        """Return whether a column may still agree with a target after further rows."""
+        """Return whether a column may still agree with a target once further rows are added."""
         if values.numbers is None:
             return True  # numeric values may follow, and text columns with many values use almost no memory
         if values.codes is not None:
@@ -111,7 +112,7 @@ class Bounds:
 
 
 def _numbers(values: Values) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the rows with numeric values, and these values."""
+    """Return the rows with numeric values, and the values."""
     if values.numbers is None:
         return values.rows[:0], np.empty(0)
     is_number = np.isfinite(values.numbers)
@@ -158,7 +159,7 @@ def _errors(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> tuple[NDArra
 
 def _by_threshold(numbers: NDArray[np.float64], truths: NDArray[np.bool_], known: set[int]) -> set[int]:
     left = [target for target in range(truths.shape[1]) if target not in known]
-    if numbers.size > 2 * FIRST_LOOK_ROWS:  # some of the rows are enough to exclude most targets
+    if numbers.size > 2 * FIRST_LOOK_ROWS:  # a subset of the rows is enough to exclude most targets
         part = slice(0, FIRST_LOOK_ROWS)
         first = _least(numbers[part], truths[part], left)
         left = [target for target, errors, rarer in first if _may(errors, rarer)]
@@ -177,9 +178,9 @@ def _may(errors: int, rarer: int) -> bool:
 def _least(
     numbers: NDArray[np.float64], truths: NDArray[np.bool_], targets: list[int]
 ) -> list[tuple[int, int, int]]:
-    """Return each target with the errors of its best threshold and the size of its rarer class."""
+    """Return, for each target, the errors of the best threshold and the size of the rarer class."""
     order = np.argsort(numbers, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(numbers[order]) > 0, True))  # a threshold cannot split ties
+    ends = np.flatnonzero(np.append(np.diff(numbers[order]) > 0, True))  # a threshold cannot separate ties
     found = []
     for first in range(0, len(targets), TARGETS_AT_ONCE):
         some = targets[first : first + TARGETS_AT_ONCE]

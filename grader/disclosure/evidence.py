@@ -22,13 +22,13 @@ MOST_ID_COLUMNS = 3
 MOST_PARTS = 64
 LONGEST_DIVIDED = 400
 ROWS_AT_ONCE = 20_000
-ALIGNED_ROWS = 8_000  # sample size for each table length; enough to detect an agreement by order
+ALIGNED_ROWS = 8_000  # sample size for each table length, which is enough to detect agreement by order
 _BETWEEN = re.compile(r"[^0-9A-Za-z.+-]+")
 
 
 @dataclass(eq=False)
 class _Column:
-    """A column's values for the sampled rows; uninformative parts use no memory."""
+    """A column's values for the sampled rows. Uninformative parts use no memory."""
 
     codes: NDArray[np.uint8] | None
     numbers: NDArray[np.float64] | None = None
@@ -71,7 +71,7 @@ class _Column:
 
 
 class Gathered:
-    """The values of all columns, by solution row; the first value of a row counts.
+    """The values of all columns, by solution row; if a row occurs more than once, its first value counts.
 
     Rows are numbered in random order. If the values of many columns use too much memory, only the rows with
     the lowest numbers are kept, which is a smaller random sample. `may_agree` is given if the rows are
@@ -89,7 +89,7 @@ class Gathered:
         self._bytes = 0
 
     def note(self, rows: Rows, places: Rows) -> None:
-        """Store the table positions of rows that were not seen before."""
+        """Store the table positions of rows that have not been seen before."""
         self._is_there[rows] = True
         self._place[rows] = places
 
@@ -110,7 +110,7 @@ class Gathered:
         self._fit()
 
     def judge(self, tick: Callable[[], None]) -> None:
-        """Drop columns that can no longer agree; runs whenever the number of rows has doubled."""
+        """Drop columns that can no longer agree; do this whenever the number of rows has doubled."""
         count = self.count
         if self._may_agree is None or count < self._judged_at:
             return
@@ -127,7 +127,7 @@ class Gathered:
         return name not in self._hopeless
 
     def new(self, numbers: Rows) -> Rows:
-        """Return the indices in `numbers` of sampled rows that were not seen before."""
+        """Return the indices in `numbers` of sampled rows that have not been seen before."""
         good = np.flatnonzero((numbers >= 0) & (numbers < self.size))
         good = good[~self._is_there[numbers[good]]]
         _, first = np.unique(numbers[good], return_index=True)
@@ -172,7 +172,7 @@ def _number(text: str) -> float:
 
 @dataclass(eq=False)
 class Evidence:
-    """Evidence from one table, matched to solution rows by ids or by row order.
+    """The evidence from one table, matched to solution rows by ids or by row order.
 
     A table without ids is compared with all possible orders of the same length, with and without a header
     row. The sample submission or the solution may suggest such an order. `tick` is called frequently and may
@@ -200,12 +200,12 @@ class Evidence:
             self.row_count += chunk.row_count
 
     def aligned(self) -> Iterator[tuple[Order, str, Values]]:
-        """Yield each column's values for every possible row order if the table has no ids."""
+        """If the table has no ids, yield each column's values for every possible row order."""
         if not self._has_ids and self._in_order is not None:
             yield from self._in_order.held_against(self.hidden, self.row_count)
 
     def _is_of_ids(self, wanted: "list[_Wanted]", row_count: int) -> bool:
-        """Return whether ids identify almost all rows so far, so that their order adds no evidence."""
+        """Return whether ids identify almost all rows read so far, so that their order adds no evidence."""
         share = len(self.hidden.index) / max(1, len(self.hidden.ids))
         counts = {id(gathered): gathered.count for gathered in self.by_id.values()}
         for each in wanted:
@@ -213,7 +213,7 @@ class Evidence:
         return max(counts.values(), default=0) >= 0.8 * share * max(1, row_count - 1)
 
     def _by_ids(self, wide: "_Wide") -> "list[_Wanted]":
-        """Return the rows with known ids for each id column."""
+        """Return, for each id column, the rows with known ids."""
         index, wanted = self.hidden.index, []
         for name in wide.names:
             gathered = self.by_id.get(name)
@@ -235,7 +235,7 @@ class Evidence:
         return wanted
 
     def _by_order(self, row_count: int) -> "list[_Wanted]":
-        """Return the sampled rows while the table is not longer than any order."""
+        """Return the sampled rows, as long as the table is not longer than every order."""
         if self.row_count == 0:
             self._in_order = _InOrder.of(self.hidden.orders)
         if self._in_order is None or self.row_count + row_count > self._in_order.longest:
@@ -261,7 +261,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class _Wanted:
-    """Rows of a chunk that a `Gathered` needs, with their numbers in it."""
+    """The rows of a chunk that a `Gathered` needs, with the numbers that they have in it."""
 
     gathered: Gathered
     rows: Rows
@@ -271,14 +271,14 @@ class _Wanted:
 
 @dataclass(frozen=True, eq=False)
 class _InOrder:
-    """Rows sampled by position, with enough rows for each length that a table may have."""
+    """Rows sampled by position, with enough rows for each length that the table may have."""
 
-    slots: NDArray[np.intp]  # slot of each position; -1 for rows outside the sample
+    slots: NDArray[np.intp]  # the slot of each position, or -1 for rows outside the sample
     gathered: Gathered
 
     @classmethod
     def of(cls, orders: Iterable[Order]) -> "_InOrder | None":
-        """Sample rows for the lengths of the given orders, or return None without orders."""
+        """Sample rows for the lengths of the given orders; return None if there are no orders."""
         lengths = sorted({order.places.size for order in orders})
         if not lengths:
             return None
@@ -335,7 +335,7 @@ class _Wide:
         return bool((_found(texts, index) >= 0).any())
 
     def numbers(self, name: str, index: dict[str, int]) -> Rows:
-        """Return the row numbers of the ids in a column, -1 for values that are not ids."""
+        """Return the row numbers of the ids in a column, with -1 for values that are not ids."""
         source, part = self._parts.get(name, (name, None))
         found = []
         for first in range(0, self._chunk.row_count, ROWS_AT_ONCE):
@@ -347,7 +347,7 @@ class _Wide:
     def columns(
         self, source: str, rows: Rows, wants: Callable[[str], bool]
     ) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield the texts of a column and its parts for some rows, unless none of them is wanted."""
+        """Yield the texts of a column and of its parts for some rows, unless none of them is wanted."""
         parts = self._part_names[source]
         if not any(map(wants, [source, *parts])):
             return
@@ -360,7 +360,7 @@ class _Wide:
 
 
 def _found(texts: Sequence[str], index: dict[str, int]) -> Rows:
-    """Return the row number of each id, -1 for texts that are not ids."""
+    """Return the row number of each id, with -1 for texts that are not ids."""
     found = [index.get(text, -1) for text in texts]
     for place, text in enumerate(texts):
         if found[place] < 0 and "." in text:
@@ -369,7 +369,7 @@ def _found(texts: Sequence[str], index: dict[str, int]) -> Rows:
 
 
 def _parts(sample: Sequence[str]) -> int:
-    """Return the number of parts in almost all values, or 0 if they are joined differently."""
+    """Return the number of parts that almost all values have, or 0 if there is no such number."""
     filled = [text for text in sample if text]
     if not filled or max(map(len, filled)) > LONGEST_DIVIDED:
         return 0
@@ -384,5 +384,5 @@ def _part(text: str, part: int) -> str:
 
 
 def _key(text: str) -> str:
-    """Return a value without its suffix, because 7 may appear as 7.0 or as a file name 7.txt."""
+    """Return a value without its suffix, because 7 may appear as 7.0 or as the file name 7.txt."""
     return text.partition(".")[0]

@@ -43,7 +43,7 @@ class Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """Result of the leak check of a file.
+    """The result of the leak check of a file.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def _found(table: Table, evidence: Evidence) -> Iterator[Disclosure]:
         yield from _told(table, PRESENCE, gathered.presence(), evidence.hidden)
     for order, column, values in evidence.aligned():
         for told in _told(table, column, values, evidence.hidden):
-            # If the rows are sorted by Usage, every column that counts the rows agrees with Usage.
+            # If the rows are sorted by Usage, any column that numbers the rows agrees with Usage.
             if told.kind is not Kind.USAGE or not order.is_by_usage:
                 yield told
 

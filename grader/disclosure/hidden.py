@@ -18,7 +18,7 @@ MOST_ROWS = 200_000  # size of the random sample of a larger solution
 
 
 class Kind(enum.StrEnum):
-    """Part of a solution to which a target belongs."""
+    """The part of a solution to which a target belongs."""
 
     LABEL = "label"
     IDENTITY = "identity"
@@ -47,7 +47,7 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Row positions in a possible order of a file without ids, which may depend on Usage."""
+    """The row positions in a possible order of a file without ids, which may depend on Usage."""
 
     places: NDArray[np.intp]
     is_by_usage: bool
@@ -93,7 +93,7 @@ class Hidden:
         return cls(ids, informative, tuple(_orders(ids, usage)))
 
     def with_other(self, other: "Hidden") -> "Hidden":
-        """Return these hidden values together with those of another solution that has the same ids."""
+        """Return these hidden values together with those of another solution with the same ids."""
         places = {text: place for place, text in enumerate(self.ids)}
         here = np.array([places[text] for text in other.ids])  # positions of the other solution's rows
         back = np.argsort(here)
@@ -117,12 +117,12 @@ class Hidden:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Mapping from each sampled id to its index in `drawn`."""
+        """A mapping from each sampled id to its index in `drawn`."""
         return {self.ids[place]: number for number, place in enumerate(self.drawn.tolist())}
 
     @cached_property
     def numbers(self) -> NDArray[np.intp]:
-        """The index in `drawn` of each row, -1 if the row is not sampled."""
+        """The index of each row in `drawn`, or -1 if the row is not sampled."""
         found = np.full(len(self.ids), -1)
         found[self.drawn] = np.arange(self.drawn.size)
         return found
@@ -136,7 +136,7 @@ class Hidden:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """Error bounds above which a column can be dropped."""
+        """The error bounds above which a column can be dropped."""
         return Bounds(self.truths, self.said)
 
     @cached_property
@@ -156,7 +156,10 @@ def _says_no_more(values: NDArray[np.float64]) -> bool:
 
 
 def _orders(ids: Sequence[str], usage: NDArray[np.int8]) -> Iterator[Order]:
-    """Yield the solution's order and sorted orders of all rows, each split and joined splits."""
+    """Yield the row orders that a file may have.
+
+    The rows (all rows, one split, or both splits joined) may be in the solution's order or sorted.
+    """
     seen = set()
     for base in _bases(ids):
         ignored, public, private = (base[usage[base] == code] for code in range(len(USAGE_NAMES)))

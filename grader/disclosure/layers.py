@@ -52,7 +52,7 @@ COMPRESSED: tuple[tuple[bytes, Any], ...] = (
     (b"BZh", bz2.BZ2File),
     (b"\xfd7zXZ\x00", lzma.LZMAFile),
 )
-# Exceptions that readers raise for damaged input; an incorrect archive directory can cause almost any error.
+# Exceptions that readers raise for damaged input. An incorrect archive directory can cause almost any error.
 DAMAGED = (
     ArithmeticError,
     AttributeError,
@@ -75,14 +75,14 @@ DAMAGED_OR_GIVEN_UP = (*DAMAGED, GivenUp)
 
 @dataclass(frozen=True, slots=True)
 class Unopened:
-    """A part of a file that could not be checked; `name` is its path, empty for the whole file."""
+    """A part of a file that could not be checked; `name` is its path, which is empty for the whole file."""
 
     name: str
     reason: str
 
 
 def unopened_by(name: str, error: Exception) -> Unopened:
-    """Return a part that could not be checked, with the reason from an error."""
+    """Return a part that could not be checked; the reason is taken from an error."""
     if isinstance(error, GivenUp):
         return Unopened(name, str(error))
     if isinstance(error, MemoryError):
@@ -148,14 +148,14 @@ def _text(
 
 
 def _first_lines(shown: str, stream: io.BufferedReader) -> str:
-    """Return the start of a text with a complete first line, unless that line is too long."""
+    """Return the start of a text, which includes the complete first line unless that line is too long."""
     if "\n" in shown:
         return shown
     return stream.peek(CHUNK_BYTES)[:CHUNK_BYTES].decode("utf-8-sig", "replace").lstrip()
 
 
 def _encoding(beginning: bytes) -> str | None:
-    """Return the encoding of a text, or None if it is not text."""
+    """Return the encoding of the text, or None if the data is not text."""
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in beginning or any(beginning.startswith(magic) for magic, _ in KNOWN_KINDS):
@@ -262,5 +262,5 @@ def _temporary(make: Callable[[], Any]) -> Iterator[Any]:
     try:
         yield file
     finally:
-        with suppress(OSError):  # closing writes again, which fails on a full disk
+        with suppress(OSError):  # closing writes again, which fails if the disk is full
             file.close()

@@ -49,7 +49,7 @@ class _Column:
 
 
 class Sample:
-    """Sample of the first table, with limits that also hold for malicious files."""
+    """A sample of the first table, with limits that hold even for malicious files."""
 
     def __init__(self) -> None:
         self._name: str | None = None
@@ -57,7 +57,7 @@ class Sample:
         self._column_count = self._rows = self._passed = self._characters = 0
 
     def of(self, table: Table) -> Table:
-        """Return the table; the chunks of the first table are sampled when they are read."""
+        """Return the table; the chunks of the first table are sampled as they are read."""
         if self._name is not None:
             return table
         self._name = table.name

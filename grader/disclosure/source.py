@@ -8,9 +8,9 @@ from typing import IO, Any
 
 CHUNK_BYTES = 1 << 20
 MAX_BYTES = 20_000_000_000
-SECONDS_PER_GIGABYTE = 150.0  # CSV files with narrow numeric columns took 59 seconds in measurements
+SECONDS_PER_GIGABYTE = 150.0  # in measurements, CSV files with narrow numeric columns took 59 seconds
 LEAST_SECONDS = 20.0
-USUAL_RATIO = 50  # compression ratio up to which unpacked bytes extend the time limit
+USUAL_RATIO = 50  # the compression ratio up to which unpacked bytes extend the time limit
 
 
 class GivenUp(Exception):
@@ -19,11 +19,11 @@ class GivenUp(Exception):
 
 @dataclass(eq=False)
 class Budget:
-    """Size and CPU time limits for one file and everything that is packed into it.
+    """The size and CPU time limits for one file and everything that is packed into it.
 
-    CPU time is limited instead of elapsed time so that a busy machine does not affect the result. The limit
-    grows with the larger of `size`, which is the file's size in bytes, and the unpacked size, up to 50 times
-    `size`. `tell` is called with the number of unpacked bytes after each read.
+    CPU time is limited rather than elapsed time, so that a busy machine does not affect the result. The limit
+    grows with the file's `size` in bytes or, if it is larger, with the unpacked size up to 50 times `size`.
+    `tell` is called with the number of unpacked bytes after each read.
     """
 
     max_bytes: int = MAX_BYTES
@@ -74,7 +74,7 @@ class NotReadNow(Exception):
 
 
 class Source(io.RawIOBase):
-    """A file whose storage failures raise NotReadNow; an OSError would be treated as damage."""
+    """A file that raises NotReadNow if the storage fails; an OSError would be treated as damage."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

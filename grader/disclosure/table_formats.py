@@ -46,7 +46,7 @@ def delimited(stream: IO[str]) -> Iterator[Chunk]:
         if width > MOST_COLUMNS:
             raise GivenUp(f"it has more than {MOST_COLUMNS:,} columns")
         if width > len(names):
-            # The first row is also kept as a row because it has values if the file has no header.
+            # The first row is also kept as a row, because it contains values if the file has no header.
             widest = next(row for row in rows if len(row) == width)
             first = rows[0] if len(rows[0]) == width else widest
             names += _unique(names, [text_of(cell) for cell in first[len(names) :]])
@@ -71,7 +71,7 @@ def _rows(lines: "_Lines", delimiter: str) -> Iterator[list[list[str]]]:
     while some := lines.some():
         if any('"' in line for line in some):
             rows = _quoted(some, lines, delimiter)
-        else:  # this branch is several times faster and has the same result
+        else:  # this branch is several times faster and gives the same result
             rows = [line.split(delimiter) for each in some if (line := each.rstrip("\r\n"))]
         if rows:
             yield rows
@@ -96,7 +96,7 @@ def _quoted(some: list[str], lines: "_Lines", delimiter: str) -> list[list[str]]
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Allow long fields temporarily; the limit is global, and solution readers rely on theirs."""
+    """Allow long fields temporarily; the limit is global, and the solution readers set their own."""
     before = csv.field_size_limit(LONGEST_FIELD)
     try:
         yield
@@ -105,7 +105,7 @@ def _long_fields() -> Iterator[None]:
 
 
 class _Lines:
-    """The lines of a partly read text, in large blocks or one at a time."""
+    """The lines of a partly read text, read in large blocks or one at a time."""
 
     def __init__(self, beginning: str, rest: IO[str]) -> None:
         self._beginning = beginning
@@ -163,7 +163,7 @@ def _delimiter(sample: str) -> str:
 
 
 def _unique(known: Sequence[str], added: Sequence[str]) -> list[str]:
-    """Return short unique names for further columns, based on the cells of the first row."""
+    """Return short unique names for additional columns, based on the cells of the first row."""
     taken, found = set(known), []
     for place, name in enumerate(added, len(known) + 1):
         short = re.sub(r"\s+", " ", name)[:60]
@@ -201,7 +201,7 @@ def _some(stream: IO[str]) -> list[str]:
 
 
 def json_tables(name: str, data: Any, depth: int = 0) -> Iterator[Table]:
-    """Yield the possible tables of a JSON document: records, columns, or an object keyed by id."""
+    """Yield the possible tables in a JSON document: records, columns, or an object keyed by id."""
     if isinstance(data, list) and data:
         yield Table(name, iter([of_records(data)]))
     elif isinstance(data, dict) and data:
@@ -290,7 +290,8 @@ def is_json_lines(beginning: str) -> bool:
 def parquet(path: str, budget: Budget) -> Iterator[Chunk]:
     """Yield the row groups of a Parquet file; columns are decoded on demand.
 
-    Columns that are too large for memory are omitted. GivenUp names them after all other columns were read.
+    Columns that are too large for memory are omitted. After all other columns have been read, GivenUp names
+    them.
     """
     import fastparquet  # imported here because scoring does not need fastparquet
 
@@ -313,7 +314,7 @@ def parquet(path: str, budget: Budget) -> Iterator[Chunk]:
 
 
 def _too_large(group: Any) -> dict[str, int]:
-    """Return the memory requirements of a row group's columns that exceed the limit."""
+    """Return the memory requirements of those columns of a row group that exceed the limit."""
     sizes: dict[str, int] = {}
     for column in group.columns:
         meta = column.meta_data
@@ -325,7 +326,7 @@ def _too_large(group: Any) -> dict[str, int]:
 
 
 class _Files:
-    """Files opened by the Parquet reader, which does not close them and may open only one file."""
+    """The files that the Parquet reader opens; it may open only one file and does not close it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -361,7 +362,7 @@ class _Columns:
 
     def __call__(self, name: str, rows: Rows) -> Sequence[Any]:
         if name != self._name:
-            self._name, self._values = None, np.empty(0)  # two decoded columns might exceed the memory limit
+            self._name, self._values = None, np.empty(0)  # two decoded columns could exceed the memory limit
             frame = self._group.to_pandas(columns=[name], index=False)
             self._files.close()
             self._name, self._values = name, frame[name].to_numpy()

@@ -18,7 +18,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of a table: column names, and a function that returns cells by column and rows."""
+    """Some rows of a table: the column names, and a function that returns cells by column and rows."""
 
     names: Sequence[str]
     row_count: int
@@ -61,7 +61,7 @@ def texts_of(values: Iterable[Any]) -> list[str]:
 
 
 def names_as_table(names: Sequence[str]) -> Table:
-    """Return an archive's file names as a table, because folder names may disclose labels."""
+    """Return the file names of an archive as a table, because folder names may disclose labels."""
     return Table("the list of its files", iter([chunk_of({"file name": names}, len(names))]))
 
 

@@ -1,7 +1,7 @@
 """Score receipts, and their verification by a second implementation in pure Python.
 
 The second implementation is slow. It shares no code with `grader.metrics` and `grader.files`, so a difference
-reveals an error in one of the two. It requires neither NumPy nor a server.
+reveals an error in one of the implementations. It requires neither NumPy nor a server.
 """
 
 from grader.receipts.reading import UnreadableFile, read_predictions

@@ -55,7 +55,7 @@ def shown(text: str) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a plain or compressed CSV file; raise UnreadableFile for other files."""
+    """Return the text of a plain or compressed CSV file; raise UnreadableFile for any other file."""
     try:
         content = _uncompressed(data)
     except _DAMAGED as error:
@@ -71,7 +71,7 @@ def text_of(data: bytes) -> str:
 
 def _refuse_zero_bytes(content: bytes) -> None:
     """Raise UnreadableFile for blocks of zero bytes, which indicate a truncated copy."""
-    # The search for one fixed block takes a small part of the time of the expression.
+    # Searching for one fixed block takes only a fraction of the time that the expression needs.
     found = _ZERO_BLOCK.search(content) if _ZEROS in content else None
     if found:
         line = content.count(b"\n", 0, found.start()) + 1
@@ -95,7 +95,7 @@ def _uncompressed(data: bytes) -> bytes:
 
 
 def _gunzipped(data: memoryview) -> bytes:
-    """Decompress all gzip members, up to one chunk more than the cap.
+    """Decompress all gzip members, up to at most one chunk beyond the cap.
 
     Zero bytes after a member are ignored as padding. The `gzip` module is not used, because it takes seconds
     for many members or for a file name of several megabytes in the first member's header.
@@ -117,7 +117,7 @@ def _gunzipped(data: memoryview) -> bytes:
 def _member(data: memoryview, at: int, content: bytearray) -> int:
     """Append the decompressed member at offset `at` to `content` and return its end offset."""
     inflating = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    # Unused input after each step is copied, so the first step must be small for tiny members.
+    # Each step copies the unused input, so the first step must be small in case the members are tiny.
     step = _SMALL_READ
     while not inflating.eof:
         piece = data[at : at + step]
@@ -132,9 +132,9 @@ def _member(data: memoryview, at: int, content: bytearray) -> int:
 
 
 def _content(stream: IO[bytes]) -> bytes:
-    """Return the contents of a stream, stopping after the cap is exceeded.
+    """Return the contents of a stream, stopping once the cap is exceeded.
 
-    A single read of this size would allocate more memory at once than workers have.
+    A single read of this size would allocate more memory than workers have.
     """
     content = bytearray()
     while len(content) <= SIZE_CAP and (piece := stream.read(CHUNK)):
@@ -161,7 +161,7 @@ def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
     """Return the prediction for each row id; raise UnreadableFile for the first error.
 
     Columns other than id and prediction are ignored, because the first implementation has already checked
-    which columns are allowed. Membership tests of `row_ids` should be fast.
+    which columns are allowed. `row_ids` should support fast membership tests.
     """
     text = text_of(data).rstrip(" \t\r\n")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -190,7 +190,7 @@ def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
 def _plain_predictions(
     lines: list[str], width: int, id_column: int, prediction_column: int
 ) -> dict[str, float]:
-    """Read lines without blanks, repeated ids and errors in a few passes; return {} for other lines."""
+    """Read clean lines (no blanks, repeated ids or errors) in a few passes; return {} for any others."""
     if set(map(str.count, lines, repeat(","))) != {width - 1}:
         return {}
     fields = ",".join(lines).split(",")
@@ -226,7 +226,7 @@ def _known(row_id: str, row_ids: Collection[str], number: int) -> str:
 
 
 def _fields(line: str, number: int) -> list[str]:
-    """Split a CSV line; quotes enclose whole fields and are doubled inside them."""
+    """Split a CSV line, in which quotes enclose whole fields and are doubled inside them."""
     if '"' not in line:
         return [field.strip(_BLANKS) for field in line.split(",")]
     fields, rest = [], line
@@ -238,7 +238,7 @@ def _fields(line: str, number: int) -> list[str]:
 
 
 def _next_field(text: str, number: int) -> tuple[str, str, bool]:
-    """Return the first field, the text after its comma, and whether it is the last field."""
+    """Return the first field, the text after its comma, and whether the field is the last one."""
     bare = text.lstrip(_BLANKS)
     if not bare.startswith('"'):
         field, comma, rest = text.partition(",")

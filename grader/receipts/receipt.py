@@ -27,7 +27,7 @@ class InvalidReceipt(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class SplitReceipt:
-    """Results of a submission on one split.
+    """The results of a submission on one split.
 
     `shown` is the score as displayed on the leaderboard. `score`, `terms` and `counts` (exact integers for
     every cell) are None on a team's receipt until the solution is published.
@@ -135,7 +135,7 @@ def _known(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Comparison of the `expected` value in the receipt with the value `found` in the files."""
+    """A comparison of the `expected` value in the receipt with the value `found` in the files."""
 
     what: str
     expected: Any
@@ -148,7 +148,7 @@ class Check:
 
 
 class NonceNeeded(OrganizerError):
-    """The receipt does not contain the nonce of its commitment to the solution."""
+    """The receipt does not contain the nonce for its commitment to the solution."""
 
     public_name = "nonce_needed"
     message = (
@@ -160,7 +160,7 @@ class NonceNeeded(OrganizerError):
 def verify(
     receipt: Receipt, *, submission: bytes | None, solution: bytes | None, nonce: bytes | None = None
 ) -> list[Check]:
-    """Compare the hashes and, if both files are given, the recomputed scores with a receipt.
+    """Compare the files' hashes and, if both files are given, the recomputed scores with a receipt.
 
     The argument `nonce` takes precedence over the nonce in the receipt.
 
@@ -169,7 +169,7 @@ def verify(
     UnreadableFile
         If a file cannot be scored.
     InvalidReceipt
-        If the receipt uses another metric code version.
+        If the receipt was created by another version of the metric code.
     NonceNeeded
         If a solution is given, but neither the arguments nor the receipt contain the nonce.
     """

@@ -23,10 +23,10 @@ class Row(NamedTuple):
 
 
 class RowClass:
-    """The predictions of the rows of a class in ascending order, for every subset of the identities."""
+    """The predictions for the rows of a class in ascending order, for every subset of the identities."""
 
     def __init__(self, rows: Iterable[Row], predictions: Mapping[str, float]) -> None:
-        # Few sets of identities occur. Sorting the concatenation of sorted lists only merges them.
+        # Only a few sets of identities occur. Sorting the concatenation of sorted lists just merges them.
         self._groups: dict[frozenset[str], list[float]] = {}
         for row in rows:
             self._groups.setdefault(row.mentions, []).append(predictions[row.row_id])
@@ -34,15 +34,15 @@ class RowClass:
             group.sort()
 
     def values(self) -> list[float]:
-        """Return the predictions of all rows."""
+        """Return the predictions for all rows."""
         return sorted(chain.from_iterable(self._groups.values()))
 
     def of(self, name: str) -> list[float]:
-        """Return the predictions of the rows that mention an identity."""
+        """Return the predictions for the rows that mention an identity."""
         return sorted(chain.from_iterable(group for names, group in self._groups.items() if name in names))
 
     def of_others(self, name: str) -> list[float]:
-        """Return the predictions of the rows that do not mention an identity."""
+        """Return the predictions for the rows that do not mention an identity."""
         groups = self._groups.items()
         return sorted(chain.from_iterable(group for names, group in groups if name not in names))
 
@@ -106,7 +106,7 @@ def _wins(first: Sequence[float], second: Sequence[float]) -> int:
     if len(first) > len(second):
         return 2 * len(first) * len(second) - _wins(second, first)
     lower = [bisect_left(second, value) for value in first]
-    # Lower values count twice and ties once. The last item of `guarded` equals no prediction.
+    # Lower values count twice and ties once. The last item of `guarded` is not equal to any prediction.
     guarded = [*second, math.inf]
     ties = sum(
         bisect_right(second, value, start) - start
@@ -163,7 +163,7 @@ def _weighted(terms: Mapping[str, Fraction | None], settings: Settings) -> Fract
 
 
 def power_mean(values: Sequence[Fraction], p: float) -> Fraction:
-    """Return the power mean of non-negative values with far more digits than a float."""
+    """Return the power mean of non-negative values, with far more digits than a float has."""
     if math.isinf(p):
         return max(values) if p > 0 else min(values)
     if min(values) == max(values):
@@ -180,7 +180,7 @@ def power_mean(values: Sequence[Fraction], p: float) -> Fraction:
 def _root(value: Fraction, degree: int) -> Fraction:
     """Return the root of a positive fraction, computed as an integer root at 80 decimal places."""
     scaled = value.numerator * 10 ** (DIGITS * degree) // value.denominator
-    # The initial value is above the root, so Newton's method decreases monotonically.
+    # The initial value is above the root, so the values of Newton's method decrease monotonically.
     root = 1 << -(-scaled.bit_length() // degree)
     while True:
         lower = ((degree - 1) * root + scaled // root ** (degree - 1)) // degree
@@ -190,7 +190,7 @@ def _root(value: Fraction, degree: int) -> Fraction:
 
 
 def _transcendental_mean(values: Sequence[Fraction], p: float) -> Fraction:
-    # A small exponent brings the powers close to 1, which costs one digit per leading zero of p.
+    # A small exponent brings the powers close to 1, which loses one digit per leading zero of p.
     zeros = max(0, -math.floor(math.log10(abs(p)))) if p else 0
     pivot = max(values) if p > 0 else min(values)
     with localcontext(Context(prec=DIGITS + 2 * zeros, Emax=MAX_EMAX, Emin=MIN_EMIN)):

@@ -18,14 +18,14 @@ _USAGES = {"public": "Public", "private": "Private", "ignored": "Ignored"}
 
 @dataclass(frozen=True, slots=True)
 class SlowTruth:
-    """Solution as parsed by the second implementation.
+    """A solution as parsed by the second implementation.
 
     Attributes
     ----------
     digest : str
         SHA-256 of the canonical form described in docs/scoring.md.
     commitment : str or None
-        SHA-256 of the nonce followed by the canonical form; None without a nonce.
+        SHA-256 of the nonce followed by the canonical form; None if there is no nonce.
     row_ids : frozenset of str
         The ids that a submission must contain, including those of ignored rows.
     rows : dict of str to list of Row
@@ -40,7 +40,7 @@ class SlowTruth:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Column indices of a solution; `identities` contains all its identities by name."""
+    """The column indices of a solution; `identities` maps the names of all identities to columns."""
 
     id: int
     label: int
@@ -58,8 +58,8 @@ def read_truth(
 ) -> SlowTruth:
     """Read a solution; raise UnreadableFile for the first error.
 
-    The columns of a canonical file follow from its header. For the organizer's file, `label` and `identities`
-    are the columns from which the digest was computed. Both require a column Usage.
+    The header of a canonical file determines its columns. For the organizer's file, `label` and `identities`
+    are the columns from which the digest was computed. Both kinds of files require a Usage column.
     """
     records = _records(text_of(data))
     _, header = next(records, (1, []))
@@ -69,7 +69,7 @@ def read_truth(
     names = sorted(columns.identities)
     lines: dict[str, str] = {}
     rows: dict[str, list[Row]] = {split: [] for split in SPLITS}
-    # Many rows mention the same identities, so equal sets are stored once.
+    # Many rows mention the same identities, so equal sets are stored only once.
     sets: dict[frozenset[str], frozenset[str]] = {}
     for number, record in records:
         if len(record) != len(header):
@@ -109,7 +109,7 @@ def _named(mentions: dict[str, float | None], settings: Settings) -> frozenset[s
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the non-blank records with the number of their last line."""
+    """Yield the non-blank records, each with the number of its last line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for record in reader:

@@ -32,7 +32,7 @@ _USAGE = {"public": (1,), "private": (2,), "all": (1, 2)}
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Data and options of an analysis.
+    """The data and options of an analysis.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class Inputs:
     predictions : mapping of str to ndarray of float64, each of shape (rows,)
         The candidate's predictions by label, in the order of the solution. Empty for an audit of the data.
     others : the same
-        The predictions of the baseline, a second model with which the candidate is compared.
+        The predictions of the baseline, which is a second model with which the candidate is compared.
     names : (str, str)
         The names of the candidate and the baseline.
     fuzzed : Inputs or None
-        A fuzzed set with its predictions.
+        The fuzzed set with its predictions.
     settings : MetricSettings
     split : {"all", "public", "private"}
         The analyzed rows. Rows with Usage ``Ignored`` are only used in pairs.
@@ -97,7 +97,7 @@ class Inputs:
         return np.flatnonzero(np.isin(self.solution.usage, _USAGE[self.split]))
 
     def pair_roles(self) -> tuple[str, str]:
-        """Return the two roles of counterfactual pairs."""
+        """Return the two roles in counterfactual pairs."""
         column = self.solution.slices.get(self.pair_columns[0])
         twins = column is not None and set(ORIGINAL_AND_FUZZED) == set(column.values)
         return self.roles or (ORIGINAL_AND_FUZZED if twins else ("anti", "pro"))
@@ -107,7 +107,7 @@ class Inputs:
         return self.annotations_at(self.rows)
 
     def annotations_at(self, kept: IndexArray) -> Annotations:
-        """Return the labels and identities of some rows."""
+        """Return the labels and identities of the given rows."""
         labels = {self.label: self.solution.labels, **self.solution.other_labels}
         return Annotations.of(
             {name: values[kept] for name, values in labels.items()},
@@ -147,7 +147,7 @@ def analyse(inputs: Inputs) -> Analysis:
     Raises
     ------
     ValueError
-        If there are no rows to analyze, or pairs are incomplete.
+        If there are no rows to analyze, or if pairs are incomplete.
     """
     rows = inputs.rows
     if not rows.size:
@@ -180,7 +180,7 @@ def analyse(inputs: Inputs) -> Analysis:
 
 
 def _counted(kept: int, there: int, minimum_size: int) -> str:
-    """Return how many identities are included and why others are not."""
+    """Return a sentence on how many identities are included and why others are not."""
     if kept == there:
         return "1 identity" if there == 1 else f"{there:,} identities"
     whom = "each of the others" if kept else "each of them"

@@ -63,7 +63,7 @@ class Chart:
     svg : str
     table : Table
     is_summed_up : bool
-        Whether a preceding table is sufficient in plain text, where the chart cannot be shown.
+        Whether a preceding table is sufficient in plain text, which cannot show the chart.
     """
 
     svg: str
@@ -113,7 +113,7 @@ def is_wide(table: Table) -> bool:
 
 
 def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Return sentences that explain missing values, from pairs of row name and reason."""
+    """Return sentences that explain missing values, given pairs of a row name and a reason."""
     lines: dict[str, dict[str, None]] = {}
     for line, reason in reasons:
         lines.setdefault(reason.rstrip("."), {}).setdefault(line)
@@ -132,7 +132,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def scaled(value: float | None) -> str:
-    """Format a number of any scale to three digits; a dash stands for None."""
+    """Format a number of any magnitude with three digits; a dash stands for None."""
     if value is None:
         return UNDEFINED
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}".removesuffix(".")
@@ -150,7 +150,7 @@ def share(value: float | None) -> str:
 
 
 def metric(cell: MetricCell, value: float | None, digits: int = 2, title: str = "") -> Cell:
-    """Return a cell with a metric's value, colored like the tables in the papers."""
+    """Return a cell with a metric's value, colored as in the tables of the papers."""
     place = heat(cell, value)
     return Cell(number(value, digits), 0 if place is None else round(place * SHADES), title)
 
@@ -162,7 +162,7 @@ def matrix_table(
     metric_cell: MetricCell | None = None,
     overall_aucs: Mapping[str, float | None] | None = None,
 ) -> Table:
-    """Return a table of identities x labels, with the overall AUCs in the first row if given."""
+    """Return a table of identities x labels; if the overall AUCs are given, they are the first row."""
     lines: list[list[Cell | str]] = []
     if overall_aucs is not None:
         lines.append(["overall AUC", *(number(overall_aucs[label]) for label in matrix.labels)])

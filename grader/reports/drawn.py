@@ -11,7 +11,7 @@ from grader.reports.blocks import Cell, Chart, Section, number, scaled, share, s
 
 BINS = 25
 CLASSES: tuple[LabelClass, ...] = ("negative", "positive")
-# The table of a curve has the thresholds that these shares of the background reach.
+# The table of a curve lists the thresholds that these shares of the background reach.
 SHARES = tuple(tenth / 10 for tenth in range(1, 10))
 
 
@@ -37,7 +37,7 @@ def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
 
 
 def curves_section(rows: Rows, names: Sequence[str]) -> Section:
-    """Return the equality curves with marked widest gaps; the area to the diagonal is the AEG."""
+    """Return the equality curves with their widest gaps marked; the area to the diagonal is the AEG."""
     curves = sorted(equality_curves(rows.only(names), CLASSES), key=lambda curve: names.index(curve.name))
     text = (
         "Each point on a curve corresponds to a threshold. Its coordinates are the shares of the subgroup "

@@ -99,7 +99,7 @@ def _cell(cell: Cell) -> str:
 
 
 def plain_text(analysis: Analysis) -> str:
-    """Return a report as text, with tables instead of the charts that are not yet summed up."""
+    """Return a report as text; charts that no preceding table sums up are replaced with tables."""
     parts = [analysis.title, *analysis.facts]
     for section in analysis.sections:
         parts += ["", section.title, "=" * len(section.title), *section.texts]

@@ -111,7 +111,7 @@ def _mean_tables(means: Sequence[MeanScore]) -> Iterator[Table]:
 
 
 def pairs_section(found: PairReport) -> Section:
-    """Return how often the first role of a pair is scored higher, by group and combined."""
+    """Return how often the first role of a pair is scored higher, by group and overall."""
     first, second = found.roles
     rates = [
         (each.label, each.group, f"{each.pairs:,}", share(each.rate), share(each.share_tied))
@@ -137,7 +137,7 @@ def pairs_section(found: PairReport) -> Section:
 
 
 def _rate_bars(caption: str, found: PairReport, groups: list[str]) -> Chart:
-    """Return a bar chart like Figure 11, with the rate of each group for each label."""
+    """Return a bar chart like Figure 11, which shows the rate of each group for each label."""
     labels = list(dict.fromkeys(each.label for each in found.rates))
     by_place = {(each.label, each.group): each.rate for each in found.rates}
     percent = {place: None if rate is None else 100 * rate for place, rate in by_place.items()}
@@ -148,7 +148,7 @@ def _rate_bars(caption: str, found: PairReport, groups: list[str]) -> Chart:
 
 
 def fuzzed_section(found: FuzzedReport) -> Section:
-    """Return every metric on the original and the fuzzed set, with the differences."""
+    """Return every metric on the original and on the fuzzed set, with the differences."""
     lines = [
         (
             label,

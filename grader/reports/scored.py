@@ -127,7 +127,7 @@ def _without_interval(report: UncertaintyReport) -> Iterator[str]:
 def identities_section(
     found: MetricTable, report: UncertaintyReport | None, *, lowest: int, order: Column = "mean_auc"
 ) -> Section:
-    """Return the five metrics of all identities and of the lowest ones, with intervals."""
+    """Return the five metrics of all identities and of the lowest identities, with intervals."""
     in_order = found.sorted_by(order)
     what = "lowest mean AUC first" if order == "mean_auc" else f"by {WORDS.get(order, order)}"
     blocks = [metrics_table(f"All identities, {what}", in_order)]
@@ -157,7 +157,7 @@ def identities_section(
 def slices_section(
     rows: Mapping[str, Rows], others: Mapping[str, Rows], *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
-    """Return a table for each slice of the data, like Table 6 of Borkan et al.
+    """Return a table for each slice of the data, like Table 6 in Borkan et al.
 
     If there is a second model, each table shows both models side by side.
     """
@@ -216,7 +216,7 @@ def _why_empty(found: MetricTable) -> list[str]:
 
 
 def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
-    """Return the largest potential score gains, and the effect of the exponent."""
+    """Return the largest possible score gains, and the effect of the exponent."""
     held = held_back(found.lines, settings)
     effects = power_effect(found.overall_auc, found.lines, settings)
     cells = table(
@@ -282,7 +282,7 @@ def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | No
 
 
 def _skew_table(found: SkewExperiment) -> Table:
-    """Return a table of all identities on the original and the skewed rows."""
+    """Return a table of all identities on the original and on the skewed rows."""
     lines = [
         [
             f"{line.name}*" if line.is_skewed else line.name,
@@ -307,7 +307,7 @@ def _skew_table(found: SkewExperiment) -> Table:
 
 
 def measured(rows: Rows, split: PreparedSplit) -> UncertaintyReport | None:
-    """Return the score with intervals, or None if the background is not all other rows."""
+    """Return the score with its intervals, or None if the background does not consist of all other rows."""
     if rows.background != "all":
         return None
     return uncertainty_report(Sets(split), rows.predictions, rows.settings)
@@ -329,7 +329,7 @@ def interval(each: Estimate, digits: int) -> str:
 def comparison_section(
     rows: Rows, others: FloatArray, split: PreparedSplit, *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
-    """Return the comparison of the candidate, which the report describes, with the baseline."""
+    """Return the comparison of the candidate, which is the model of the report, with the baseline."""
     candidate, baseline = names
     tables = [metric_table(each, minimum_size=minimum_size) for each in (rows, rows.predicted(others))]
     differences = compare_tables(tables[0], tables[1])

@@ -1,6 +1,7 @@
 """Plain, gzip and ZIP uploads as streams, with size limits against zip bombs.
 
-Each stream counts the bytes it returns and stops at the cap, so a zip bomb costs no more than a valid file.
+Each stream counts the bytes that it returns and stops at the cap, so a zip bomb costs no more than a valid
+file.
 """
 
 import io
@@ -44,12 +45,12 @@ ZIP_ERRORS = (
     struct.error,
     UnicodeDecodeError,
 )
-# Tiny members only cost time: a file of 50 MB can contain 2.4 million empty ones. The blocks of 64 KB that
-# bgzip and parallel compressors write are far larger.
+# Tiny members only waste time: a file of 50 MB can contain 2.4 million empty members. The blocks of 64 KB
+# that bgzip and parallel compressors write are far larger.
 TINY_BYTES = 4096
 MOST_TINY_MEMBERS = 100_000
 # Pieces of the file are passed to a member's decompressor, which copies the unused rest of each piece. The
-# size of the pieces therefore starts small for small members and grows for large ones.
+# pieces therefore start small, for small members, and grow for large ones.
 _FIRST_PIECE = 512
 _PIECE_GROWTH = 8
 _PADDING = re.compile(rb"\0+")
@@ -81,8 +82,8 @@ def single_csv(raw: BinaryIO) -> str:
 class _Bounded:
     """An archive whose directory is read only if it is small.
 
-    `zipfile` reads the whole directory at once and creates an object for each entry. The size that the
-    archive states can be forged, so the number of bytes read is limited instead.
+    `zipfile` reads the whole directory at once and creates an object for each entry. The size stated in the
+    archive can be forged, so the number of bytes read is limited instead.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -90,7 +91,7 @@ class _Bounded:
         self.seek, self.tell = raw.seek, raw.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; raise Unreadable if there are more than a directory may have."""
+        """Return the next bytes; raise Unreadable if the directory exceeds its maximum size."""
         data = b"" if size > _LARGEST_ZIP_DIRECTORY else self._raw.read(size if size >= 0 else _MOST_READ)
         if size > _LARGEST_ZIP_DIRECTORY or len(data) == _MOST_READ:
             raise Unreadable(archive_problem("the ZIP archive has too many entries"))
@@ -128,7 +129,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 
 
 class GzipMembers:
-    """Reader of gzip members that verifies their checksums and locates damage to the byte."""
+    """A reader of gzip members that verifies their checksums and finds the exact byte of any damage."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._source = raw
@@ -175,7 +176,7 @@ class GzipMembers:
 
     def _step(self, most: int) -> bytes:
         piece = self._buffer[: self._piece]
-        # A member without processed data need not be copied, because it can be created again.
+        # A decompressor that has processed no data need not be copied, because it can be created again.
         is_first = self._piece == _FIRST_PIECE
         before = None if is_first else self._member.copy()
         try:
@@ -234,7 +235,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     Parameters
     ----------
     source : Path, bytes or binary stream
-        The file as received; a stream must be seekable.
+        The file as received. A stream must be seekable.
     cap : int
         Maximum size in bytes, as received and decompressed.
 
@@ -286,7 +287,7 @@ def _buffered(raw: io.RawIOBase) -> BinaryIO:
 
 
 class _Borrowed(io.RawIOBase):
-    """A caller's stream, read from its start and left open for the caller to close."""
+    """A stream of the caller, read from its start and left open for the caller to close."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -340,7 +341,7 @@ class _Capped(io.RawIOBase):
 
 
 class _Gunzip(_Capped):
-    """Stream of all members of a gzip file."""
+    """A stream of all members of a gzip file."""
 
     def __init__(self, raw: BinaryIO, cap: int) -> None:
         super().__init__(raw, cap)
@@ -351,7 +352,7 @@ class _Gunzip(_Capped):
 
 
 class _Unzip(_Capped):
-    """Stream of one entry of a ZIP archive, with a verified checksum."""
+    """A stream of one entry of a ZIP archive, whose checksum is verified."""
 
     def __init__(self, raw: BinaryIO, name: str, cap: int) -> None:
         super().__init__(raw, cap)

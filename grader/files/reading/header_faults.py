@@ -9,14 +9,14 @@ from grader.files.reading.text import BLANKS, first_invalid_byte
 from grader.text import character, quoted
 
 _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
-# An index that pandas wrote has one of the first two names, depending on whether it was read back.
+# An index written by pandas has one of the first two names, depending on whether the file was read back.
 INDEX_NAMES = ("", "Unnamed: 0", "index")
 _COMMENTED_HEADER = re.compile(rb'#[# \t]*"?id"?[ \t]*,', re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 
 
 def fault_of_line_above(line: bytes) -> str | None:
-    """Return the problem code of a line above the header, or None if it can be the header."""
+    """Return the problem code of a line above the header, or None if the line can be the header."""
     if _SEPARATOR_LINE.fullmatch(line):
         return "separator_line"
     if line.startswith(b"#"):
@@ -66,5 +66,5 @@ def trimmed(name: str) -> str:
 
 
 def header_problem(code: str, line: int, sentence: str, found: str, expected: str) -> Problem:
-    """Return a problem of the header line; `sentence` has no full stop."""
+    """Return a problem in the header line; `sentence` has no full stop."""
     return Problem(code, f"{sentence}.", line, (line,), expected=expected, found=found)

@@ -67,13 +67,13 @@ def finite(value: bytes) -> float | None:
 
 
 def number_of(text: str) -> float | None:
-    """Return the number in a text, NaN for a blank, or None for any other text."""
+    """Return the number in a text, NaN if it is blank, or None for any other text."""
     bare = text.strip(BLANKS)
     return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
 
 
 def underflows(value: bytes) -> bool:
-    """Return whether a number that is read as 0 is not 0, such as ``1e-400``."""
+    """Return whether a number that is read as 0 is not actually 0, such as ``1e-400``."""
     return _NOT_ZERO.match(value) is not None
 
 

@@ -13,7 +13,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One class of problems in a file.
+    """A class of problems in a file.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Problem:
     count : int
         Total number of occurrences.
     expected, found : str or None
-        The expected and the found content, as text.
+        The expected and the actual content, as text.
     """
 
     code: str
@@ -96,18 +96,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Description of the first occurrence of a problem class.
+    """A description of the first occurrence of a problem class.
 
     Attributes
     ----------
     sentence : str
         Sentence without location, count and full stop: ``"prediction is NaN; expected a finite number"``.
     expected, found : str or None
-        The expected and the found content.
-        advice : str
-            A closing sentence, or empty.
-        place : str
-            Position in the line, if known: ``"byte 12"``.
+        The expected and the actual content.
+    advice : str
+        A closing sentence, or empty.
+    place : str
+        Position in the line, if known: ``"byte 12"``.
     """
 
     sentence: str
@@ -125,12 +125,12 @@ class _Tally:
 
 
 class Findings:
-    """Problems of lines, counted by class; only the first of each class is described."""
+    """The problems of lines, counted by class; only the first problem of each class is described."""
 
     def __init__(self) -> None:
         self._tallies: dict[str, _Tally] = {}
         self.is_complete = True
-        self.total = 0  # lines in all classes
+        self.total = 0  # number of lines in all classes
 
     def __bool__(self) -> bool:
         return bool(self._tallies)
@@ -138,7 +138,7 @@ class Findings:
     def add(
         self, code: str, line: int, describe: Callable[P, Finding], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Count a line of a class; `describe` is called with the arguments only for the first line."""
+        """Count a line of a class; only for the first line, `describe` is called with the arguments."""
         tally = self._tallies.get(code)
         if tally is None:
             tally = self._tallies[code] = _Tally(describe(*args, **kwargs))
@@ -148,12 +148,12 @@ class Findings:
             tally.lines.append(line)
 
     def count(self, code: str) -> int:
-        """Return how many lines of a class were counted."""
+        """Return the number of lines counted for a class."""
         tally = self._tallies.get(code)
         return tally.count if tally else 0
 
     def problems(self) -> list[Problem]:
-        """Return one problem per class, in the order of their first lines."""
+        """Return one problem per class, in the order of the first lines."""
         found = [self._problem(code, tally) for code, tally in self._tallies.items()]
         return sorted(found, key=lambda problem: problem.line or 0)
 

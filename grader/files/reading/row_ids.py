@@ -35,7 +35,7 @@ _INTEGERS = re.compile(rb"(?:(?:0|[1-9][0-9]*+)\n)*+")
 
 
 def as_integer(value: bytes) -> bytes | None:
-    """Return ``7000000`` for ``7000000.0``; None if the text is not an exactly integral decimal."""
+    """Return ``7000000`` for ``7000000.0``, or None if the text is not a decimal with an integral value."""
     match = _INTEGRAL_DECIMAL.fullmatch(value)
     return match[1] if match and int(match[1]) < _LARGEST_EXACT else None
 
@@ -53,7 +53,7 @@ def fault_of_id(value: bytes, *, are_integers: bool) -> str:
     value : bytes
         Valid UTF-8.
     are_integers : bool
-        Whether all expected ids are integers, so that any other text is not an id.
+        Whether all expected ids are integers, so that no other text is an id.
     """
     if not value:
         return "empty_id"
@@ -101,8 +101,8 @@ class RowIds:
     Attributes
     ----------
     text : bytes
-        UTF-8 text with a line feed after each id, which is compact for millions of ids. Create it with `of`
-        or `from_bytes`.
+        UTF-8 text with a line feed after each id, which is compact even for millions of ids. Create it with
+        `of` or `from_bytes`.
     """
 
     text: bytes
@@ -180,7 +180,7 @@ class RowIds:
 
     @cached_property
     def foreign_bytes(self) -> int:
-        """Number of bytes in the ids that cannot occur in numbers."""
+        """Number of bytes in the ids that cannot occur in a number."""
         return len(self.text.translate(None, NUMBER_BYTES + b"\n"))
 
     @cached_property
@@ -189,7 +189,7 @@ class RowIds:
         return int(self._lengths.max()) if len(self) else 0
 
     def index(self) -> dict[bytes, int]:
-        """Return a new dictionary from each id to its position in the solution's order."""
+        """Return a new dictionary that maps each id to its position in the solution's order."""
         return {text: place for place, text in enumerate(self.text.split(b"\n")[:-1])}
 
     def at(self, places: Iterable[int]) -> list[str]:
@@ -207,21 +207,21 @@ class RowIds:
     def positions(
         self, buffer: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> NDArray[np.int64] | slice | None:
-        """Match the ids in a buffer exactly with the expected ids, in any order.
+        """Match the ids in a buffer with the expected ids exactly, in any order.
 
         Parameters
         ----------
         buffer : array of uint8
-            Contains the ids, with enough bytes after the start of the last one for the whole words of the
-            longest id; `PADDING_BYTES` are always enough.
+            Contains the ids. After the start of the last id, there must be enough bytes for the whole words
+            of the longest id; `PADDING_BYTES` are always enough.
         starts, lengths : arrays of int64, shape (n,)
             Offset and length of each id in bytes.
 
         Returns
         -------
         array of int64, shape (n,), or slice, or None
-            The position of each id in the solution's order; a full slice if the ids are in that order; None
-            unless they are proven to be exactly the expected ids, each once.
+            The position of each id in the solution's order, or a full slice if the ids are in that order.
+            None unless the ids are proven to be exactly the expected ids, each once.
 
         Notes
         -----
@@ -289,7 +289,7 @@ def _words(
 
 
 def _mask(lengths: NDArray[np.int64]) -> NDArray[np.uint64] | np.uint64:
-    """Return the mask of a word's bits that belong to ids with these remaining lengths."""
+    """Return the masks of the bits in a word that belong to ids with these remaining lengths."""
     if lengths.min() == lengths.max():
         return np.uint64(_MASKS[min(int(lengths[0]), _WORD_BYTES)])
     return _MASKS[np.clip(lengths, 0, _WORD_BYTES)]

@@ -55,7 +55,7 @@ class Text:
 
 
 def wide_encoding(head: bytes) -> str | None:
-    """Return the encoding of a file with two or four bytes per character, otherwise None."""
+    """Return the encoding of a file with two or four bytes per character, or None for other files."""
     for mark, name in _WIDE_MARKS:
         if head.startswith(mark):
             return name
@@ -113,7 +113,7 @@ def _mixed(line: int) -> Note:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
-    """Yield the bytes in blocks, each with the mask of its lone carriage returns."""
+    """Yield the bytes in blocks, each with a mask of its lone carriage returns."""
     everything = np.frombuffer(data, np.uint8)
     for begin in range(0, len(data), _BLOCK):
         block = everything[begin : begin + _BLOCK]
@@ -124,7 +124,7 @@ def _blocks(data: bytes) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]
 
 
 def _line_ends(data: bytes) -> tuple[set[int], int | None]:
-    """Return the kinds of line ends (LF, CR, CRLF) and the first line that differs from line 1."""
+    """Return the kinds of line endings (LF, CR, CRLF), and the first line that ends unlike line 1."""
     kinds: set[int] = set()
     first_odd_line = None
     lines, previous_is_return = 0, False
@@ -156,7 +156,7 @@ def _with_lone_returns_replaced(data: bytes) -> bytes:
 
 
 def _visible_end(data: bytes, end: int) -> int:
-    """Return the offset after the last byte before `end` that is not a space, tab or line end."""
+    """Return the offset after the last byte before `end` that is not a space, tab or line ending."""
     while end:
         begin = max(0, end - _BLOCK)
         visible = len(data[begin:end].rstrip(b" \t\r\n"))
@@ -175,9 +175,9 @@ def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
 
 
 def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
-    """Yield the lines from `offset` to the visible end, without line ends.
+    """Yield the lines from `offset` to the visible end, without line endings.
 
-    A line longer than `most_bytes` is truncated to one byte more than allowed.
+    A line longer than `most_bytes` is truncated to one byte more than that.
     """
     stream = BytesIO(text.data)
     stream.seek(offset)
@@ -203,8 +203,8 @@ class QuoteFault(Enum):
 def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[bytes] | QuoteFault:
     """Split a line into fields without surrounding spaces, tabs and quotes.
 
-    Quotes follow RFC 4180: they enclose a whole field and are doubled inside it. With `most`, the last field
-    of an unquoted line contains everything after the first `most` fields.
+    Quotes follow RFC 4180: they enclose a whole field and are doubled inside it. If `most` is given, the last
+    field of an unquoted line contains everything after the first `most` fields.
     """
     if b'"' not in line:
         return [field.strip(BLANKS) for field in line.split(delimiter, most)]
@@ -224,7 +224,7 @@ def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[b
 
 
 def is_plainly_quoted(line: bytes) -> bool:
-    """Return whether removing the quotes of a CSV line changes none of its fields."""
+    """Return whether the quotes of a CSV line can be removed without changing any field."""
     return _PLAINLY_QUOTED.fullmatch(line) is not None
 
 

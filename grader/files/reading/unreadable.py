@@ -67,7 +67,7 @@ def identify(head: bytes) -> Signature | None:
     Parameters
     ----------
     head : bytes
-        The first `HEAD_BYTES` bytes, or all of a shorter file.
+        The first `HEAD_BYTES` bytes, or the whole file if it is shorter.
     """
     for magic, signature in _MAGIC:
         if head.startswith(magic):
@@ -90,12 +90,12 @@ def identify(head: bytes) -> Signature | None:
 
 
 def is_archive(signature: Signature) -> bool:
-    """Return whether a file type is a container that may contain a CSV."""
+    """Return whether files of a type are containers that may contain a CSV."""
     return signature in (GZIP, ZIP) or signature.kind in _NESTABLE | {"a tar archive"}
 
 
 def workbook(names: list[str]) -> Signature | None:
-    """Return the type of a document by the entries of its ZIP container; None for an archive."""
+    """Return the type of a document, determined by the entries of its ZIP container; None for an archive."""
     if "[Content_Types].xml" in names:
         return Signature("an Excel workbook (ZIP with [Content_Types].xml)", _WORKBOOK)
     if "META-INF/manifest.xml" in names and "content.xml" in names:
@@ -108,7 +108,7 @@ def workbook(names: list[str]) -> Signature | None:
 
 
 class Unreadable(Exception):
-    """A container cannot be opened or read; `problem` states the reason."""
+    """The container cannot be opened or read; `problem` states the reason."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -116,7 +116,7 @@ class Unreadable(Exception):
 
 
 def archive_problem(sentence: str) -> Problem:
-    """Return the problem of a ZIP archive that cannot be used."""
+    """Return a problem: the ZIP archive cannot be used."""
     return Problem(
         "bad_archive",
         f"This archive cannot be used: {sentence}.",
@@ -126,7 +126,7 @@ def archive_problem(sentence: str) -> Problem:
 
 
 def not_csv(found: Signature, *, nested: bool) -> Problem:
-    """Return the problem of a file that is not CSV."""
+    """Return a problem: the file is not CSV."""
     if nested and is_archive(found):
         return Problem(
             "nested_archive",
@@ -141,7 +141,7 @@ def not_csv(found: Signature, *, nested: bool) -> Problem:
 
 
 def too_large(size: int, cap: int) -> Problem:
-    """Return the problem of a file that is larger than the cap as received."""
+    """Return a problem: the file, as received, is larger than the cap."""
     return Problem(
         "file_too_large",
         f"The file is {megabytes(size)}; the limit is {megabytes(cap)}.",
@@ -151,7 +151,7 @@ def too_large(size: int, cap: int) -> Problem:
 
 
 def bomb(cap: int) -> Problem:
-    """Return the problem of a file that is larger than the cap when decompressed."""
+    """Return a problem: the decompressed file is larger than the cap."""
     return Problem(
         "uncompressed_too_large",
         f"The uncompressed size exceeds the limit of {megabytes(cap)}; decompression stopped there.",
@@ -161,7 +161,7 @@ def bomb(cap: int) -> Problem:
 
 
 def damaged_gzip(position: int, reason: str) -> Problem:
-    """Return the problem of gzip data with a damaged byte."""
+    """Return a problem: the gzip data is damaged at a byte."""
     detail = reason.split(": ")[-1]
     return Problem(
         "damaged_archive",
@@ -172,7 +172,7 @@ def damaged_gzip(position: int, reason: str) -> Problem:
 
 
 def truncated_gzip(position: int) -> Problem:
-    """Return the problem of truncated gzip data."""
+    """Return a problem: the gzip data is truncated."""
     return Problem(
         "damaged_archive",
         f"The gzip data is truncated at byte {position:,}. Upload the file again.",
@@ -182,7 +182,7 @@ def truncated_gzip(position: int) -> Problem:
 
 
 def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
-    """Return the problem of a gzip file with too many tiny members."""
+    """Return a problem: the gzip file has too many tiny members."""
     return Problem(
         "too_many_members",
         f"The gzip data has more than {most:,} members (separately compressed pieces) of less than "
@@ -193,7 +193,7 @@ def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
 
 
 def damaged_zip(reason: str) -> Problem:
-    """Return the problem of a ZIP archive that cannot be read."""
+    """Return a problem: the ZIP archive cannot be read."""
     if reason == "File is not a zip file":
         reason = "its directory is missing; the file may be truncated"
     return Problem(

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from grader.files.reading.problems import Finding, Problem
 
-# A shorter run may be a fault of the program that wrote the file; disk blocks are far longer.
+# A shorter run may be caused by the program that wrote the file; disk blocks are far longer.
 RUN = bytes(16)
 _BLOCK = 1 << 20
 _LONG_RUN = re.compile(rb"\0{%d,}" % len(RUN))
@@ -39,7 +39,7 @@ class ZeroRun:
 
 
 def first_run(stream: BinaryIO) -> ZeroRun | None:
-    """Return the first run of at least `len(RUN)` zero bytes, or None; close the stream."""
+    """Return the first run of at least `len(RUN)` zero bytes, or None, and close the stream."""
     with stream:
         lines, line_start, offset, carried = 0, 0, 0, b""
         while block := stream.read(_BLOCK):
@@ -58,7 +58,7 @@ def first_run(stream: BinaryIO) -> ZeroRun | None:
 
 
 def _length(stream: BinaryIO, block: bytes) -> tuple[int, bool]:
-    """Return the length of a block's leading run, and whether it extends to the stream's end."""
+    """Return the length of the run at the start of a block, and whether it extends to the stream's end."""
     length = 0
     while block:
         others = block.lstrip(b"\0")
@@ -115,7 +115,7 @@ def zero_bytes_at_end(raw: BinaryIO) -> int:
 
 
 def problem_of(run: ZeroRun) -> Problem:
-    """Return the problem of a run of zero bytes, with its usual cause."""
+    """Return the problem that describes a run of zero bytes and its usual cause."""
     found = f"{run.length:,} zero bytes (NUL)"
     if not run.is_tail:
         fact = f"Line {run.line:,} has {found} in a row"

@@ -1,8 +1,9 @@
 """Canonical CSV of a solution, and its digest and commitment, for any uploaded format.
 
-The canonical form is itself a solution file: UTF-8, LF line ends, header ``id,label,<identities>,Usage``. The
-`sha256sum` of a published solution is therefore its digest. A commitment hashes a secret nonce before the
-form, so it identifies a hidden solution without allowing anyone to test guesses of the labels.
+The canonical form is itself a solution file, in UTF-8 with LF line endings and the header
+``id,label,<identities>,Usage``. The `sha256sum` of a published solution is therefore its digest. A commitment
+hashes a secret nonce before the form, so it identifies a hidden solution without allowing anyone to test
+guesses of the labels.
 """
 
 import hashlib
@@ -30,15 +31,15 @@ def solution_digest(
         The n distinct ids.
     labels : array of float64, shape (n,)
     identities : mapping of str to array of float64, each of shape (n,)
-        NaN is a blank.
+        NaN stands for a blank.
     usage : array of int8, shape (n,)
         0 Ignored, 1 Public, 2 Private.
 
     Returns
     -------
     str
-        Independent of the order of rows and columns, the notation of numbers and the container. It differs if
-        any id, value, blank or split differs.
+        The digest is independent of the order of rows and columns, the notation of numbers and the container.
+        It changes if any id, value, blank or split changes.
     """
     return hashes(canonical_solution(row_ids, labels, identities, usage), nonce=b"")[0]
 
@@ -51,7 +52,7 @@ def hashes(pieces: Iterable[bytes], *, nonce: bytes) -> tuple[str, str]:
     pieces : iterable of bytes
         The output of `canonical_solution`.
     nonce : bytes
-        Random bytes, as secret as the solution.
+        Random bytes that are as secret as the solution.
 
     Returns
     -------
@@ -84,8 +85,8 @@ def canonical_solution(
     ------
     bytes
         CSV with rows sorted by id and identities by name, both by code point. Numbers are the shortest
-        decimals that round-trip as float64 (Python's ``repr``), and blanks are empty. A text is quoted if it
-        contains a comma, quote or line break.
+        decimals that round-trip as float64 (Python's ``repr``), and blanks are empty fields. A text is quoted
+        if it contains a comma, quote or line break.
     """
     ids = list(row_ids)
     names = sorted(identities)
@@ -110,7 +111,7 @@ def csv_line(fields: Sequence[str]) -> bytes:
 
 def _texts(values: NDArray[np.float64]) -> list[str]:
     distinct, places = np.unique(values, return_inverse=True)
-    # Adding 0.0 turns a negative zero into zero.
+    # Adding 0.0 turns negative zero into zero.
     texts = ["" if math.isnan(value) else repr(value + 0.0) for value in distinct.tolist()]
     return [texts[place] for place in places]
 

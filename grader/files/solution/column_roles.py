@@ -39,16 +39,16 @@ _LONGEST_EXAMPLE = 40
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a column's values inside and outside 0..1; blanks are not counted.
+    """Counts of a column's values inside and outside 0..1, not counting blanks.
 
     Attributes
     ----------
     fitting : int
         Numbers in 0..1.
     missing : int
-        Words for a missing value, such as ``NaN``, instead of a blank.
-        misfits : int
-            All other values.
+        Words that stand for a missing value, such as ``NaN``, instead of a blank.
+    misfits : int
+        All other values.
     """
 
     fitting: int = 0
@@ -64,7 +64,7 @@ class Tally:
         return tally
 
     def add(self, text: str, value: float | None) -> None:
-        """Count a text with its parsed value: NaN for a blank, or None if it is not a number."""
+        """Count a text, given its parsed value: NaN for a blank, or None if it is not a number."""
         if value is not None and 0 <= value <= 1:
             self.fitting += 1
         elif value is not None and math.isnan(value):
@@ -93,15 +93,15 @@ class Tally:
 
     @property
     def may_be_near(self) -> bool:
-        """Whether a column with these first rows may turn out to be whole or near."""
+        """Whether a column that starts with these rows may still turn out to be whole or near."""
         return self.is_whole or (self.fitting > 0 and self.fitting >= self.misfits)
 
 
 class ColumnRole(enum.StrEnum):
     """The role of a column in a solution.
 
-    A slice divides the rows into groups, an other label is an additional label, and rows with the same pair
-    are variants of one text. All three are for diagnosis and do not affect the score.
+    A slice divides the rows into groups, an "other label" is an additional label, and rows with the same pair
+    value are variants of one text. All three are for diagnosis and do not affect the score.
     """
 
     ID = "id"
@@ -128,7 +128,7 @@ class ColumnSample:
     texts : tuple of str
         Trimmed values, including blanks.
     tally : Tally
-        Counts of the values in 0..1.
+        Counts of the values inside and outside 0..1.
     """
 
     name: str
@@ -137,7 +137,7 @@ class ColumnSample:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """The first distinct values, shortened, to help choose the role."""
+        """The first distinct values, shortened, to help the organizer choose the role."""
         distinct = list(dict.fromkeys(text for text in self.texts if text))[:EXAMPLES]
         return tuple(t if len(t) <= _LONGEST_EXAMPLE else f"{t[:_LONGEST_EXAMPLE]}…" for t in distinct)
 
@@ -152,9 +152,10 @@ class ColumnGuess:
 
 
 def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
-    """Guess the role of every column from its name and first rows; unnamed columns are unused.
+    """Guess the role of every column from its name and first rows; columns without a name are unused.
 
-    A column with nearly all values in 0..1 is also guessed as an identity; reading reports its other values.
+    A column is also guessed to be an identity if nearly all values are in 0..1; its other values are reported
+    when the file is read.
 
     Returns
     -------
@@ -176,15 +177,15 @@ def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
 
 
 def role_of_fractions(name: str) -> ColumnRole:
-    """Return the role of a column with values in 0..1: other label by its name, or identity."""
+    """Return the role of a column with values in 0..1: other label (by its name), or else identity."""
     is_known = name.casefold() in OTHER_LABEL_COLUMNS | set(LABEL_COLUMNS)
     return ColumnRole.OTHER_LABEL if is_known else ColumnRole.IDENTITY
 
 
 def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
-    """Return the role of each column: the named role, otherwise the guessed role.
+    """Return the role of each column: the named role if there is one, or else the guessed role.
 
-    If a column is named for a unique role, the column that was guessed for this role loses it.
+    If a unique role is named for one column, another column for which it was guessed loses it.
 
     Returns
     -------
@@ -202,7 +203,7 @@ def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole
 
 
 def faults_of_roles(names: Sequence[str], roles: Mapping[str, ColumnRole]) -> list[Problem]:
-    """Return the problems of a choice of roles: unique roles without a column or with several."""
+    """Return the problems of a choice of roles: unique roles that no column or several columns have."""
     problems = []
     for role in ONCE:
         columns = [name for name in names if roles.get(name) is role]
@@ -218,14 +219,14 @@ def faults_of_roles(names: Sequence[str], roles: Mapping[str, ColumnRole]) -> li
 
 
 def _named(names: Sequence[str], wanted: Sequence[str]) -> str | None:
-    """Return the first wanted name that exists, exactly or, failing that, ignoring case."""
+    """Return the first wanted name that exists, compared exactly or, failing that, ignoring case."""
     alike = {name.casefold(): name for name in reversed(names)}
     exact = next((name for name in wanted if name in names), None)
     return exact or next((alike[name.casefold()] for name in wanted if name.casefold() in alike), None)
 
 
 def _with_usages(columns: Sequence[ColumnSample]) -> str | None:
-    """Return the first column, of any name, that contains both splits and hardly anything else."""
+    """Return the first column, whatever its name, that contains both splits and hardly anything else."""
     for column in columns:
         texts = [text.casefold() for text in column.texts if text]
         strays = sum(text not in USAGES for text in texts)
@@ -250,7 +251,7 @@ def _are_repeated(texts: Sequence[str], distinct: set[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A column that would have a role without a few of its values.
+    """A column that would have a role if it did not have a few unsuitable values.
 
     Attributes
     ----------
@@ -270,7 +271,7 @@ class NearMiss:
 
     @property
     def sentence(self) -> str:
-        """Message that the column is not used, with the reason."""
+        """Return a message that the column is not used, with the reason."""
         faults = " ".join(problem.message for problem in self.problems)
         article = "an" if self.role is ColumnRole.IDENTITY else "another"
         role = "identity" if self.role is ColumnRole.IDENTITY else "label"

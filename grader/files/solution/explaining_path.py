@@ -42,7 +42,7 @@ def read_explained(
     """Read the columns and collect all their problems.
 
     The columns are complete only if there are no problems. Reading stops at a run of zero bytes, which shows
-    that the file is damaged and would be read as a single line of possibly gigabytes.
+    that the file is damaged and could otherwise be read as a single line of gigabytes.
     """
     run = first_run(open_stream())
     content = open_stream() if run is None else beginning_of(open_stream(), run.line_start)
@@ -161,7 +161,7 @@ class _Reader:
             self._of_column[column].add(code, line, _describe_number, spec, name, text, value)
 
     def _value(self, text: str) -> float | None:
-        """Return the number in a text, cached because such tables repeat few texts many times."""
+        """Return the number in a text; it is cached because such tables repeat a few texts many times."""
         if text in self._known:
             return self._known[text]
         value = number_of(text)

@@ -27,7 +27,7 @@ _BLOCK = 1 << 22
 _QUOTE, _COMMA, _LF = ord('"'), ord(","), ord("\n")
 _ROWS_PER_CHUNK = 1 << 16
 Progress = Callable[[int, int], None]
-"""Callback that receives the number of rows read and their total, 0 if unknown."""
+"""A callback that receives the number of rows read and the total number, which is 0 if unknown."""
 USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
 
 
@@ -47,14 +47,14 @@ class Categories:
     codes: NDArray[np.int32]
 
     def texts(self) -> list[str]:
-        """Return the text of each row, which is empty for a blank."""
-        # The code -1 of a blank is the index of the last item.
+        """Return the text of each row; a blank is an empty text."""
+        # The code of a blank, -1, is the index of the last item.
         named = [*self.values, ""]
         return [named[code] for code in self.codes.tolist()]
 
 
 class CategoryWriter:
-    """Collects the texts of a column, one or many rows at a time."""
+    """Collects the texts of a column, one row or many rows at a time."""
 
     def __init__(self) -> None:
         self._codes = array("i")
@@ -79,10 +79,10 @@ class CategoryWriter:
 
 
 def count_equal_records(stream: BinaryIO, width: int) -> int | None:
-    """Count the records including the header; None if one may not have `width` fields.
+    """Count the records including the header; None if any of them may not have `width` fields.
 
-    Quotes are matched by parity, which is exact if each one opens directly after a comma, a line end or
-    another quote. Other quotes, NUL bytes and lone carriage returns are doubtful.
+    Quotes are matched by parity, which is exact if each opening quote directly follows a comma, a line ending
+    or another quote. Other quotes, NUL bytes and lone carriage returns are doubtful.
     """
     proof = _Proof(width)
     while block := stream.read(_BLOCK):
@@ -145,13 +145,13 @@ class NumberColumn:
     Attributes
     ----------
     part : str
-        Name of its values in messages, such as ``"label"``.
+        The name of the column's values in messages, such as ``"label"``.
     low, high : float
         Inclusive bounds.
     may_be_blank : bool
         Whether a blank is allowed; it is read as NaN.
     is_optional : bool
-        Whether a value that is not allowed excludes the column instead of being a problem of the file.
+        Whether a value that is not allowed excludes the column rather than being a problem of the file.
     """
 
     part: str
@@ -182,7 +182,7 @@ class Wanted:
         Read as text.
     numbers : dict
     texts : tuple of int
-        Kept as categories; a column that is also in `numbers` is tallied there.
+        Kept as categories; values of a column that is also in `numbers` are tallied there.
     """
 
     width: int
@@ -194,7 +194,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Misfits:
-    """Values that exclude an optional column: the count of fitting values, and the problems."""
+    """The values that exclude an optional column: the number of fitting values, and the problems."""
 
     fitting: int
     problems: tuple[Problem, ...]
@@ -223,11 +223,11 @@ class Columns:
 
 
 def unobserved(done: int, total: int) -> None:
-    """Ignore the progress of reading."""
+    """Ignore the progress."""
 
 
 def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
-    """Return a decoded CSV stream that leaves line ends to the parser."""
+    """Return a decoded CSV stream that leaves line endings to the parser."""
     return TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
 
 
@@ -236,7 +236,7 @@ def read_plain(
 ) -> Columns | None:
     """Read the columns; return None if anything is doubtful.
 
-    A result guarantees that every record has the same number of fields, the ids are proper, all values are
+    If a result is returned, every record has the same number of fields, the ids are valid, all values are
     allowed, and no optional column is excluded because of only a few values.
     """
     with open_stream() as stream:
@@ -252,7 +252,7 @@ def read_plain(
 
 
 class _Chunks:
-    """Fills the columns in chunks, so that a table of gigabytes is never in memory as text."""
+    """Fills the columns in chunks, so that the text of a table of gigabytes is never in memory as a whole."""
 
     def __init__(self, wanted: Wanted, rows: int, progress: Progress) -> None:
         self._wanted = wanted
@@ -340,7 +340,7 @@ def _count(tally: Tally, values: "pd.Series[float]", numbers: NDArray[np.float64
 
 
 def _as_numbers(column: "pd.Series[float]") -> NDArray[np.float64] | None:
-    """Return the numbers of a column that pandas inferred; text is parsed by our own grammar."""
+    """Return the numbers of a column whose type pandas inferred; text is parsed with our own grammar."""
     if column.dtype.kind in "iuf":
         return np.array(column, np.float64)
     numbers = [number_of(text) for text in _texts(column)]

@@ -38,7 +38,7 @@ _OF_A_SOLUTION = "a header with id, a label and identities"
 
 
 class WrongColumns(OrganizerError):
-    """A requested column does not exist or was requested for two roles."""
+    """A requested column does not exist, or one column was requested for two roles."""
 
     public_name = "wrong_columns"
 
@@ -53,7 +53,7 @@ class ColumnRoles:
         None in a scored table without an id column.
     label : str
     identities : tuple of str
-        In the requested order, otherwise in the order of the columns.
+        In the requested order, or else in the order of the columns.
     usage : str or None
         The column that names the split of each row.
     unused : tuple of str
@@ -62,7 +62,7 @@ class ColumnRoles:
         Only in a scored table.
     other_labels, slices : tuple of str
     pair : str or None
-        Kept for diagnosis; only if the roles were chosen by column.
+        Kept for diagnosis; only set if the roles were chosen by column.
     """
 
     id: str | None
@@ -76,7 +76,7 @@ class ColumnRoles:
     pair: str | None = None
 
     def by_column(self) -> dict[str, ColumnRole]:
-        """Return the role of every named column except predictions."""
+        """Return the role of every named column except those with predictions."""
         once = {self.id: ColumnRole.ID, self.label: ColumnRole.LABEL, self.usage: ColumnRole.USAGE}
         once |= {self.pair: ColumnRole.PAIR}
         several = {
@@ -91,9 +91,10 @@ class ColumnRoles:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The caller's choice of columns: by name, with None to find them, or the role of each.
+    """The caller's choice of columns: their names (None to find them), or the role of each.
 
-    A `guessed` column loses its role if a value contradicts it. For a chosen role, such a value is a problem.
+    A `guessed` column loses its role if a value contradicts it. If the role was chosen, such a value is a
+    problem.
     """
 
     label: str | None = None
@@ -119,9 +120,9 @@ class Assignment:
     predictions, other_labels, slices : tuple of int
     pair : int or None
     watched : tuple of int
-        Columns without a role and guessed slices, which are reported if nearly all their values are in 0..1.
+        Guessed slices and columns without a role, which are reported if nearly all their values are in 0..1.
     guessed_labels : tuple of int
-        Guessed other labels.
+        Columns that were guessed to be other labels.
     """
 
     id: int | None
@@ -137,7 +138,7 @@ class Assignment:
     guessed_labels: tuple[int, ...] = ()
 
     def roles(self, names: Sequence[str], read: Collection[int]) -> ColumnRoles:
-        """Return the roles by name, without columns whose values turned out not to be numbers."""
+        """Return the roles by column name, without columns whose values turned out not to be numbers."""
         found = [column for column in self.candidates if column in read]
         identities = sorted([*self.identities, *found]) if found else list(self.identities)
         other_labels = [column for column in self.other_labels if column in read]
@@ -357,7 +358,7 @@ def _nul_bytes(lines: list[bytes]) -> list[Problem]:
 
 
 def _cause_of(problem: Problem, content: Content) -> Problem:
-    """Return the run of zero bytes that caused a problem, or the problem if there is none."""
+    """Replace a problem with the run of zero bytes that caused it, if there is one."""
     run = first_run(content.open())
     return problem if run is None else problem_of(run)
 

@@ -35,7 +35,7 @@ class LabelPredictions:
     Attributes
     ----------
     by_label : dict of str to array of float64, shape (n,)
-        Finite, in the solution's order, for the labels that have a column, in the order of the labels.
+        Finite, in the solution's order. Contains only labels that have a column, in the order of the labels.
     unpredicted : tuple of str
         The labels without a column.
     notes : tuple of Note
@@ -56,9 +56,10 @@ def read_label_predictions(
     ----------
     source : Path, bytes or seekable binary stream
         Columns in any order: ``id``, and one or more columns named after the labels that they predict. The
-        column for the scored label is called ``prediction``, target, label, toxicity or like the label.
+        column for the scored label may be called ``prediction``, target, label or toxicity, or have the name
+        of the label.
     row_ids : RowIds
-        The ids it must predict.
+        The ids for which it must contain predictions.
     label : str
         The solution's label.
     other_labels : sequence of str
@@ -87,7 +88,7 @@ def read_label_predictions(
         raise FileRejected("submission", [error.problem]) from error
     except FileRejected as error:
         raise FileRejected("submission", error.problems) from None
-    assert columns.row_ids is not None  # noqa: S101 (an id was wanted)
+    assert columns.row_ids is not None  # noqa: S101 (an id was requested)
     positions = _positions(columns.row_ids, row_ids)
     by_label = {}
     notes = list(content.notes)
@@ -105,7 +106,7 @@ def read_label_predictions(
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The column for each label, in the order of the labels, and problems of the names."""
+    """The column for each label, in the order of the labels, and the problems of the names."""
 
     id: int | None
     of_labels: dict[str, int]

@@ -42,7 +42,7 @@ class PublicTable:
 
 
 def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_column: str) -> PublicTable:
-    """Compare the ids of the participants' table with the solution's; only list other columns.
+    """Compare the ids of the participants' table with the solution's; other columns are only listed.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
     row_ids : RowIds
         The ids of the solution.
     id_column : str
-        The id column in the solution. If the table lacks it, case is ignored, or the column id is used.
+        The name of the id column in the solution. If the table lacks it, a column whose name differs only in
+        case or a column named id is used.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
 
 
 def _zero_bytes(content: Content) -> list[Problem]:
-    """Return the problem of zero bytes, if they explain missing ids, or nothing."""
+    """Return the problem of a run of zero bytes if it explains the missing ids, or nothing."""
     run = first_run(content.open())
     return [] if run is None else [problem_of(run)]
 

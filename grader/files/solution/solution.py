@@ -45,7 +45,7 @@ _PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The labels and identities that submissions are scored against.
+    """The labels and identities against which submissions are scored.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class Solution:
     labels : array of float64, shape (n,)
         In 0..1.
     identities : dict of str to array of float64, shape (n,)
-        In 0..1; NaN for a blank, which means not mentioned.
+        In 0..1, or NaN for a blank, which means that the row does not mention the identity.
     usage : array of int8, shape (n,), or None
-        0 Ignored, 1 Public, 2 Private; None without such a column.
+        0 Ignored, 1 Public, 2 Private; None if there is no such column.
     roles : ColumnRoles
     other_labels : dict of str to array of float64, shape (n,)
-        In 0..1, NaN for a blank; additional labels for diagnosis.
+        In 0..1, or NaN for a blank; additional labels for diagnosis.
     slices : dict of str to Categories
         Groups of rows, for diagnosis.
     pair : Categories or None
@@ -123,12 +123,13 @@ def read_solution(
         The label column; by default, the only column called target, label or toxicity.
     identities : sequence of str, optional
         The identity columns; all others are ignored. By default, every other column whose values are all
-        blank or in 0..1. Columns where nearly all are in 0..1 are returned as `near_misses`.
+        blank or in 0..1. Columns with nearly all values in 0..1 are returned as `near_misses`.
     roles : mapping of str to ColumnRole, optional
         The role of each column, instead of `label` and `identities`; unlisted columns are unused.
     guessed : collection of str
         Columns with a guessed role. If values of a numeric column contradict its role, the column is unused,
-        which is not a problem of the file. If only a few values do, it is in `near_misses`.
+        but this is not a problem of the file. If only a few values contradict it, the column is in
+        `near_misses`.
     progress : callable
         Receives the number of rows read so far and their total.
 
@@ -141,7 +142,7 @@ def read_solution(
     """
     choice = Choice(label, identities, roles=roles, guessed=guessed)
     columns, found, by_name, near_misses = _read(source, choice, progress)
-    assert columns.row_ids is not None  # noqa: S101 (the choice needs an id)
+    assert columns.row_ids is not None  # noqa: S101 (the choice includes an id)
     return Solution(
         columns.row_ids,
         by_name.numbers[found.label],
@@ -190,7 +191,7 @@ def read_scored_table(
     label: str | None = None,
     identities: Sequence[str] | None = None,
 ) -> ScoredTable:
-    """Read a table that contains both labels and predictions; it needs no id column.
+    """Read a table that contains both labels and predictions; no id column is needed.
 
     Parameters
     ----------
@@ -256,7 +257,7 @@ def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assi
     try:
         return assign(names, choice)
     except WrongColumns as error:
-        # A damaged header explains the missing column.
+        # A damaged header explains why the column is missing.
         if problems:
             raise FileRejected("solution", problems) from error
         raise

@@ -68,8 +68,9 @@ class Rows:
 def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> Rows:
     """Read the rows below the header, valid or not.
 
-    Reading stops after twice the expected rows, or after explaining more rows than expected. Counts are then
-    reported as "at least". The cost of any file is therefore a small multiple of the cost of a valid file.
+    Reading stops after twice the expected number of rows, or once more rows have been explained than are
+    expected. Counts are then reported as "at least". Reading any file therefore costs at most a small
+    multiple of the cost of a valid file.
     """
     return _Reader(text, layout, row_ids).read()
 
@@ -84,7 +85,8 @@ class _Reader:
         self._predictions = array("d", bytes(8 * len(row_ids)))
         self._findings = Findings()
         self._coverage = Coverage(row_ids, self._first_lines)
-        # The number of lines that may still be explained; long lines and faulty quotes count as several.
+        # The number of lines that may still be explained; a long line or a faulty quote counts as several
+        # lines.
         self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
         self._underflows = array("q")  # line numbers
@@ -98,7 +100,7 @@ class _Reader:
         delimiter, width = layout.delimiter, layout.width
         id_column, prediction_column = layout.id_column, layout.prediction_column or 0
         is_plain = layout.prediction_column is not None and self._row_ids.are_plain
-        # The quotes and encoding of further columns must be checked.
+        # The quotes and the encoding of further columns must be checked.
         is_wide = width > 2
         find, is_number = self._index.get, NUMBER.fullmatch
         name_of_ids = layout.names[id_column] if layout.names else None
@@ -146,7 +148,7 @@ class _Reader:
                 yield self._ahead.popleft()
 
     def _explain(self, line: bytes, number: int) -> int:
-        """Accept a row or report its problem; return how many further lines it spans."""
+        """Accept a row or report its problem; return the number of further lines that it spans."""
         add = self._findings.add
         if not line.strip(BLANKS):
             add("blank_line", number, faults.describe_blank, self._text.has_doubled_returns)
@@ -187,7 +189,7 @@ class _Reader:
         return taken
 
     def _lines_until_closed(self, line: bytes) -> int:
-        """Consume the lines of a quoted field, if it is closed soon; return their number."""
+        """Consume the lines of a quoted field if it is closed soon; return their number."""
         wanted = _MOST_LINES_OF_A_FIELD - len(self._ahead)
         self._ahead.extend(islice(self._source, max(wanted, 0)))
         for taken, following in enumerate(islice(self._ahead, _MOST_LINES_OF_A_FIELD), start=1):
@@ -213,7 +215,7 @@ class _Reader:
         self._findings.add(code, number, faults.describe_width, fields, line, delimiter, width, hint)
 
     def _explain_values(self, name: bytes, value: bytes | None, number: int) -> None:
-        """Accept the trimmed id and prediction of a row, or report the problem of either."""
+        """Accept the trimmed id and prediction of a row, or report the problem with either."""
         place = self._explain_id(name, number)
         if value is None:
             return

@@ -19,7 +19,7 @@ _FEW_DISTINCT = 1000
 _ROWS_PER_VALUE = 10
 _LARGE_SHARE = 0.02
 _SAMPLE = 1000
-# It is very unlikely that this many ids fit a float by chance.
+# It is very unlikely that this many ids fit into a float by chance.
 _SMALLEST_SAMPLE = 20
 _ROUNDED = " The ids look rounded. Store them as text or 64-bit integers, not as floats."
 
@@ -38,7 +38,7 @@ def reading_stopped(line: int) -> Problem:
 
 
 def describe_blank(has_doubled_returns: bool) -> Finding:
-    """Describe an empty line, with the cause if the line ends of the file show it."""
+    """Describe an empty line, with the cause if the line endings of the file reveal it."""
     advice = ""
     if has_doubled_returns:
         advice = "Lines end in CR CR LF. Open the file with newline='' when you write it."
@@ -120,12 +120,12 @@ def describe_width(fields: list[bytes], line: bytes, delimiter: bytes, width: in
 
 
 def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
-    """Return notes on predictions outside [0, 1] and on many tied predictions.
+    """Return notes about predictions outside [0, 1] and about many tied predictions.
 
     Parameters
     ----------
     predictions : array of float64, shape (n,)
-        Finite, in the order of the file: an accepted file has one on every line.
+        Finite and in the order of the file; an accepted file has one on every line.
     first_line : int
         The line of the first prediction.
     """
@@ -227,7 +227,7 @@ class Coverage:
                     lines.append(line)
 
     def problems(self, rows: int, *, is_complete: bool) -> list[Problem]:
-        """Return the problems of the ids as a whole, after `rows` rows below the header."""
+        """Return the problems of the ids as a whole, after reading `rows` rows below the header."""
         expected = len(self._row_ids)
         found = []
         if not is_complete and rows > expected:
@@ -292,7 +292,7 @@ class Coverage:
         return np.flatnonzero(np.frombuffer(self._first_lines, np.int64))[:_SAMPLE]
 
     def _look_rounded(self, found: Places, missing: Places) -> bool:
-        """Return whether the found ids fit a float and the missing ids do not."""
+        """Return whether the ids that were found fit into a float and the missing ids do not."""
         if not self._row_ids.are_integers or not len(found) or not len(missing):
             return False
         there = [int(text) for text in self._row_ids.at(found[:_SAMPLE])]
@@ -303,7 +303,7 @@ class Coverage:
         )
 
     def _missing(self, missing: Places, rows: int, hint: str) -> Problem:
-        """List missing ids in id order, because the solution's order is secret."""
+        """List the missing ids in id order, because the solution's order is secret."""
         names = [named(name) for name in self._row_ids.smallest(missing, LINES_SHOWN)]
         expected = len(self._row_ids)
         found = f" ({counted(rows, 'row')} found, {expected:,} expected)" if rows != expected else ""

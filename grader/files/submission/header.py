@@ -28,13 +28,13 @@ _DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
 
 
 def are_right(names: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether the columns are id, prediction and possibly other labels, each once."""
+    """Return whether the columns are id, prediction and possibly other labels, each exactly once."""
     distinct = set(names)
     return {ID, PREDICTION} <= distinct <= {ID, PREDICTION, *others} and len(distinct) == len(names)
 
 
 def notes_on(names: Sequence[str], line: int) -> list[Note]:
-    """Return notes on the use of columns with correct names."""
+    """Return notes about the use of columns with correct names."""
     notes = []
     if names.index(PREDICTION) < names.index(ID):
         message = f"The columns were reordered by name: {quoted(','.join(names))}."
@@ -49,7 +49,7 @@ def notes_on(names: Sequence[str], line: int) -> list[Note]:
 
 
 def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> list[Problem]:
-    """Return all problems of the column names; `others` are allowed in addition."""
+    """Return all problems of the column names; the names in `others` are also allowed."""
     own = [name for name in names if name not in others]
     folded = [name.casefold() for name in own]
     header = quoted(",".join(names))
@@ -120,7 +120,7 @@ def _foreign(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Format of the rows below the header.
+    """The format of the rows below the header.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Layout:
     names : list of bytes
         The fields of the header, to recognize repetitions; empty if there is no header.
     decimal_comma : bool
-        Whether predictions are written like ``0,5``, which is already reported.
+        Whether predictions are written like ``0,5``, which has already been reported.
     """
 
     delimiter: bytes
@@ -177,8 +177,8 @@ class Header:
 def read_header(text: Text, other_labels: Sequence[str] = ()) -> Header:
     """Find the columns ``id`` and ``prediction``; if they are wrong, guess the intended ones.
 
-    The guess allows problems of the rows to be reported together with those of the header. Additional columns
-    are allowed if their names are in `other_labels`.
+    Thanks to the guess, problems of the rows can be reported together with those of the header. Additional
+    columns are allowed if their names are in `other_labels`.
     """
     above = Findings()
     number, start, line, end = _header_line(text, above)
@@ -206,7 +206,7 @@ def read_header(text: Text, other_labels: Sequence[str] = ()) -> Header:
 
 
 def _header_line(text: Text, above: Findings) -> tuple[int, int, bytes, int]:
-    """Skip the lines above the header; return its number, start, line and end."""
+    """Skip the lines above the header; return the header's line number, start, content and end."""
     offset = text.start
     for number in range(1, _MOST_LINES_ABOVE + 2):
         start = offset

@@ -41,7 +41,7 @@ class Proven:
     positions : array of int64, shape (n,), or slice
         The position of each row in the solution's order.
     underflows : list of int
-        The rows with a nonzero prediction that is read as 0.
+        The rows in which a nonzero prediction is read as 0.
     """
 
     predictions: NDArray[np.float64]
@@ -69,9 +69,9 @@ def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
     - quotes, if any, enclose whole fields; they are removed;
     - every line is an id, one comma and a field of at most 512 bytes;
     - the ids are the expected ones, each once, byte for byte;
-    - outside the ids there are only bytes that occur in numbers: the body has as many other bytes as
-      the ids. From such bytes pandas reads exactly our grammar, correctly rounded (a test tries all
-      short texts);
+    - outside the ids, there are only bytes that can occur in numbers, because the body has no more other
+      bytes than the ids have. Given only such bytes, pandas accepts exactly our grammar and rounds correctly
+      (a test tries all short texts);
     - all numbers are finite.
     """
     rows = len(row_ids)
@@ -97,8 +97,8 @@ def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
 
 def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None:
     data = np.frombuffer(body, np.uint8)
-    # The plus sign is the only byte of numbers that is not above the comma. It is rare, so files with it use
-    # the slower search below.
+    # The plus sign is the only byte in numbers that is not above the comma. It is rare, so files that contain
+    # it use the slower search below.
     marks = np.flatnonzero(data <= _COMMA)
     if len(marks) != 2 * len(row_ids):
         marks = np.flatnonzero((data == _LF) | (data == _COMMA))
@@ -176,7 +176,8 @@ def read_submission(
     ----------
     source : Path, bytes or seekable binary stream
     row_ids : RowIds
-        The ids it must predict. Labels and splits are unknown here, so no message can disclose them.
+        The ids for which it must contain predictions. Labels and splits are unknown here, so no message can
+        disclose them.
     other_labels : sequence of str
         Columns with these names are allowed besides ``id`` and ``prediction``; they are not read.
 
@@ -204,7 +205,7 @@ def read_submission(
 
 
 def _read_all(stream: BinaryIO) -> bytes:
-    """Read a stream without holding its content in memory twice, as joining pieces would."""
+    """Read a stream into memory; joining pieces would hold its content in memory twice."""
     if isinstance(stream, BytesIO):
         return stream.getvalue()
     content = BytesIO()
