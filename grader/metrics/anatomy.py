@@ -16,7 +16,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """Number of rows compared by the three AUCs of an identity in one split.
+    """The numbers of rows that the three AUCs of an identity compare in one split.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCounts:
-    """Number of values of a column at and just below a threshold.
+    """The numbers of values of a column at a threshold and just below it.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class ThresholdCounts:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two identities with common rows; `share` is their fraction of the smaller one's rows."""
+    """Two identities that share rows; `share` is the common fraction of the smaller identity's rows."""
 
     smaller: str
     larger: str
@@ -111,7 +111,7 @@ def count_cells(split: PreparedSplit, auc: float = ASSUMED_AUC) -> tuple[CellCou
 def unannotated(identities: Mapping[str, FloatArray], rows: int) -> BoolArray:
     """Return a mask of the rows that are blank in every identity.
 
-    Without identities, the mask contains all rows.
+    If there are no identities, the mask contains all rows.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def overlaps(members: Mapping[str, BoolArray], *, least_share: float) -> tuple[O
     members : mapping of str to array of bool, each of shape (n,)
         For each identity, a mask of the rows that mention it.
     least_share : float
-        Minimum fraction of the smaller identity's rows that both identities share.
+        Minimum fraction of the smaller identity's rows that must also mention the other identity.
 
     Returns
     -------

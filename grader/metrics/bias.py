@@ -32,8 +32,8 @@ EXACT = Context(
     traps=[InvalidOperation, DivisionByZero],
 )
 
-# Below this exponent the power mean equals the geometric mean in float64: their logarithms differ by
-# p/2 times the variance of the logarithms of the values, which is below 1e6 for any float64.
+# Below this exponent, the power mean equals the geometric mean in float64: the logarithms of the two means
+# differ by p/2 times the variance of the logarithms of the values, which is below 1e6 for any float64 values.
 GEOMETRIC_BELOW = 1e-30
 
 # Up to this exponent, two steps of Newton's method are accurate to 40 digits.
@@ -125,7 +125,7 @@ def _mean(values: Sequence[Decimal]) -> Decimal:
 
 
 def _context(p: float) -> Context:
-    # A small exponent brings the powers close to 1, which costs one digit per leading zero of p.
+    # A small exponent brings the powers close to 1, which loses one digit per leading zero of p.
     context = EXACT.copy()
     if GEOMETRIC_BELOW <= abs(p) < 1:
         context.prec += -math.floor(math.log10(abs(p)))
@@ -207,7 +207,7 @@ def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -
 
 
 def _weighted_mean(terms: Mapping[str, Decimal], settings: MetricSettings) -> Decimal:
-    # Dividing by the exact sum of the weights makes the score of four equal terms exactly that value.
+    # Dividing by the exact sum of the weights makes the score of four equal terms exactly equal to the terms.
     # The terms are added in the order of the settings, so that the result is reproducible.
     weights = {name: Decimal(weight) for name, weight in settings.weights.as_dict().items() if name in terms}
     with localcontext(EXACT):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class IdentityCounts(NamedTuple):
-    """Row and pair counts of one identity; each ``..._wins`` is 2 per pair won plus 1 per tie.
+    """Row and pair counts of an identity; each ``..._wins`` adds 2 per pair won and 1 per tie.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class PairCounts:
     Attributes
     ----------
     rows, positives : int
-        Rows of the split, and how many are positive.
+        Number of rows in the split, and number of positive rows among them.
     overall_wins : int
-        Wins of positive rows over negative rows: 2 per pair won plus 1 per tie.
+        Wins of positive rows over negative rows: 2 per pair won and 1 per tie.
     identities : tuple of IdentityCounts
         The counts of each identity, in the order of the report.
     """
@@ -94,15 +94,14 @@ def _require_keys(data: Mapping[str, Any], keys: Collection[str]) -> None:
 
 
 class Comparison(NamedTuple):
-    """Pairs won by one set of rows against another.
+    """The pairs that one set of rows wins against another.
 
     Attributes
     ----------
     wins : int
-        2 for each pair in which the row of the first set has the higher prediction, plus 1 for
-        each tie.
+        2 for each pair in which the row of the first set has the higher prediction, and 1 for each tie.
     first, second : int
-        Number of rows in each set. If either is 0, there are no pairs and all values are undefined.
+        Numbers of rows in the two sets. If either is 0, there are no pairs and all values are undefined.
     """
 
     wins: int
@@ -116,7 +115,7 @@ class Comparison(NamedTuple):
 
     @property
     def auc(self) -> float | None:
-        """Probability that a row of the first set ranks above a row of the second; ties count 1/2.
+        """Probability that a row of the first set ranks above a row of the second set; ties count 1/2.
 
         The value is computed by one correctly rounded division of integers.
         """

@@ -1,8 +1,8 @@
 """Expected standard error of an AUC or score, estimated only from a solution's counts.
 
-The rows of a split are a sample, and a model would have a different score on another sample of the same
-size. The size of this difference depends on the counts of each cell, which are known from the solution, and
-on the AUC, which is assumed.
+The rows of a split are a sample, and a model would have a different score on another sample of the same size.
+The expected size of this difference depends on the counts of each cell, which the solution determines, and on
+the AUC, which is assumed.
 
 References
 ----------
@@ -25,7 +25,7 @@ ASSUMED_CORRELATION = 0.8
 
 
 def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC) -> float | None:
-    r"""Return the standard error of an AUC by the formula of Hanley and McNeil.
+    r"""Return the standard error of an AUC, using the formula of Hanley and McNeil.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ GROUPS_DOUBT = 20.0
 
 
 class Verdict(enum.StrEnum):
-    """Verdict on the AUC of a visible value: no leak, worth a review, or a leak of the labels."""
+    """The verdict on the AUC of a visible value: no leak, worth a review, or a leak of the labels."""
 
     CLEAN = "clean"
     NOTEWORTHY = "noteworthy"
@@ -41,8 +41,7 @@ def by_chance(standard_error: float) -> str:
     Returns
     -------
     str
-        The range, such as ``0.5 ± 0.041``, or a note that there are too few rows if the range exceeds
-        [0, 1].
+        The range, such as ``0.5 ± 0.041``. If it exceeds [0, 1], a note that there are too few rows.
     """
     within = 2 * standard_error
     return f"0.5 ± {within:.3f}" if within < 0.5 else "any AUC, because there are too few rows"
@@ -50,7 +49,7 @@ def by_chance(standard_error: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Measure of how well a visible value predicts a hidden one.
+    """A measure of how well a visible value predicts a hidden value.
 
     Attributes
     ----------
@@ -99,10 +98,10 @@ class VisibleOrder:
 
         Notes
         -----
-        An uninformative value has an AUC of 1/2 with the standard error
-        :math:`\sqrt{(n_1 + n_0 + 1) / (12\, n_1 n_0)}`. The verdict is a leak if the AUC is more than 0.05
-        plus four standard errors away from 1/2. It is noteworthy if the AUC is more than four standard
-        errors and more than 0.02 away. These margins avoid false alarms for small cells and many comparisons.
+        An uninformative value has an AUC of 1/2 with the standard error :math:`\sqrt{(n_1 + n_0 + 1) / (12\,
+        n_1 n_0)}`. The verdict is a leak if the AUC is more than 0.05 plus four standard errors away from
+        1/2. It is noteworthy if the AUC is more than four standard errors and more than 0.02 away from 1/2.
+        These margins avoid false alarms if cells are small or comparisons numerous.
         """
         positives = int(np.count_nonzero(hidden))
         pairs = positives * (hidden.size - positives)
@@ -145,7 +144,7 @@ class VisibleGroups:
         The AUC of *any* order of k groups is at most :math:`\sqrt{\chi^2}` standard errors of an order away
         from 1/2, where :math:`\chi^2` is the statistic of the k x 2 table with :math:`d = k - 1` degrees of
         freedom. By lemma 1 of Laurent and Massart (2000), it exceeds :math:`d + 2\sqrt{d x} + 2 x` with a
-        probability below :math:`e^{-x}`. The bound therefore holds even if the best order is chosen
+        probability below :math:`e^{-x}`. Therefore, the bound holds even if the best order is chosen
         afterwards, and many groupings can be tested.
         """
         rows = np.bincount(self.codes)

@@ -52,8 +52,8 @@ class MetricSettings:
     Attributes
     ----------
     power : float
-        Exponent p of the power means: any finite number, or positive or negative infinity for the
-        largest or smallest value. 0 is the geometric mean.
+        Exponent p of the power means: any finite number, or positive or negative infinity for the largest or
+        smallest value. With 0, the mean is the geometric mean.
     weights : Weights
         The weight of each term in the score.
     label_threshold, identity_threshold : float

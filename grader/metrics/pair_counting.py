@@ -22,7 +22,7 @@ from grader.metrics.prepared import (
 )
 
 _ALL_BUT_SIGN = 2**63 - 1
-# Ties are many if more than one row in this number of rows repeats the prediction of another.
+# There are many ties if more than one in this number of rows repeats the prediction of another row.
 _MANY = 3
 
 
@@ -127,7 +127,7 @@ def _ordered(number: float) -> int:
 def _compare_in_full(
     codes: IndexArray, is_repeat: BoolArray, alike: IndexArray, predictions: FloatArray
 ) -> IndexArray:
-    """Correct the order where the dropped bits matter, and return the corrected repeats."""
+    """Correct the order wherever the dropped bits matter, and return the corrected repeats."""
     below, above = predictions[codes[alike - 1] >> 1], predictions[codes[alike] >> 1]
     if np.any(below > above):
         places = _places_of(*_runs(alike))
@@ -153,10 +153,10 @@ def _compare_all_in_full(
 
 
 def _sort_runs(codes: IndexArray, places: IndexArray, values: FloatArray) -> FloatArray:
-    """Sort the rows of runs that appear equal by their predictions, and return the sorted predictions.
+    """Sort the rows in runs of apparently equal predictions by prediction, and return the sorted predictions.
 
-    The runs are already in order relative to each other. Sorting the rows of all runs together therefore
-    sorts each run in place.
+    The runs themselves are already in order. Sorting the rows of all runs together therefore sorts each run
+    in place.
     """
     ranking = np.argsort(values)
     codes[places] = codes[places][ranking]
@@ -164,7 +164,7 @@ def _sort_runs(codes: IndexArray, places: IndexArray, values: FloatArray) -> Flo
 
 
 def _runs(alike: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the starts and ends of the runs formed by positions whose value equals the previous one."""
+    """Return the starts and ends of the runs that positions with a value equal to the previous one form."""
     breaks = np.diff(alike) > 1
     first = np.ones(alike.size, np.bool_)
     first[1:] = breaks
@@ -196,9 +196,10 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
 
     Notes
     -----
-    The doubled midrank of a row is the number of rows below it plus the number of rows not above it. Its
-    sum over the positive rows yields the Mann-Whitney U statistic, in which ties count as one half. The
-    background of an identity is never ranked: its counts are those of all rows minus those of the subgroup.
+    The doubled midrank of a row is the number of rows below it plus the number of rows not above it. The sum
+    of doubled midranks over the positive rows yields the Mann-Whitney U statistic, in which ties count as one
+    half. The background of an identity is never ranked: its counts are those of all rows minus those of the
+    subgroup.
     """
     predictions = as_vector("y_score", y_score, rows=split.rows)
     if not split.rows:
@@ -289,8 +290,8 @@ def count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[Identi
     rank0 = _block_sums(midranks, layout.sizes) - rank1
     over1 = _block_sums(ranks[layout.positive_mentions], n1)
     over0 = _block_sums(ranks, layout.sizes) - over1
-    # Among equal midranks, negative rows are sorted first. The positions of the positive rows therefore
-    # count every tie as a win.
+    # Among equal midranks, negative rows come first. The positions of the positive rows therefore count every
+    # tie as a win.
     places = _block_sums(np.flatnonzero(workspace.mention_flags), n1)
     places -= (np.cumsum(layout.sizes) - layout.sizes) * n1
     subgroup = 2 * places - n1 * (n1 - 1) - _count_ties(layout, workspace)

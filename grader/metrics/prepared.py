@@ -1,6 +1,6 @@
 """Prepared splits for scoring many submissions with reused memory buffers.
 
-Buffers are reused because the operating system maps new memory page by page. For 100,000 rows this takes
+Buffers are reused because the operating system maps new memory page by page. For 100,000 rows, this takes
 longer than the sort itself.
 """
 
@@ -35,7 +35,7 @@ class Workspace:
     keys, differences : ndarray of int64, shape (rows,)
         Sort keys, and the bitwise differences between neighboring keys.
     is_positive, by_row : ndarray of uint32, shape (rows,)
-        Views of the memory of `differences`, which must be read before these are written.
+        Views of the memory of `differences`, so `differences` must be read before these are written.
     among_positives, midranks : ndarray of uint32, shape (rows,)
         Doubled midranks by position in the sort order.
     rows : ndarray of int64, shape (rows,)
@@ -70,7 +70,7 @@ class Workspace:
 
 
 class WorkspacePool:
-    """Pool of workspaces that lets threads share a prepared split."""
+    """A pool of workspaces that lets threads share a prepared split."""
 
     def __init__(self, rows: int, mentions: int, mention_key: np.dtype[np.unsignedinteger]) -> None:
         self._shape = (rows, mentions, mention_key)
@@ -186,7 +186,7 @@ class MentionLayout:
     positive_mentions : ndarray of int64
         Indices of the mentions in positive rows.
     sizes, positives : ndarray of int64, shape (identities,)
-        Number of mentions of each identity, and how many of them are in positive rows.
+        Number of mentions of each identity, and number of those in positive rows.
     keys : ndarray of uint32 or uint64, shape (mentions,)
         The identity in the high bits and the label in the lowest bit. The bits in between are
         reserved for the doubled midrank of the row.
@@ -256,13 +256,14 @@ def prepare(
     labels : array_like, shape (n,)
         Booleans or finite numbers; a row is positive if ``label >= settings.label_threshold``.
     identities : mapping of str to array_like, each of shape (n,)
-        For each identity, in the order of the report, booleans or numbers. A row mentions the identity
-        if ``value >= settings.identity_threshold``. NaN is a blank: the row does not mention the
+        For each identity, in the order of the report, an array of booleans or numbers. A row mentions the
+        identity if ``value >= settings.identity_threshold``. NaN is a blank: the row does not mention the
         identity and belongs to its background.
     settings : MetricSettings, optional
         The metric settings that contain the two thresholds.
     in_score : collection of str, optional
-        The identities that enter the power means; the others are only reported. All by default.
+        The identities that enter the power means; all others are only reported. By default, all identities
+        enter.
 
     Returns
     -------
@@ -329,7 +330,7 @@ def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> F
 
 
 def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
-    """Raise ValueError if any value is wrong, with the number of errors and the first position."""
+    """Raise ValueError if any value is wrong, stating the number of errors and the first position."""
     count = int(np.count_nonzero(wrong))
     if count:
         first = int(np.argmax(wrong))
@@ -340,7 +341,8 @@ def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
 
 
 def _from_objects(argument: str, values: ArrayLike, array: NDArray[Any]) -> FloatArray:
-    # Nullable data frame columns arrive as objects; their own `to_numpy` identifies blanks reliably.
+    # Nullable columns of data frames become object arrays here; their own `to_numpy` identifies blanks
+    # reliably.
     if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
         raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
     to_numpy = getattr(values, "to_numpy", None)

@@ -42,7 +42,7 @@ class RankedSplit:
 
 
 def dense_ranks(predictions: ArrayLike) -> RankArray:
-    """Return the dense ranks of predictions: 0 for the lowest, equal ranks for ties, no gaps.
+    """Return the dense ranks of predictions: 0 for the lowest, equal ranks for ties, and no gaps.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from grader.metrics.subgroups import (
 
 @dataclass(frozen=True, slots=True)
 class PowerMeans:
-    """Power mean of each bias AUC over the identities in the score; undefined means are None."""
+    """The power mean of each bias AUC over the identities in the score; undefined means are None."""
 
     subgroup_auc: float | None
     bpsn_auc: float | None
@@ -40,7 +40,7 @@ class BiasReport:
     Attributes
     ----------
     rows, positives : int
-        Number of rows in the split, and how many of them are positive.
+        Number of rows in the split, and number of positive rows among them.
     score : float or None
         The weighted sum of the four terms, in [0, 1].
     overall_auc : float or None
@@ -121,7 +121,8 @@ def bias_report(
     settings : MetricSettings, optional
         By default, the settings of Jigsaw Unintended Bias in Toxicity Classification.
     in_score : collection of str, optional
-        The identities that enter the power means; the others are only reported. All by default.
+        The identities that enter the power means; all others are only reported. By default, all identities
+        enter.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from grader.metrics.prepared import FloatArray, PreparedSplit, prepare
 from grader.metrics.ranks import RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import report
 
-# Increase this number whenever the value or the undefined status of a metric changes for any input.
+# Increase this number whenever a metric's value, or whether it is undefined, changes for any input.
 METRIC_CODE_VERSION = 1
 
 GOLDEN_ROWS = 4096
@@ -19,7 +19,7 @@ GOLDEN_DIGEST = "d77cc2a606b44bc8853502a9bbef4c6540b053f8774441e57b09250f5b170c2
 
 
 class MetricDisagrees(RuntimeError):
-    """Raised when the metric does not reproduce the golden values on this machine."""
+    """The metric does not reproduce the golden values on this machine."""
 
 
 def check_golden_vectors() -> None:
@@ -38,7 +38,7 @@ def check_golden_vectors() -> None:
 
 
 def golden_digest() -> str:
-    """Return the SHA-256 of all counts and reports of the golden inputs, or an error message."""
+    """Return the SHA-256 of all counts and reports for the golden inputs, or an error message."""
     results = []
     split, scattered = _golden_input()
     ranked = RankedSplit.of(split, np.arange(split.rows))

@@ -50,7 +50,7 @@ class SubgroupReport:
     in_score : bool
         Whether the identity enters the power means.
     size, positives : int
-        Number of rows that mention the identity, and how many of them are positive.
+        Number of rows that mention the identity, and number of positive rows among them.
     subgroup_auc, bpsn_auc, bnsp_auc : float or None
         The three bias AUCs, in [0, 1].
     positive_aeg, negative_aeg : float or None
@@ -105,7 +105,7 @@ def overall_comparison(counts: PairCounts) -> Comparison:
 
 
 def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comparison]:
-    """Return the five comparisons of one identity by cell."""
+    """Return the five comparisons of one identity, by cell."""
     n1, n0 = identity.positives, identity.negatives
     background1, background0 = counts.positives - n1, counts.negatives - n0
     return {

@@ -18,7 +18,7 @@ TENTHS = tuple(tenth / 10 for tenth in range(11))
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """Labels and identities of n rows without predictions, created by `Annotations.of`.
+    """The labels and identities of n rows without predictions, created by `Annotations.of`.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Annotations:
         return {name: ~np.isnan(values) for name, values in self.identities.items()}
 
     def rows(self, label: str, predictions: ArrayLike) -> Rows:
-        """Return the rows in which a label is not blank, combined with their predictions.
+        """Return the rows in which a label is not blank, with their predictions.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Annotations:
         return rows if labelled.all() else rows.where(labelled)
 
     def at(self, kept: BoolArray | IndexArray) -> "Annotations":
-        """Return the rows selected by a mask, or by row numbers in that order."""
+        """Return the rows that a mask selects, or the rows with the given numbers in that order."""
         return Annotations(
             {name: values[kept] for name, values in self.labels.items()},
             {name: values[kept] for name, values in self.identities.items()},
@@ -144,12 +144,12 @@ class Annotations:
         )
 
     def only(self, names: Sequence[str]) -> "Annotations":
-        """Return the same rows with only the given identities, in that order."""
+        """Return the same rows with only the given identities, in the given order."""
         identities = {name: self.identities[name] for name in names}
         return Annotations(self.labels, identities, self.settings, self.background)
 
     def mentioned_by(self, minimum_size: int) -> "Annotations":
-        """Return the same rows with the identities mentioned in at least `minimum_size` rows."""
+        """Return the same rows with only the identities that at least `minimum_size` rows mention."""
         return self.only([name for name, size in self.sizes().items() if size >= minimum_size])
 
     def sizes(self) -> dict[str, int]:
@@ -169,7 +169,7 @@ def _columns(argument: str, columns: Mapping[str, ArrayLike], rows: int) -> dict
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCount:
-    """Number of rows of a column that reach a threshold.
+    """The number of rows in which a column reaches a threshold.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class ThresholdCount:
 
 @dataclass(frozen=True, slots=True)
 class FractionCounts:
-    """Distribution of the values of one column.
+    """The distribution of the values of one column.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ Column = FloatArray | BoolArray
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """Mean prediction of one class of rows in a subgroup and in its background.
+    """The mean predictions for one class of rows, in a subgroup and in its background.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class MeanScore:
 
     @property
     def difference(self) -> float | None:
-        """Mean of the subgroup minus mean of the background; None if either is undefined."""
+        """The subgroup's mean minus the background's; None if either is undefined."""
         if self.subgroup_mean is None or self.background_mean is None:
             return None
         return self.subgroup_mean - self.background_mean
@@ -57,7 +57,7 @@ class MeanScore:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdAuc:
-    """Overall AUC for one label threshold.
+    """The overall AUC for one label threshold.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def threshold_aucs(rows: Rows, thresholds: Sequence[float] = TENTHS[1:]) -> tupl
 
     Notes
     -----
-    Hann, Kalil and Payne, section 3.2, choose 0.5 over 0.1 because models perform better with it.
+    Hann, Kalil and Payne, section 3.2, choose 0.5 rather than 0.1 because models perform better with it.
     """
     found = []
     for threshold in thresholds:
@@ -187,7 +187,7 @@ def label_correlations(annotations: Annotations, reading: Reading = "fractions")
     Notes
     -----
     Hann, Kalil and Payne do not state which values Figures 1 and 2 use. The binarized correlation is computed
-    from exact counts. The last bits of the other correlation may depend on the order of the rows.
+    from exact counts. The last bits of the correlation of fractions may depend on the order of the rows.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def _correlations(
 ) -> Matrix:
     """Correlate the identities with columns over the rows in which both are present.
 
-    Reasons for undefined cells call the columns `what`.
+    `what` is the name of the columns in the reasons for undefined cells.
     """
     is_exact = all(column.dtype == np.bool_ for column in columns.values())
     found: dict[tuple[str, str], float | str] = {}
@@ -262,7 +262,7 @@ def _correlations(
             kept = considered & there
             picked = {label: columns[label][kept] for label in labels}
             others = {} if is_exact else {label: _standardized(picked[label]) for label in labels}
-            # Identities are processed one at a time, because all of them together can exceed the memory.
+            # Identities are processed one at a time, because all of them together may not fit into memory.
             for name in names:
                 first = _mentions(annotations, name, reading)[kept]
                 one = None if is_exact else _standardized(first)
@@ -273,7 +273,7 @@ def _correlations(
 
 
 def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
-    """Return the values of an identity as fractions or booleans, with blanks as no mention."""
+    """Return the values of an identity as fractions or booleans; blanks count as no mention."""
     if reading == "binarized":
         return annotations.members[name]
     values = annotations.identities[name]

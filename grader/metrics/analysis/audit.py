@@ -27,13 +27,14 @@ UNITS: tuple[Unit, ...] = ("comments", "pairs")
 
 @dataclass(frozen=True, slots=True)
 class CoMentions:
-    """Counts of rows that mention several identities.
+    """The counts of rows that mention several identities.
 
     Attributes
     ----------
     identities : tuple of str
     rows : tuple of tuple of int
-        Number of rows that mention both identities; on the diagonal, rows that mention the identity.
+        Number of rows that mention both identities; on the diagonal, the number of rows that mention the
+        identity.
     identities_per_row : tuple of int
         Number of rows that mention 0, 1, 2, … identities.
     mean_by_identity : mapping of str to float or None
@@ -59,7 +60,7 @@ class CoMentions:
 
     @property
     def mean_where_any(self) -> float | None:
-        """Mean number of identities in rows that mention any; None if there are no such rows."""
+        """Mean number of identities in rows that mention at least one; None if there are no such rows."""
         rows = sum(self.identities_per_row[1:])
         return self.mentions / rows if rows else None
 
@@ -68,7 +69,7 @@ class CoMentions:
         return self.rows[self.identities.index(first)][self.identities.index(second)]
 
     def share(self, of: str, other: str) -> float | None:
-        """Return the share of the rows mentioning the first identity that also mention the other."""
+        """Return the share of the rows with the first identity that also mention the other."""
         size = self.together(of, of)
         return self.together(of, other) / size if size else None
 
@@ -142,8 +143,8 @@ def ppmi(annotations: Annotations, unit: Unit = "comments") -> Matrix:
         The identities and labels, which count as present if they reach their thresholds.
     unit : {"comments", "pairs"}
         The unit of the probabilities. With ``"comments"``, each row counts once. With ``"pairs"``, each
-        co-occurrence of an identity and a label counts once. A comment then counts as often as its number of
-        identities times its number of labels.
+        co-occurrence of an identity and a label counts once. A comment then counts as many times as its
+        number of identities multiplied by its number of labels.
 
     Returns
     -------
@@ -153,9 +154,10 @@ def ppmi(annotations: Annotations, unit: Unit = "comments") -> Matrix:
 
     Notes
     -----
-    Hann, Kalil and Payne do not state the unit of Figure 3. Its values match pairs in nats. With comments,
-    the value for ``heterosexual`` and ``toxicity`` could not be 0, because 24 % of these comments are toxic
-    compared with 8 % overall. If the unit were bits, the implied shares of the labels would exceed 1.
+    Hann, Kalil and Payne do not state the unit of Figure 3. Its values match pairs in nats. If the unit were
+    comments, the value for ``heterosexual`` and ``toxicity`` could not be 0, because 24 % of these comments
+    are toxic, compared with 8 % overall. If the values were in bits, the implied shares of the labels would
+    exceed 1.
 
     Examples
     --------
@@ -236,7 +238,7 @@ def _positive_log(observed: int, expected: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MeanLabel:
-    """Mean fraction of a label in the rows that mention an identity, or in all rows.
+    """The mean fraction of a label in the rows that mention an identity, or in all rows.
 
     Attributes
     ----------
@@ -244,7 +246,7 @@ class MeanLabel:
         The identity; None for all rows.
     label : str
     rows, positives : int
-        Number of rows in which the label is not blank, and how many of them are positive.
+        Number of rows in which the label is not blank, and number of positive rows among them.
     mean : float or None
         Mean over these rows; None if there are none.
     mean_of_positives : float or None
@@ -265,7 +267,7 @@ class MeanLabel:
 
 @dataclass(frozen=True, slots=True)
 class DataAudit:
-    """Results of the model-free audit of a solution.
+    """The results of the model-free audit of a solution.
 
     Attributes
     ----------

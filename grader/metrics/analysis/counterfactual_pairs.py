@@ -16,7 +16,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PairRate:
-    """Rate at which one role is scored higher than the other; one bar of Figure 11.
+    """The rate at which one role is scored higher than the other; one bar of Figure 11.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class PairRate:
 
     @property
     def rate(self) -> float | None:
-        """Share of pairs in which the first role is higher; ties count 1/2. None without pairs."""
+        """Share of pairs in which the first role is higher; ties count 1/2. None if there are no pairs."""
         return (2 * self.higher + self.tied) / (2 * self.pairs) if self.pairs else None
 
     @property
@@ -53,7 +53,7 @@ class PairRate:
 
 @dataclass(frozen=True, slots=True)
 class RoleScores:
-    """Summary of the predictions of the rows with one role; one cell of Tables 2 and 3.
+    """A summary of the predictions for the rows with one role; one cell of Tables 2 and 3.
 
     Attributes
     ----------
@@ -78,12 +78,12 @@ class RoleScores:
 
 @dataclass(frozen=True, slots=True)
 class PairReport:
-    """Predictions of a model for counterfactual pairs.
+    """The predictions of a model for counterfactual pairs.
 
     Attributes
     ----------
     roles : tuple of str
-        The two roles. Rates state how often the first role is scored higher.
+        The two roles. A rate states how often the first role is scored higher.
     rates : tuple of PairRate
         For each label, the rate of each group, followed by that of all pairs.
     scores : tuple of RoleScores
@@ -109,12 +109,12 @@ class PairReport:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Row numbers of matched pairs.
+    """The row numbers of matched pairs.
 
     Attributes
     ----------
     first, second : ndarray of int64, shape (pairs,)
-        Row numbers of the first and the second role, ordered by those of the first role.
+        Row numbers of the first and the second role, in the order of the first role's row numbers.
     """
 
     first: IndexArray
@@ -238,7 +238,7 @@ def compare_pairs(
 def _groups(
     group: Sequence[str] | None, matched: Matched, size: int
 ) -> dict[str, tuple[BoolArray, BoolArray]]:
-    """Return for each group two masks: pairs with their first and their second row in it."""
+    """Return two masks for each group: the pairs whose first row is in it, and those whose second row is."""
     everything = np.ones(matched.first.size, np.bool_)
     combined = {COMBINED: (everything, everything)}
     if group is None:

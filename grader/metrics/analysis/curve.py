@@ -17,7 +17,7 @@ LabelClass = Literal["positive", "negative"]
 
 @dataclass(frozen=True, slots=True)
 class ThresholdMark:
-    """Rates at one threshold of the curve.
+    """The rates at one threshold of the curve.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ThresholdMark:
 
 @dataclass(frozen=True, eq=False)
 class EqualityCurve:
-    """Curve of the background's rate against the subgroup's rate over all thresholds.
+    """The curve of the background's rate against the subgroup's rate over all thresholds.
 
     The curve runs from (0, 0) to (1, 1).
 
@@ -64,7 +64,7 @@ class EqualityCurve:
     passed : ndarray of int64, shape (k,)
         Number of rows of both sets with ``prediction >= threshold``.
     places : ndarray of int64, shape (subgroup_rows,)
-        Ascending indices into `thresholds` of the predictions of the subgroup.
+        Ascending indices of the subgroup's predictions in `thresholds`.
     """
 
     name: str
@@ -99,8 +99,8 @@ class EqualityCurve:
     def bends(self) -> IndexArray:
         """Indices of the thresholds at which the curve may bend, including the last threshold.
 
-        The curve can bend only immediately before and at a prediction of the subgroup. Elsewhere, only the
-        background's rate changes, so the curve is vertical.
+        The curve can bend only at a prediction of the subgroup and immediately before one. Elsewhere, only
+        the background's rate changes, so the curve is vertical.
         """
         distinct = self.places[np.diff(self.places, prepend=-1) > 0]
         pairs = np.stack([distinct - 1, distinct], axis=1).ravel()
@@ -114,7 +114,7 @@ class EqualityCurve:
 
     @cached_property
     def comparison(self) -> Comparison:
-        r"""The area under the curve as an exact count of background rows above subgroup rows.
+        r"""The area under the curve, as an exact count of background rows above subgroup rows.
 
         Each step of the curve is a trapezoid. Its width is the number of subgroup rows at a threshold, and
         its height is the mean number of background rows before and after the step. Twice its area counts 2
@@ -147,14 +147,14 @@ class EqualityCurve:
         return self._mark(self.thresholds[place], place)
 
     def meets_diagonal(self) -> bool:
-        """Return whether the rates are equal somewhere between the two ends of the curve.
+        """Return whether the rates are equal anywhere between the two ends of the curve.
 
         Between two thresholds the curve is a straight line, which represents a random choice between the
         two thresholds.
         """
         ours, theirs = self._passed
         signs = np.sign(ours[:-1] * self.background_rows - theirs[:-1] * self.subgroup_rows)
-        # A curve that is one straight line from end to end is the diagonal itself.
+        # A curve that consists of a single straight line is the diagonal itself.
         return signs.size == 0 or bool((signs == 0).any() or (signs[1:] != signs[:-1]).any())
 
     def points(self, most: int = 200) -> list[tuple[float, float]]:

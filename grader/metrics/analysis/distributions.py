@@ -46,7 +46,7 @@ def power_of_two_near(values: FloatArray) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Histogram of the predictions of one set of rows.
+    """The histogram of the predictions for one set of rows.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDistributions:
-    """Histograms of the background and the subgroup of one identity by class, with common bins."""
+    """Histograms of an identity's background and subgroup by class, with common bins."""
 
     name: str
     background_negative: Distribution
@@ -143,7 +143,7 @@ def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
 
 
 def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistributions:
-    """Return the distributions of the background and the subgroup by class, with common bins.
+    """Return the distributions for the background and the subgroup by class, with common bins.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class _Measure:
         return _ClassMeasure(self, rows)
 
     def distribution(self, counts: IndexArray, mean: float, deviation: float) -> Distribution:
-        """Create a distribution from its counts and the moments of the scaled values."""
+        """Create a distribution from its counts and from the moments of the scaled values."""
         is_empty = not counts.any()
         return Distribution(
             edges=self.edges,
@@ -220,12 +220,12 @@ class _ClassMeasure:
         self._squares = float(np.square(values - self._center).sum())
 
     def divided(self, members: IndexArray) -> tuple[Distribution, Distribution]:
-        """Return the distributions of the background and of the subgroup within this class."""
+        """Return the distributions for the background and for the subgroup within this class."""
         subgroup = members[self._rows[members]]
         values = self._measure.values[subgroup]
         counts = self._counts - np.bincount(self._measure.bins[subgroup], minlength=self._counts.size)
         size = max(int(counts.sum()), 1)
-        # A difference of sums that is within their rounding error is treated as 0.
+        # A difference between sums that is within their rounding error is treated as 0.
         left = self._sum - float(values.sum())
         mean = left / size if abs(left) > _NOTHING * self._size else 0.0
         centered = values - self._center

@@ -54,14 +54,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ScoreShift:
-    """Change of the predictions from each original row to its fuzzed twin.
+    """The change of the predictions from each original row to its fuzzed twin.
 
     Attributes
     ----------
     label : str
     rows : int
     raised, lowered : int
-        Number of rows whose fuzzed twin has a higher or a lower prediction. The remaining rows have equal
+        Numbers of rows whose fuzzed twin has a higher and a lower prediction. All other twins have equal
         predictions.
     mean, mean_absolute : float or None
         Mean difference and mean absolute difference, fuzzed minus original prediction; None if there are
@@ -89,11 +89,11 @@ class FuzzedReport:
     original, fuzzed : LabelMatrices
         The metrics of each set.
     terms : mapping of str to mapping of str to Change
-        For each label, the four terms of the score and the ``"score"`` itself, over the identities that
-        have enough rows in both sets. The tables of the two sets contain the reasons for undefined values,
-        unless there is no such identity. The overall AUCs are those of Table 4.
+        For each label, the four terms of the score and the ``"score"`` itself, over the identities that have
+        enough rows in both sets. Unless there is no such identity, the tables of the two sets contain the
+        reasons for undefined values. The overall AUCs are those of Table 4.
     shifts : tuple of ScoreShift
-        The prediction shift of each label; empty if the rows are not twins.
+        The shift of the predictions for each label; empty if the rows are not twins.
     """
 
     original: LabelMatrices
@@ -107,7 +107,7 @@ class FuzzedReport:
         return {label: changes["overall_auc"] for label, changes in self.terms.items()}
 
     def differences(self, cell: Cell) -> Matrix:
-        """Return fuzzed minus original values of one metric, by identity and label in both sets."""
+        """Return the fuzzed minus the original values of a metric, for identities and labels in both sets."""
         return self.fuzzed.matrix(cell).minus(self.original.matrix(cell))
 
     def as_dict(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def compare_fuzzed(
     Raises
     ------
     ValueError
-        If `label_matrices` raises it, twins have different numbers of rows, or no label was predicted on
-        both sets.
+        If `label_matrices` raises it, if the two sets of twins have different numbers of rows, or if no label
+        was predicted on both sets.
 
     Notes
     -----
@@ -197,7 +197,7 @@ def compare_twins(
     roles: tuple[str, str] = ORIGINAL_AND_FUZZED,
     minimum_size: int = 0,
 ) -> FuzzedReport:
-    """Measure a model on a set that contains rows together with their fuzzed twins.
+    """Measure a model on a set that contains rows and their fuzzed twins.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def compare_twins(
     Raises
     ------
     ValueError
-        If a row has no twin, or `compare_fuzzed` raises it.
+        If a row has no twin, or if `compare_fuzzed` raises it.
     """
     if len(pair) != annotations.size:
         raise ValueError(f"`pair` must have {annotations.size} values, not {len(pair)}.")

@@ -4,8 +4,8 @@ An AUC that compares sets A and B is the mean of the placements of either set: :
 B below a, and :math:`V(b)` is the fraction of A above b. The influence of a row is its centered placement
 divided by the size of its set. The variance is the sum of the squared influences, multiplied by n / (n - 1)
 for each set. The influence on a sum of AUCs is the sum of the influences. The influence on a smooth function
-of AUCs is the sum weighted by the derivatives. A row that mentions two identities therefore counts once in
-the variance of the score.
+of AUCs is the sum weighted by the function's derivatives. A row that mentions two identities therefore counts
+once in the variance of the score.
 
 Placement counts are doubled so that ties, which count as one half, are integers.
 """
@@ -64,7 +64,7 @@ class ClassTable:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Distinct ranks of one class of a subgroup, with counts of both classes at each rank.
+    """The distinct ranks of one class in a subgroup, with counts of both classes at each rank.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Steps:
 
     @classmethod
     def of(cls, ranks: Counts, other: Counts, everybody: ClassTable, others: ClassTable) -> "Steps":
-        """Create steps from the sorted ranks of both classes and the tables of all rows."""
+        """Create the steps from the sorted ranks of both classes and the tables of all rows."""
         below = np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]])) if ranks.size else ranks[:0]
         not_above = np.append(below[1:], ranks.size) if ranks.size else below
         distinct = ranks[below]
@@ -132,15 +132,15 @@ class Steps:
         return self.others.below + self.others.up_to - self.doubled_in_other
 
     def spread(self, doubled: Counts, doubled_size: int, mean: float) -> float:
-        """Return the sum of squared deviations of the rows' placements, as fractions, from a mean."""
+        """Return the sum of squared deviations from a mean of the rows' placements, as fractions."""
         return weighted_squares(self.counts, doubled / doubled_size - mean)
 
     def spread_of_background(self, mean: float) -> float:
-        """Return the sum of squared placement deviations of background rows of the same class."""
+        """Return the sum of squared placement deviations for background rows of the same class."""
         return self._spread(self.everybody, self.below, self.not_above, self.size, mean)
 
     def spread_of_other_background(self, mean: float) -> float:
-        """Return the sum of squared placement deviations of background rows of the other class."""
+        """Return the sum of squared placement deviations for background rows of the other class."""
         return self._spread(self.others, self.other_below, self.other_not_above, self.other_size, mean)
 
     def _spread(
@@ -176,7 +176,7 @@ class Members(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Row sets for comparisons, prepared once for all submissions on a split."""
+    """The row sets for comparisons, prepared once for all submissions on a split."""
 
     split: PreparedSplit
 
@@ -255,7 +255,7 @@ def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: Metri
 
 
 class _Places(NamedTuple):
-    """Row numbers of one identity sorted by rank, with the steps of each class."""
+    """The row numbers of one identity, sorted by rank, with the steps of each class."""
 
     positive_rows: IndexArray
     negative_rows: IndexArray
@@ -264,7 +264,7 @@ class _Places(NamedTuple):
 
 
 class _Computation:
-    """Computation of one submission's influences in one pass over the identities."""
+    """Computes the influences for one submission in one pass over the identities."""
 
     def __init__(self, sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> None:
         self._sets = sets
@@ -334,7 +334,7 @@ class _Computation:
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0
         if min(n1, n0, b1, b0) < 2:
-            return  # No term that includes this identity has influences.
+            return  # Terms that include this identity have no influences.
         rows1, rows0 = places.positive_rows, places.negative_rows
         of_positive = positive.by_row(positive.doubled_in_other) / (2 * n0)
         of_negative = 1 - negative.by_row(negative.doubled_in_other) / (2 * n1)
@@ -397,7 +397,7 @@ _Slopes = Mapping[str, float]
 
 
 class _Background:
-    """Influences of background rows as a sum of step functions of the rank, one per identity."""
+    """The influences of background rows, as a sum of step functions of the rank, one per identity."""
 
     def __init__(self, rank_count: int) -> None:
         self._rank_count = rank_count
@@ -408,7 +408,8 @@ class _Background:
     def add(self, steps: Steps, height: float, constant: float) -> None:
         """Add a step function of the rank.
 
-        Its value is `constant`, plus `height` for each row below the rank and half of it for each row at it.
+        Its value is `constant`, plus `height` for each row below the rank and half of `height` for each row
+        at the rank.
         """
         self._ranks.append(steps.ranks)
         self._heights.append(height * steps.counts)
@@ -439,7 +440,7 @@ def _gap_variance(steps: Steps, gap: float | None) -> float | None:
 
 
 def _slopes(report: BiasReport, term: BiasAuc, settings: MetricSettings) -> _Slopes:
-    """Return the derivatives of a power mean by identity; empty if it is not differentiable."""
+    """Return the derivatives of a power mean by identity; empty if the mean is not differentiable."""
     values = {line.name: getattr(line, term) for line in report.subgroups if line.in_score}
     defined = {name: value for name, value in values.items() if value is not None}
     mean = getattr(report.power_means, term)
@@ -456,5 +457,5 @@ def _is_known(term: BiasAuc, slopes: _Slopes, variances: Mapping[str, Mapping[Ce
 
 
 def _share(size: int) -> float:
-    """Return the weight of one row of a set that yields a variance with the denominator n - 1."""
+    """Return the weight of a row in a set, so that the variance has the denominator n - 1."""
     return 1 / math.sqrt(size * (size - 1))

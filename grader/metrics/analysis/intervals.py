@@ -35,13 +35,13 @@ class Estimate:
         Standard error over samples with the same number of rows in each set. None if a compared set has
         fewer than 2 rows.
     low, high : float or None
-        Bounds of the confidence interval. None if the standard error is None or 0, or the value is 0 or 1.
-        A standard error of 0 means that the rows do not vary, for example because all compared rows are
-        ties, so the sampling error cannot be estimated.
+        Bounds of the confidence interval. None if the standard error is None or 0, or the value is 0 or 1. A
+        standard error of 0 means that the rows do not vary, for example because all compared rows are tied.
+        The sampling error then cannot be estimated.
     is_checked : bool
-        Whether the interval is in the range in which its coverage was validated: at least 50 rows in each
-        compared set, and an AUC between 0.6 and 0.95. For an AEG, the underlying AUC must be between 0.05
-        and 0.95. For a power mean, the condition applies to each of its values.
+        Whether the interval is in the range for which its coverage was validated: at least 50 rows in each
+        compared set, and an AUC between 0.6 and 0.95. For an AEG, the underlying AUC must be between 0.05 and
+        0.95. For a power mean, the condition applies to each of its values.
     """
 
     value: float | None
@@ -56,7 +56,7 @@ class Estimate:
 
 
 class Jsonable(Protocol):
-    """Object that can be converted to JSON-ready data."""
+    """An object that can be converted to JSON-ready data."""
 
     def as_dict(self) -> dict[str, Any]: ...
 
@@ -67,7 +67,7 @@ NOTHING = Estimate(None, None, None, None, is_checked=False)
 
 
 def quantile(level: float) -> float:
-    """Return the half-width of a two-sided normal interval in standard errors.
+    """Return the half-width of a two-sided normal interval, in standard errors.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def estimate(value: float, variance: float | None, *, is_checked: bool, level: f
 
 
 def gap_estimate(auc: Estimate, gap: float) -> Estimate:
-    """Create the estimate of an AEG from that of its AUC; the AEG is one half minus the AUC."""
+    """Create the estimate of an AEG, which is one half minus the AUC, from that of its AUC."""
     low = None if auc.high is None else 0.5 - auc.high
     high = None if auc.low is None else 0.5 - auc.low
     return Estimate(gap, auc.standard_error, low, high, auc.is_checked)
@@ -134,7 +134,7 @@ def gap_estimate(auc: Estimate, gap: float) -> Estimate:
 def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
     """Return whether the coverage of a cell's interval was validated for this value and size.
 
-    For an AEG, the underlying AUC is tested, which is typically close to one half.
+    For an AEG, the underlying AUC is considered, which is typically close to one half.
     """
     lowest, highest = CHECKED_AUCS
     auc, lowest = (0.5 - value, 1 - highest) if cell in GAPS else (value, lowest)
@@ -225,7 +225,7 @@ class ByTerm(Generic[Found]):
 
 @dataclass(frozen=True, slots=True)
 class UncertaintyReport(ByTerm[Estimate]):
-    """A bias report, in `report`, with estimates of all its values."""
+    """A bias report (in `report`) with estimates of all its values."""
 
     report: BiasReport
 
@@ -321,7 +321,7 @@ def _of_rows(
 ) -> Estimate:
     if value is None:
         return NOTHING
-    # A dot product would be slowed down by the synchronization of BLAS threads.
+    # In a dot product, the synchronization of BLAS threads would take too long.
     variance = None if influence is None else float(np.square(influence).sum())
     return estimate(value, variance, is_checked=is_checked, level=level)
 

@@ -1,12 +1,11 @@
 r"""Effect of a single row's label on the score.
 
-`influences` describes the effect of rows for the current labels, where the score is smooth. If an identity's
-AUC is 0 or 1, its rows have no influence, although one changed label would change the AUC. The changes
-computed here do not depend on the row's own label, so they are nearly the same for two solutions that differ
-in one label. Influences and changes are defined whenever the score is defined.
-
-For :math:`-1 < p < 1` the slope of a power mean near an AUC of 0 is too large for a linear approximation: one
-row can raise the mean from 0 to more than one half. `LabelEffects.leap` is the size of this increase.
+`influences` describes the effect of rows with their current labels, if the score is a smooth function there.
+If an identity's AUC is 0 or 1, its rows have no influence, although one changed label would change the AUC.
+The changes computed here do not depend on the row's own label, so they are nearly the same for two solutions
+that differ in one label. Influences and changes are defined whenever the score is defined. For :math:`-1 < p
+< 1`, the slope of a power mean near an AUC of 0 is too large for a linear approximation: one row can raise
+the mean from 0 to more than one half. `LabelEffects.leap` is the size of this increase.
 """
 
 import math
@@ -23,9 +22,9 @@ from grader.metrics.reports import BiasReport
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
 DECAY = 0.5
-"""Decrease of the logarithm of a leap for each row that raises the AUC above 0."""
+"""The decrease in the logarithm of a leap for each row that raises the AUC above 0."""
 _SMOOTH = 10.0
-"""Above this |p|, one AUC dominates the power mean, and two rows can change which AUC it is."""
+"""Above this |p|, one AUC dominates the power mean, and two rows can change which AUC dominates."""
 _INFINITE = 1000.0
 """Above this |p|, the power is treated as infinite; the two means differ by less than 1 %."""
 _BACKGROUND: tuple[BiasAuc, BiasAuc] = ("bpsn_auc", "bnsp_auc")
@@ -34,7 +33,7 @@ _BACKGROUND: tuple[BiasAuc, BiasAuc] = ("bpsn_auc", "bnsp_auc")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelEffects:
-    """Effects of rows and of their labels on the score.
+    """The effects of rows and of their labels on the score.
 
     Attributes
     ----------
@@ -53,7 +52,7 @@ class LabelEffects:
 
 
 def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> LabelEffects:
-    """Return the effects for a submission with a defined score; parameters as in `influences`."""
+    """Return the effects for a submission with a defined score; the parameters are those of `influences`."""
     at = ranks.astype(np.int64)
     ranks_count = int(at.max(initial=0)) + 1
     every = [
@@ -74,14 +73,14 @@ def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: Me
         leap += weights[term] * _leap(aucs, sizes, settings.power)
         for number, (_, line) in enumerate(known):
             cells[line.name, term] = _Cell(aucs[number], slopes[:, :, number])
-    # The first axis is the class of the row (positive, negative), the second is influence or change.
+    # The first axis is the class of the row (positive, negative); the second is influence or change.
     found = np.zeros((2, 2, at.size))
     if report.overall_auc is not None:
         of_all = weights["overall_auc"] * _slopes(np.ones(1), np.array([totals]).T, 1.0)[:, :, 0]
         overall = _Cell(report.overall_auc, of_all / np.array([totals]).T)
         for label in (0, 1):
             found[label] += overall.effects(label, every[1 - label].doubled(at), totals[1 - label])
-    # Effects of background rows are step functions of the rank with these heights and constants.
+    # The effects of background rows are step functions of the rank with these heights and constants.
     heights, constants = np.zeros((2, 2, ranks_count)), np.zeros((2, 2, 1))
     for rows, line in lines:
         members = np.concatenate(rows)
@@ -148,8 +147,8 @@ def _slopes(aucs: FloatArray, sizes: IndexArray, power: float) -> FloatArray:
 def _steepest(aucs: FloatArray, units: FloatArray, power: float) -> FloatArray:
     """Return the largest slope of the power mean when an AUC changes by one row.
 
-    If only the extreme AUC counts, a change by two rows is also tested. The AUCs start at least one row away
-    from the end of the scale at which several AUCs would hide each other's effect.
+    If only the extreme AUC counts, a change by two rows is also tested. The AUCs are kept at least one row
+    away from the end of the scale at which several AUCs would hide each other's effects.
     """
     base = np.maximum(aucs, units) if power < 1 else np.minimum(aucs, 1 - units)
     found, middle = np.zeros(aucs.size), _means(base, base, power)
@@ -162,7 +161,7 @@ def _steepest(aucs: FloatArray, units: FloatArray, power: float) -> FloatArray:
 
 
 def _derivative(values: FloatArray, power: float) -> FloatArray:
-    """Return the gradient of the power mean of positive values; equal extremes share it equally."""
+    """Return the gradient of the power mean of positive values, divided equally among equal extremes."""
     if abs(power) > _INFINITE:
         extreme = values == (values.max(initial=0) if power > 0 else values.min(initial=1))
         return np.asarray(extreme / max(np.count_nonzero(extreme), 1))
@@ -183,7 +182,7 @@ def _leap(aucs: FloatArray, sizes: IndexArray, power: float) -> float:
 
 
 def _means(base: FloatArray, moved: ArrayLike, power: float) -> FloatArray:
-    """Return for each value the power mean with this value changed and all others unchanged."""
+    """Return, for each value, the power mean if only this value is changed."""
     values = np.tile(base, (base.size, 1))
     np.fill_diagonal(values, moved)
     if abs(power) > _INFINITE:

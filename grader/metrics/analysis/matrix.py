@@ -12,7 +12,7 @@ from grader.metrics.subgroups import Cell
 
 
 class MatrixCell(NamedTuple):
-    """Matrix cell with a defined value."""
+    """A matrix cell with a defined value."""
 
     identity: str
     label: str
@@ -21,7 +21,7 @@ class MatrixCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Matrix of identities by labels, as in the heatmaps of Hann, Kalil and Payne.
+    """A matrix of identities by labels, as in the heatmaps of Hann, Kalil and Payne.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ class Matrix:
         return sorted(self.defined(), key=lambda cell: -abs(cell.value))[:k]
 
     def share_within(self, limit: float) -> float | None:
-        """Return the share of values with an absolute value below a limit, or None without values."""
+        """Return the share of values with an absolute value below a limit; None if there are no values."""
         cells = self.defined()
         return sum(abs(cell.value) < limit for cell in cells) / len(cells) if cells else None
 
     def minus(self, other: "Matrix") -> "Matrix":
-        """Return this matrix minus another one, for the identities and labels in both."""
+        """Return this matrix minus another one, for the identities and labels that both contain."""
 
         def difference(identity: str, label: str) -> float | str:
             first, second = self.value(identity, label), other.value(identity, label)
@@ -142,7 +142,7 @@ Predictions = Mapping[str, ArrayLike] | ArrayLike
 
 @dataclass(frozen=True, slots=True)
 class LabelMatrices:
-    """Metrics for several labels, as one table for each label or one matrix for each metric.
+    """The metrics for several labels, as one table for each label or one matrix for each metric.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class Difference:
         The p-value of the two-sided test of the hypothesis that the true difference is 0. If the standard
         error is 0, it is 1 for equal values and None otherwise.
     is_checked : bool
-        Whether both submissions are in the range in which the coverage of intervals was validated.
+        Whether both submissions are in the range for which the coverage of intervals was validated.
     """
 
     difference: float | None
@@ -80,7 +80,7 @@ class Measured:
 
     @classmethod
     def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
-        """Measure a submission; raise ValueError for the same invalid input as `count_pairs`."""
+        """Measure a submission; raise ValueError for the same invalid inputs as `count_pairs` does."""
         settings = settings or MetricSettings()
         ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
         values = report(count_ranks(sets.ranked, ranks), settings)
@@ -88,7 +88,7 @@ class Measured:
 
 
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
-    """Return the difference between two scores on the same rows, used to detect tied teams.
+    """Return the difference between two scores on the same rows, as used to detect tied teams.
 
     Parameters
     ----------
@@ -217,13 +217,13 @@ class _Standings:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """One submission's ranks, and doubled placements for the sets of each cell of an identity."""
+    """A submission's ranks, and doubled placements for the sets of each cell of an identity."""
 
     ranks: RankArray
     doubled: Mapping[Cell, tuple[IndexArray, IndexArray]]
 
     def placements(self, cell: Cell, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return, for each row, the fraction of the other set's rows that it is ordered correctly with."""
+        """Return, for each row, the fraction of rows in the other set that rank on the correct side of it."""
         of_first, of_second = self.doubled[cell]
         below_first = of_second[self.ranks[first]] / (2 * second.size)
         return below_first, 1 - of_first[self.ranks[second]] / (2 * first.size)

@@ -30,7 +30,9 @@ class PinnedPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedAuc:
-    """The pinned AUC of one identity, which is not robust (see `NOT_ROBUST`).
+    """The pinned AUC of one identity.
+
+    The metric is not robust (see `NOT_ROBUST`).
 
     Attributes
     ----------
@@ -134,12 +136,12 @@ def sampled_pinned_auc(rows: Rows, name: str, *, seed: int, samples: int = 1) ->
 
 
 def _drawn(rng: np.random.Generator, places: IndexArray, size: int) -> IndexArray:
-    """Sample positions without replacement; return all of them if `size` is their number."""
+    """Sample positions without replacement; return all of them if there are only `size`."""
     return places if places.size == size else rng.choice(places, size, replace=False)
 
 
 def parts_of(name: str, counted: Counted) -> dict[Part, Comparison]:
-    """Return the four comparisons that make up the pinned AUC of one identity."""
+    """Return the four comparisons of which the pinned AUC of one identity consists."""
     cells = counted.cells[name]
     return {
         "background_auc": counted.backgrounds[name],
@@ -172,7 +174,7 @@ def expected(name: str, counted: Counted) -> PinnedAuc:
         return PinnedAuc(name, 0, None, (), "the subgroup or the background is empty.")
     of_subgroup, chances = _positives_drawn(*subgroup, size)
     of_background, others = _positives_drawn(*background, size)
-    # The smaller set is used completely, so at least one of the two arrays has a single element.
+    # The smaller set is used in full, so at least one of the two arrays has a single element.
     chances = chances * others
     pairs = (of_subgroup + of_background) * (2 * size - of_subgroup - of_background)
     if not pairs.all():

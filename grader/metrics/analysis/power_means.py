@@ -20,7 +20,7 @@ EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
 
 
 class IdentityAucs(Protocol):
-    """Row of a report or table that has a name and three AUCs."""
+    """A row of a report or table, with a name and three AUCs."""
 
     @property
     def name(self) -> str: ...
@@ -49,7 +49,7 @@ class PowerEffect:
 
 @dataclass(frozen=True, slots=True)
 class MeanLine:
-    """One set of values: mean, population standard deviation and power means by exponent."""
+    """A set of values: mean, population standard deviation, and power means by exponent."""
 
     name: str
     mean: float
@@ -139,7 +139,7 @@ def compare_means(
 
 
 def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
-    """Return one AUC of every row as exact decimals."""
+    """Return one of the AUCs of every row, as exact decimals."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
 
@@ -158,7 +158,7 @@ def _rounded(value: Decimal | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class CellGain:
-    """Increase of the score if one AUC rose to the median of its column.
+    """The increase of the score if one AUC rose to the median of its column.
 
     Attributes
     ----------
@@ -167,10 +167,10 @@ class CellGain:
     cell : str
         One of its three AUCs.
     value, median : float
-        The AUC and the median of this AUC over the identities. The value is below the median.
+        The AUC and the median of this AUC over the identities. The AUC is below the median.
     gain : float
-        The increase of the score. It is 0 if the term has no weight or another identity keeps its power mean
-        at 0.
+        The increase of the score. It is 0 if the term has no weight, or if another identity keeps the power
+        mean at 0.
     """
 
     name: str
@@ -204,7 +204,7 @@ class HeldBack:
 
 
 def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBack:
-    """Rank the AUCs and identities by the score gain if they rose to the median.
+    """Rank the AUCs and identities by the score gain that a rise to the median would bring.
 
     Parameters
     ----------
@@ -237,14 +237,15 @@ def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBa
 
 @dataclass(frozen=True, slots=True)
 class TermCost:
-    """Cost of a term to the score, with the AUCs that reduce it most.
+    """The cost of a term to the score, with the AUCs that reduce the term most.
 
     Attributes
     ----------
     term : str
     value : float
     cost : float
-        The weight of the term times its distance from 1, which is the score gain if the term were 1.
+        The weight of the term times its distance from 1, which is how much higher the score would be if the
+        term were 1.
     cells : tuple of CellGain
         The AUCs of the term below their median, in descending order of gain.
     """
@@ -258,7 +259,7 @@ class TermCost:
 def diagnose(
     terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
 ) -> tuple[TermCost, ...]:
-    """Rank the terms by their cost to the score, and the AUCs of each term by possible gain.
+    """Rank the terms by cost, and the AUCs of each term by possible gain.
 
     Parameters
     ----------
@@ -307,7 +308,7 @@ def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSetting
         if value is None or value >= median:
             continue
         risen = exact_mean([*values[:place], median, *values[place + 1 :]], settings)
-        assert risen is not None  # noqa: S101 - the same values are defined as for the mean
+        assert risen is not None  # noqa: S101 - defined whenever the mean is
         with localcontext(EXACT):
             gain = float(weight * (risen - mean))
         gains.append(CellGain(lines[place].name, cell, float(value), float(median), gain))

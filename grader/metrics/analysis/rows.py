@@ -20,7 +20,7 @@ Background = Literal["all", "annotated"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Labels, predictions and identities of n rows as read-only arrays, created by `Rows.of`.
+    """The labels, predictions and identities of n rows as read-only arrays, created by `Rows.of`.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Rows:
     settings : MetricSettings
         The metric settings that contain the two thresholds.
     background : {"all", "annotated"}
-        The background of an identity: ``"all"`` rows that do not mention it, as in the score, or only the
-        ``"annotated"`` rows, which excludes blanks.
+        The background of an identity: with ``"all"``, all rows that do not mention it, as in the score; with
+        ``"annotated"``, only those that are not blank.
     """
 
     labels: FloatArray
@@ -121,7 +121,7 @@ class Rows:
         return ~np.isnan(self.identities[name])
 
     def considered_together(self) -> Iterator[tuple[Sequence[str], BoolArray]]:
-        """Yield groups of identities that are compared on the same rows, with a mask of those rows."""
+        """Yield groups of identities that are compared on the same rows, with a mask of these rows."""
         if self.background == "all":
             yield self.names, np.ones(self.size, np.bool_)
             return
@@ -136,7 +136,7 @@ class Rows:
         return self.considered(name) & ~self.members[name]
 
     def where(self, kept: BoolArray) -> "Rows":
-        """Return a slice with the rows selected by a mask, in their original order."""
+        """Return the rows that a mask selects, in their original order."""
         return Rows(
             labels=_read_only(self.labels[kept]),
             predictions=_read_only(self.predictions[kept]),
@@ -148,7 +148,7 @@ class Rows:
         )
 
     def only(self, names: Sequence[str]) -> "Rows":
-        """Return the same rows with only the given identities, in that order."""
+        """Return the same rows with only the given identities, in the given order."""
         identities = MappingProxyType({name: self.identities[name] for name in names})
         return Rows(self.labels, self.predictions, identities, self.settings, self.background)
 

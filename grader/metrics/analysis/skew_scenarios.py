@@ -19,7 +19,7 @@ _BACKGROUND_DEVIATION = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """Values printed in Table 2, with the AEGs by name regardless of their order in the column."""
+    """The values printed in Table 2; the AEGs are given by name, whatever their order in the column."""
 
     subgroup_auc: float
     bpsn_auc: float
@@ -106,7 +106,7 @@ def class_balances() -> dict[str, Scenario]:
 
 
 def draw(scenario: Scenario, *, seed: int, rows: int = ROWS_PER_CLASS) -> Rows:
-    """Sample the rows of a scenario.
+    """Sample rows from a scenario.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _draw_truncated(rng: np.random.Generator, mean: float, deviation: float, siz
 
 @dataclass(frozen=True, slots=True)
 class SkewLine:
-    """Pinned AUC of one identity before and after the skew, by model; undefined values are None.
+    """The pinned AUC of one identity before and after the skew, by model; None if undefined.
 
     Attributes
     ----------
@@ -173,14 +173,14 @@ class SkewLine:
 
 @dataclass(frozen=True, slots=True)
 class SkewExperiment:
-    """Effect of removing negative rows of one identity on pinned AUC.
+    """The effect on pinned AUC of removing negative rows of one identity.
 
     Attributes
     ----------
     identity : str
         The skewed identity.
     removed, rows_left, positives_left : int
-        Number of rows removed in each trial, and the remaining rows and positive rows of the identity.
+        Number of rows removed in each trial, and numbers of remaining rows and positive rows of the identity.
     trials : int
     models : tuple of str
     lines : tuple of SkewLine
@@ -251,7 +251,7 @@ def skew_experiment(
     Raises
     ------
     ValueError
-        If there is no model or no trial, or the share is not between 0 and 1.
+        If there is no model or no trial, or if the share is not between 0 and 1.
 
     Notes
     -----

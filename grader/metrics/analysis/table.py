@@ -22,7 +22,7 @@ _LARGEST_AEG = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """Table row of one identity; undefined values are None.
+    """The table row of one identity; undefined values are None.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class TableLine:
     category : str or None
         The category of the identity, such as ``"religion"``.
     size, positives : int
-        Number of rows that mention the identity, and how many of them are positive.
+        Number of rows that mention the identity, and number of positive rows among them.
     subgroup_auc, bpsn_auc, bnsp_auc : float or None
         The three bias AUCs, in [0, 1].
     negative_aeg, positive_aeg : float or None
@@ -55,7 +55,7 @@ class TableLine:
 
     @property
     def mean_auc(self) -> float | None:
-        """Mean of the three AUCs, used to sort Table 3; None if one is undefined."""
+        """Mean of the three AUCs, used to sort Table 3; None if any of them is undefined."""
         aucs = [self.subgroup_auc, self.bpsn_auc, self.bnsp_auc]
         defined = [auc for auc in aucs if auc is not None]
         return sum(defined) / len(aucs) if len(defined) == len(aucs) else None
@@ -67,16 +67,16 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class MetricTable:
-    """All five metrics of one model for each identity.
+    """All five metrics for one model, by identity.
 
     Attributes
     ----------
     rows, positives : int
-        Number of measured rows, and how many of them are positive.
+        Number of measured rows, and number of positive rows among them.
     overall_auc : float or None
         ROC AUC on all rows; None if undefined.
     background : {"all", "annotated"}
-        The background that the identities were compared with.
+        The background with which the identities were compared.
     lines : tuple of TableLine
         The table rows, in the order of the identities unless sorted with `sorted_by`.
     too_small : tuple of (str, int)
@@ -133,7 +133,7 @@ class MetricTable:
 
 @dataclass(frozen=True, slots=True)
 class LineDifference:
-    """Comparison of one identity in two tables, for example of two models.
+    """A comparison of one identity in two tables, for example of two models.
 
     Attributes
     ----------
