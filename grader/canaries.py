@@ -31,7 +31,7 @@ __all__ = [
 
 
 class CannotDraw(ValueError):
-    """The requested number of canary rows cannot be drawn."""
+    """The requested canary rows cannot be drawn."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,7 +45,8 @@ class Drawn:
     coins : array of bool, shape (n,)
         The coin of each row; half of them are true.
     labels : array of float64, shape (n,)
-        The labels to store in the solution. Each is the label of a random scored row of the coin's class.
+        The labels to store in the solution. Each is the label of a random scored row in the class that the
+        coin determines.
     """
 
     places: NDArray[np.intp]
@@ -69,7 +70,7 @@ def draw(
     labels : array of float64, shape (m,)
         The labels of the solution.
     usage : array of int8, shape (m,)
-        0 for Ignored; all other rows are scored.
+        0 for Ignored; rows with any other value are scored.
     count : int
         Number of canary rows: an even number from `LEAST` to `MOST`, so that half of the coins are true.
     threshold : float
@@ -120,16 +121,16 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Agreement of a file with the coins.
+    """The agreement of a file with the coins.
 
     Attributes
     ----------
     pairs : int
         Number of pairs of a row with coin 1 and a row with coin 0.
     as_drawn : float
-        Number of pairs that the file orders like the coins; ties count as one half.
+        Number of pairs that the file orders as the coins do; ties count as one half.
     chance : float
-        The probability that an honest file orders at least this many pairs like the coins.
+        The probability that an honest file orders at least this many pairs as the coins do.
     """
 
     pairs: int
@@ -165,7 +166,7 @@ def follow(predictions: ArrayLike, coins: NDArray[np.bool_]) -> Followed:
 
 
 def least_chance(rows: int) -> float:
-    """Return the probability that an honest file follows all coins, half of which are 1.
+    """Return the probability that an honest file follows every coin, if half of the coins are 1.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ def least_chance(rows: int) -> float:
 
 
 def is_named(chance: float, files: int) -> bool:
-    """Return whether a file follows the coins too well for this to be due to chance.
+    """Return whether a file follows the coins too closely for this to be chance.
 
     Parameters
     ----------
@@ -193,15 +194,15 @@ def is_named(chance: float, files: int) -> bool:
     Returns
     -------
     bool
-        True if the probability that any of this number of honest files follows the coins as well is at most
-        `MOST_CHANCE`.
+        True if the probability that any of this number of honest files follows the coins as closely is at
+        most `MOST_CHANCE`.
     """
     return chance * files <= MOST_CHANCE
 
 
 @lru_cache(maxsize=64)
 def _tail(doubled: tuple[int, ...], ones: int) -> NDArray[np.float64]:
-    """Return, for each sum, the probability that `ones` of the numbers drawn at random reach it."""
+    """Return, for each sum, the probability that `ones` randomly drawn numbers reach this sum."""
     ways = np.zeros((ones + 1, sum(doubled[len(doubled) - ones :]) + 1))
     ways[0, 0] = 1
     for each in doubled:

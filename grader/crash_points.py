@@ -1,14 +1,15 @@
 """Crash points: named places in the code where tests kill the process, as with `kill -9`.
 
-A crash point is inactive unless the variable FAIRBOARD_CRASH_AT contains its name, as `name` or, for the n-th
-time, as `name:n`. tests/faults/test_crash_points.py describes the state at each crash point.
+A crash point is inactive unless the variable FAIRBOARD_CRASH_AT contains its name: `name` for the first time
+the point is reached, or `name:n` for the n-th time. tests/faults/test_crash_points.py describes the state at
+each crash point.
 """
 
 import itertools
 import os
 
 VARIABLE = "FAIRBOARD_CRASH_AT"
-EXIT_CODE = 137  # exit code of a process after kill -9
+EXIT_CODE = 137  # the exit code of a process after kill -9
 
 POINTS = frozenset(
     {

@@ -41,11 +41,11 @@ from grader.errors import ParticipantError
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
-# SQLite writers pause between attempts. The pause decreases from the first value to the second.
+# SQLite writers pause between attempts. The pauses decrease from the first value to the second.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
 # PostgreSQL terminates idle write transactions, because other transactions wait for their locks.
 IDLE_TIMEOUT_MS = 30_000
-# Without these limits, a thread would wait about 15 minutes for a server that has disappeared.
+# Without these limits, a thread would wait for a server that has disappeared for about 15 minutes.
 _NETWORK_PATIENCE = {
     "connect_timeout": "5",  # seconds
     "tcp_user_timeout": "30000",  # milliseconds
@@ -60,7 +60,7 @@ _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
 # SQLSTATE codes for values that cannot be stored: numbers out of range, NUL in text or JSON, and incomplete
 # characters.
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
-# SQLSTATE codes for lock not available, serialization failure and deadlock.
+# SQLSTATE codes for an unavailable lock, a serialization failure and a deadlock.
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
@@ -70,7 +70,7 @@ _TRANSIENT_SQLITE = frozenset(
 class Unstorable(ParticipantError):
     """A value that the database cannot store.
 
-    Code that reads input should reject such values earlier, with a message that contains the field's name.
+    Code that reads input should reject such values earlier, with a message that names the field.
     """
 
     public_name = "unstorable"
@@ -78,7 +78,7 @@ class Unstorable(ParticipantError):
 
 
 class UTCDateTime(TypeDecorator[datetime]):
-    """Column type for aware datetimes, stored and returned in UTC because SQLite drops offsets."""
+    """Column type for aware datetimes, which are stored and returned in UTC because SQLite drops offsets."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -98,7 +98,7 @@ class UTCDateTime(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    """Base class of the models, with predictable constraint names for migrations."""
+    """The base class of the models, with predictable constraint names for migrations."""
 
     metadata = MetaData(
         naming_convention={
@@ -129,7 +129,7 @@ def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
 
 
 class Database:
-    """Read and write sessions of one database.
+    """Read and write sessions for one database.
 
     Write sessions acquire SQLite's write lock immediately (BEGIN IMMEDIATE), because upgrading the lock later
     could fail. Read sessions cannot write. On PostgreSQL, they use one snapshot, so a leaderboard never mixes
@@ -146,7 +146,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open a session that commits if the block succeeds and rolls back if it raises."""
+        """Open a session that commits if the block succeeds and rolls back on an exception."""
         with self._write.begin() as session:
             yield session
 
@@ -162,9 +162,9 @@ class Database:
 
 
 def now(session: Session) -> datetime:
-    """Return the current time of the database clock; acquire the competition's lock first.
+    """Return the current time by the database's clock; acquire the competition's lock first.
 
-    On SQLite, this is the clock of the machine.
+    With SQLite, this is the machine's clock.
     """
     if session.get_bind().dialect.name == "postgresql":
         time: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
@@ -264,10 +264,10 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 
 
 class _Turns:
-    """Queue of this process's writers, in which one thread at a time polls SQLite's write lock.
+    """The queue of this process's writers, in which one thread at a time polls SQLite's write lock.
 
-    The pauses between attempts decrease. SQLite's own pauses increase, which favors late writers: with 100
-    writers, one waited for seconds.
+    The pauses between attempts decrease. SQLite's own pauses increase, which favors latecomers: among 100
+    writers, some waited for seconds.
     """
 
     def __init__(self) -> None:

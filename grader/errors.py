@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 
 class ErrorKind(StrEnum):
-    """Kind of an error; `webapp` maps each kind to one HTTP status."""
+    """The kinds of errors; `webapp` maps each kind to one HTTP status."""
 
     INVALID = "invalid"
     LOGIN_NEEDED = "login_needed"
@@ -34,7 +34,7 @@ class FairboardError(Exception):
     Attributes
     ----------
     public_name
-        The stable identifier in the API's JSON, which does not change when a class is renamed.
+        The identifier in the API's JSON. It is stable: it does not change when a class is renamed.
     kind
         The kind of the error, which determines the HTTP status.
     message
@@ -52,7 +52,7 @@ class FairboardError(Exception):
     def __init__(self, message: str | None = None, /, **values: Any) -> None:
         """Store the values as attributes and format the message.
 
-        A `message` that is passed replaces the template and is not formatted.
+        If `message` is given, it replaces the template and is not formatted.
         """
         vars(self).update(values)
         self.message = self.message.format_map(values) if message is None else message
@@ -60,7 +60,7 @@ class FairboardError(Exception):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Machine-readable details by their JSON names; times are aware datetimes."""
+        """Machine-readable details, keyed by their JSON names; times are aware datetimes."""
         return {}
 
 
@@ -78,7 +78,7 @@ class OrganizerError(FairboardError):
 
 
 class SeveralProblems(FairboardError):
-    """Base class of errors that report several problems, as messages in `problems`."""
+    """Base class of errors that report several problems, with messages in `problems`."""
 
     public_name = "several_problems"
 

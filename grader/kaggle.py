@@ -25,7 +25,7 @@ NAMED_AT_MOST = 5
 
 
 class ParticipantVisibleError(ParticipantError):
-    """Error in the submission whose message participants may see."""
+    """An error in the submission; participants may see its message."""
 
     public_name = "participant_visible"
 
@@ -46,7 +46,7 @@ def score(
     ----------
     solution : DataFrame
         One row per id, with the label and one column per identity. Blank identities count as not mentioned.
-        A column ``Usage`` is ignored, because Kaggle passes each split separately.
+        A ``Usage`` column is ignored, because Kaggle passes each split separately.
     submission : DataFrame
         The same ids, in any order, with one finite prediction for each.
     row_id_column_name : str
@@ -55,9 +55,9 @@ def score(
         Name of the label column. By default, the solution must contain exactly one of ``target``, ``label``
         and ``toxicity``.
     identities : sequence of str, optional
-        Names of the identity columns. By default, all other columns whose values are blank or between 0
-        and 1. A column in which nearly all values meet this condition is an error, because including and
-        excluding it would result in two different metrics.
+        Names of the identity columns. By default, these are all other columns whose values are blank or
+        between 0 and 1. A column in which only nearly all values meet this condition is an error, because
+        including it and excluding it would result in two different metrics.
     prediction : str, optional
         Name of the prediction column.
     settings : MetricSettings, optional

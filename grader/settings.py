@@ -32,7 +32,7 @@ _FILE = "_FILE"
 # Names with these prefixes are not settings: ports in docker-compose.yml, the marker of processes that
 # `serve` starts, and variables of the tests.
 _NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
-# A client that uses the site as its HTTP proxy sends this name.
+# A client that mistakes the site for its HTTP proxy sends this name.
 LOCAL_NAMES = frozenset({"localhost"})
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
@@ -55,7 +55,7 @@ class SmtpSecurity(enum.StrEnum):
 
 
 class _Variable(NamedTuple):
-    """A variable with the settings prefix: its name and setting, and whether it names a file."""
+    """A variable with the settings prefix: its name, its setting, and whether it names a file."""
 
     name: str
     setting: str
@@ -70,7 +70,7 @@ def _variables() -> Iterator[_Variable]:
 
 
 class FileVariables(EnvSettingsSource):
-    """Settings source that reads each setting X from the file that FAIRBOARD_X_FILE names."""
+    """A settings source that reads each setting X from the file that FAIRBOARD_X_FILE names."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         return {
@@ -287,7 +287,7 @@ class Settings(BaseSettings):
         return (self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
 
     def trusted_names(self) -> frozenset[str] | None:
-        """Return the accepted host names, `.example.org` for all subdomains; None accepts any name."""
+        """Return the accepted host names (`.example.org` includes all subdomains); None accepts any name."""
         given = {name.strip().rstrip(".").lower() for name in self.trusted_hosts.split(",")} - {""}
         if not given and not self.base_url:
             return None
@@ -336,8 +336,8 @@ class UnknownVariables(ValueError):
 def unknown_variables() -> Iterator[str]:
     """Yield a message for each FAIRBOARD_* variable that is probably a mistyped setting.
 
-    Variables that resemble no setting have other purposes: Kubernetes sets FAIRBOARD_SERVICE_HOST for a
-    service with this name, and a client may use FAIRBOARD_TOKEN.
+    Variables that do not resemble any setting have other purposes: Kubernetes sets FAIRBOARD_SERVICE_HOST for
+    a service named fairboard, and a client may use FAIRBOARD_TOKEN.
     """
     for each in _variables():
         if each.setting in Settings.model_fields or each.setting.startswith(_NO_SETTINGS):
@@ -350,8 +350,8 @@ def unknown_variables() -> Iterator[str]:
 def load(**overrides: Any) -> Settings:
     """Return the settings from the environment; `overrides` take precedence.
 
-    Raises UnknownVariables for a mistyped name: ignoring a database or key would start a second, empty
-    installation that accepts files.
+    Raises UnknownVariables if a name is mistyped: if the setting for the database or the key were ignored, a
+    second, empty installation would start and accept files.
     """
     if unknown := list(unknown_variables()):
         raise UnknownVariables(" ".join(unknown))

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-# PostgreSQL rejects NUL, and surrogates cannot be encoded as UTF-8.
+# PostgreSQL rejects NUL characters, and surrogates cannot be encoded as UTF-8.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Bidirectional embeddings, overrides and isolates can reorder the surrounding text on a page.
 _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -56,7 +56,8 @@ def without_directions(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    # Control characters are replaced by spaces, so users who paste from a terminal need not remove them.
+    # Control characters are replaced with spaces, so that users who paste from a terminal need not remove
+    # them.
     text = without_directions(text)
     return "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in text)
 
@@ -97,7 +98,7 @@ def counted(count: int, noun: str, *, at_least: bool = False) -> str:
 
 
 def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, total: int | None = None) -> str:
-    """Join at most `most` names for a sentence and count the rest.
+    """Join at most `most` names for use in a sentence, and count the rest.
 
     `names` may contain only the first of `total` names.
     """
@@ -118,7 +119,7 @@ def megabytes(size: int) -> str:
 def safe(text: str) -> str:
     """Prefix an apostrophe to text that a spreadsheet could evaluate as a formula.
 
-    Signed numbers start like formulas but are returned unchanged, so they remain numbers.
+    Signed numbers start like formulas but are returned unchanged, so that they remain numbers.
     """
     if SIGNED_NUMBER.fullmatch(text):
         return text
@@ -134,7 +135,7 @@ def csv_lines(rows: Iterable[Iterable[object]], *, line_end: str = "\r\n") -> st
 
 
 def utc(time: datetime) -> datetime:
-    """Convert an entered time to UTC, which is also assumed if it has no time zone.
+    """Convert an entered time to UTC; a time without a time zone is taken as UTC.
 
     Raises ValueError if the result is outside the years 1 to 9999.
     """
@@ -145,7 +146,7 @@ def utc(time: datetime) -> datetime:
 
 
 def is_elsewhere(path: str) -> bool:
-    """Return whether a text given as a path is a URL or refers to another machine.
+    """Return whether a text that was given as a path is a URL or refers to another machine.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 class Phase(enum.StrEnum):
-    """Phase of a competition; provisional results have the same visibility as final ones."""
+    """The phases of a competition; provisional results have the same visibility as final ones."""
 
     SCHEDULED = "scheduled"
     OPEN = "open"
@@ -19,7 +19,7 @@ class Phase(enum.StrEnum):
 
 
 class Viewer(enum.StrEnum):
-    """Class of viewers: the public, participants in other teams, the owning team, or organizers."""
+    """The classes of viewers: the public, participants in other teams, the owning team, and organizers."""
 
     PUBLIC = "public"
     PARTICIPANT = "participant"
@@ -28,7 +28,7 @@ class Viewer(enum.StrEnum):
 
 
 class Feedback(enum.StrEnum):
-    """Feedback mode: the part of public scores that is visible before the reveal.
+    """The feedback modes: the part of public scores that is visible before the reveal.
 
     Organizers see everything in every mode. In `open` mode, everyone sees the public score and its four
     terms, and a team also sees the public identity tables of its own submissions. In `terms` mode, there are
@@ -85,18 +85,18 @@ class Step(enum.StrEnum):
 
 
 class Field(enum.StrEnum):
-    """Field of a competition, team, submission or standing that is subject to visibility rules."""
+    """The fields of competitions, teams, submissions and standings that are subject to visibility rules."""
 
     COMPETITION = "competition"
     """Texts, dates, limits, the metric with its identities, and the number of rows in each split."""
     ENTRY_CODE = "entry_code"
     LABELS = "labels"
-    """Labels and identities of rows, and any counts of them."""
+    """The labels and identities of rows, and any counts of them."""
     SPLITS = "splits"
     """The assignment of rows to the public and the private split."""
 
     TEAM = "team"
-    """Name, members, creation time, number of scored submissions, and time of the latest one."""
+    """The name, members, creation time, number of scored submissions, and time of the latest one."""
     TEAM_AFFAIRS = "team_affairs"
     """Invitations, merge requests, and the reason for a disqualification."""
     ALLOWANCE = "allowance"
@@ -105,7 +105,7 @@ class Field(enum.StrEnum):
     """The submissions selected by the team, and the submissions that would currently compete."""
 
     PUBLIC_RANK = "public_rank"
-    """The rank with its change, and its history as the team's best score over time."""
+    """The rank and its change, and the history of the team's best score."""
     PUBLIC_SCORE = "public_score"
     """The public score as shown by the feedback mode, for example as a band or with noise."""
     PUBLIC_EXACT = "exact_score"
@@ -120,7 +120,7 @@ class Field(enum.StrEnum):
 
     FILE = "file"
     """The submitted file with its name, description, status, problems, notes and incident. This includes the
-    histogram of its predictions and their agreement with the team's earlier files, over all rows."""
+    histogram of its predictions and the agreement with the team's earlier files, both over all rows."""
     PUBLIC_IDENTITIES = "public_identities"
     """The AUCs of each identity, and the possible score gains computed from the displayed AUCs. The average
     equality gaps (AEGs) are a separate field."""

@@ -3,8 +3,8 @@
 Honest files have correlations of up to 0.99 because the same rows are easy or hard for all models. Therefore,
 only a file's individual features are compared. In each band of 32 rows that are adjacent in the crowd's
 order, a file places half of the rows into the upper half. Two honest models agree on 50 to 90 % of these
-decisions, on at most 96 % if they use the same features and almost the same method. A copy agrees on almost
-all of them. In an edited copy, most of the other rows keep their exact positions, which never happens in
+decisions, or on up to 96 % if they use the same features and almost the same method. A copy agrees on almost
+all of them. In an edited copy, most of the unedited rows keep their exact positions, which never happens with
 honest models. `blends` finds blends.
 """
 
@@ -21,22 +21,24 @@ from grader.metrics import dense_ranks
 
 FIRST_BANDS = 8
 PROMISING, EXPLAINED = 0.65, 0.8
-"""Most blends of 90 % and 10 % reach 0.85 to 0.95; honest files stay below 0.75."""
+"""Most blends of 90 % of one file and 10 % of another reach 0.85 to 0.95; honest files stay below 0.75."""
 MAX_THIRDS = 1000
 
 FloatArray = NDArray[np.float32]
 SAMPLE_ROWS = 2048
 ALIKE, EDITED, ERRORS = 0.958, 0.88, 2.5
-"""Files are similar if their agreement exceeds ALIKE by ERRORS standard errors. Between EDITED and ALIKE they
-are similar if most rows also keep their exact positions among their neighbors, as in an edited copy."""
+"""Files are similar if their agreement exceeds ALIKE by ERRORS standard errors. Between EDITED and ALIKE,
+they are similar only if most rows also keep their exact positions among their neighbors, as in an edited
+copy."""
 EXACT = 0.001
 """Maximum median shift of the rows of an edited copy, as a share of all rows."""
 BAND = 32
 MANY_VALUES = 100
-"""Files with fewer values are compared only for equal orders, because ties make the bands uninformative."""
+"""Files with fewer distinct values are only tested for equal orders, because ties make the bands
+uninformative."""
 LEAST_TEAMS = 3
 FEW_TEAMS = 24
-"""Up to this number of teams, the crowd with which a pair is compared excludes the two teams themselves."""
+"""Up to this number of teams, the crowd with which a pair is compared excludes the pair's own teams."""
 _BLOCK = 1024
 _TOP = 65535
 IndexArray = NDArray[np.int64]
@@ -44,7 +46,7 @@ IndexArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """A blend, the nearest file of another team, and a third file with its explained share."""
+    """A blend, the nearest file of another team, and a third file with the share that it explains."""
 
     file: int
     nearest: int
@@ -87,7 +89,7 @@ def blends(places: NDArray[np.uint16], teams: NDArray[np.intp]) -> Iterator[Blen
 
 
 def _thirds(teams: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return candidates for the third file: all files or, if there are many, each team's newest."""
+    """Return candidates for the third file: all files or, if there are many, the newest of each team."""
     if teams.size <= MAX_THIRDS:
         return np.arange(teams.size)
     newest = {int(team): place for place, team in enumerate(teams.tolist())}
@@ -123,7 +125,7 @@ def _explained(
 
 
 def _own(bands: FloatArray) -> FloatArray:
-    """Return the bands without their means and linear trends."""
+    """Return the bands after subtracting their means and linear trends."""
     trend = np.linspace(-1, 1, BAND, dtype=np.float32)
     trend /= np.linalg.norm(trend)
     bands = bands - bands.mean(axis=-1, keepdims=True)
@@ -133,7 +135,7 @@ def _own(bands: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sketch:
-    """Compact representation of a file's order for comparisons.
+    """A compact representation of a file's order for comparisons.
 
     Attributes
     ----------
@@ -152,10 +154,10 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two similar files, by their positions in the sequence, with their agreement.
+    """Two similar files, given by their positions in the sequence, and their agreement.
 
     `agreement` is the share of equal decisions. If one of the files is a blend of the other file and a
-    `third` one, it is the share of the blend's order that the third file explains.
+    `third` file, `agreement` is the share of the blend's order that the third file explains.
     """
 
     one: int
@@ -167,7 +169,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Similarity of two files on the sampled rows: Spearman's correlation and the moved rows."""
+    """The similarity of two files on the sampled rows: Spearman's correlation and the moved rows."""
 
     correlation: float
     moved: int
@@ -208,7 +210,7 @@ def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
     Notes
     -----
     The order of the files affects only `one` and `other`. Constant files match no other file. With fewer than
-    `LEAST_TEAMS` teams there is no crowd, so only equal orders are found.
+    `LEAST_TEAMS` teams, there is no crowd, so only files with equal orders are found.
     """
     best: dict[tuple[int, int], Match] = {}
     for match in (*_same_orders(sketches, teams), *_alike(sketches, teams)):
@@ -224,7 +226,7 @@ def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
 
 
 def least_agreement(share: float, answers: int) -> float:
-    """Return the minimum agreement of similar files, such as 0.969 or 0.898 for 2,048 rows."""
+    """Return the minimum agreement of similar files; for 2,048 rows, it is 0.969 or 0.898."""
     return min(share + ERRORS * math.sqrt(share * (1 - share) / answers), 1.0)
 
 
@@ -242,7 +244,7 @@ def _keeps_places(one: Sketch, other: Sketch) -> bool:
 
 
 def _same_orders(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
-    """Yield pairs of files with equal orders: each team's first file with those of other teams."""
+    """Yield pairs of files with equal orders: each team's first file, paired with those of other teams."""
     first: dict[bytes, dict[int, int]] = {}
     for place, sketch in enumerate(sketches):
         if sketch.distinct < 2:
@@ -274,7 +276,7 @@ def _alike(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
 
 
 def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
-    """Yield blends of two other files, with the largest explained share first."""
+    """Yield blends of two other files, those with the largest explained share first."""
     there = [place for place, sketch in enumerate(sketches) if sketch.distinct >= MANY_VALUES]
     if len(there) < LEAST_TEAMS:
         return
@@ -288,7 +290,7 @@ def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match
 def _of_few(
     places: NDArray[np.uint16], means: NDArray[np.float64], at: NDArray[np.intp]
 ) -> Iterator[tuple[int, int, float, bool]]:
-    """Yield similar pairs for every two teams, relative to the crowd of all other teams."""
+    """Yield similar pairs for every two teams, compared with the crowd of all other teams."""
     for one in range(len(means)):
         for other in range(one + 1, len(means)):
             crowd = np.delete(means, (one, other), axis=0).mean(axis=0)
@@ -299,7 +301,7 @@ def _of_few(
 
 
 def _answers(places: NDArray[np.uint16], crowd: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return 1 for each row that a file places into the upper half of its band, otherwise -1."""
+    """Return 1 for each row that a file places into the upper half of its band, and -1 for all others."""
     width = min(BAND, crowd.size)
     banded = np.argsort(crowd, kind="stable")[: crowd.size // width * width]
     answers = np.empty((len(places), banded.size), np.float32)
@@ -317,7 +319,7 @@ def _agreeing(
     left_at: NDArray[np.intp],
     right_at: NDArray[np.intp],
 ) -> Iterator[tuple[int, int, float, bool]]:
-    """Yield candidates for similar files, and whether their agreement is sufficient.
+    """Yield candidates for similar files, and whether their agreement alone is sufficient.
 
     Files are compared in blocks to limit memory use.
     """

@@ -61,7 +61,7 @@ class FileOrder:
         return float(((self.places - 0.5) * (other.places - 0.5)).sum()) / most if most > 0 else None
 
     def moved(self, other: "FileOrder") -> BoolArray:
-        """Return which rows moved: rows that shifted by more positions than there are such rows.
+        """Return a mask of the moved rows: those that shifted by more positions than there are such rows.
 
         If K rows are moved to other positions, every other row shifts by at most K positions.
         """
@@ -71,7 +71,7 @@ class FileOrder:
         return moved
 
     def height(self, rows: BoolArray) -> float:
-        """Return the probability that a row of the given set is above a row of the rest."""
+        """Return the probability that a row of the given set ranks above one of the other rows."""
         places = self.places[rows]
         inside, outside = places.size, rows.size - places.size
         if not inside or not outside:

@@ -17,7 +17,7 @@ LONE_ROWS, BLOCK_ROWS = 2, 10
 FEW_VALUES, MANY_TIES = 100, 0.5
 BLOCK_SHIFT = 0.35
 LISTED_FILES = 5
-"""Minimum number of files with signs that count for a team to be listed."""
+"""A team is listed if it has at least this number of files with signs that count."""
 
 
 class Sign(enum.StrEnum):
@@ -32,7 +32,7 @@ class Sign(enum.StrEnum):
 
 
 COUNTING = frozenset({Sign.FEW_MOVED, Sign.UNLIKE_BEST, Sign.LONE_ROWS, Sign.CHANCE})
-"""Signs that count. The others also occur in honest files and serve only as additional evidence."""
+"""The signs that count. The others also occur in honest files and serve only as additional evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Height of an identity's rows in the team's best file and in this file; 0.5 is the middle."""
+    """The mean height of an identity's rows in the team's best file and in this file; 0.5 is the middle."""
 
     identity: str
     before: float
@@ -80,9 +80,9 @@ class FileSigns:
     best_correlation : float or None
         The correlation with that file, or None if there is none or one of the files is constant.
     change : Change or None
-        The change from the nearest earlier file of the team.
+        The difference from the nearest earlier file of the team.
     block : Block or None
-        The identity whose height differs most from the team's best file.
+        The identity whose height differs most from that in the team's best file.
     """
 
     signs: tuple[Sign, ...]
@@ -199,7 +199,7 @@ class TeamFiles:
         return found
 
     def _nearest(self, places: NDArray[np.uint16]) -> int | None:
-        """Return the earlier file with the smallest difference on the sample; the latest if tied."""
+        """Return the earlier file with the smallest difference on the sample, the latest among ties."""
         if not self._numbers:
             return None
         newest_first = np.stack(self._places[::-1]).astype(np.int32)

@@ -21,7 +21,7 @@ _WITH_CHANGES = 2 * _BYTES + 4
 
 
 class Effects(Protocol):
-    """Interface of `grader.metrics.analysis.label_effects.LabelEffects`."""
+    """The interface of `grader.metrics.analysis.label_effects.LabelEffects`."""
 
     @property
     def influence(self) -> NDArray[np.float64]: ...
@@ -33,14 +33,14 @@ class Effects(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Basis:
-    """Data that a feedback mode needs about a file in addition to its score.
+    """The data that a feedback mode needs about a file in addition to its score.
 
     Attributes
     ----------
     noise : float
         A standard normal number that depends only on the ranks and the key.
     sketch : ndarray of float32, shape (512,), or None
-        Sketch of the public rows' influences on the score, or None if they are undefined.
+        Sketch of the public rows' influences on the score, or None if the influences are undefined.
     """
 
     noise: float
@@ -54,7 +54,7 @@ class Basis:
         return _normal(hashlib.blake2b(struct.pack("<d", self.noise), digest_size=16).digest())
 
     def to_bytes(self) -> bytes | None:
-        """Return the sketch as little-endian bytes, or None without a sketch."""
+        """Return the sketch as little-endian bytes, or None if there is no sketch."""
         if self.sketch is None:
             return None
         parts = [self.sketch]
@@ -64,7 +64,7 @@ class Basis:
 
     @classmethod
     def of(cls, noise: float, sketch: bytes | None) -> "Basis":
-        """Return a basis from its noise and its stored bytes; raise ValueError for a bad length."""
+        """Create a basis from its noise and stored bytes; raise ValueError if the length is wrong."""
         if sketch is None:
             return cls(noise, None)
         if len(sketch) not in (_BYTES, _WITH_CHANGES):
@@ -84,7 +84,7 @@ class ScoredFile:
 
 
 def basis_of(ranks: NDArray[np.unsignedinteger], effects: Effects | None, *, key: bytes) -> Basis:
-    """Return the basis of a file.
+    """Compute the basis of a file.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def basis_of(ranks: NDArray[np.unsignedinteger], effects: Effects | None, *, key
 def paired_error(one: Basis, other: Basis) -> float | None:
     """Return the standard error of the difference of two scores, or None if it is undefined.
 
-    Sketching adds an error with a standard deviation of 3 % of the result. It is exact if the files differ in
-    only a few rows that are assigned to different numbers of the sketch.
+    Sketching adds an error with a standard deviation of 3 % of the result. The result is exact if the files
+    differ in only a few rows and these are assigned to different numbers of the sketch.
     """
     if one.sketch is None or other.sketch is None:
         return None

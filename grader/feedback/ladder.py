@@ -8,32 +8,32 @@ from grader.feedback.basis import ScoredFile
 from grader.visibility import Step
 
 UNITS = 100_000
-"""Units per score of 1."""
+"""The number of units in a score of 1."""
 CERTAINTY = 2.0
-"""Required improvement, in standard errors, of a team's second file over its first."""
+"""The improvement, in standard errors, required of a team's second file over its first."""
 TRIES = 0.5
-"""Growth of the requirement: its square grows by 2 * TRIES * log(number of earlier files)."""
+"""The growth of the requirement: its square grows by 2 * TRIES * log(number of earlier files)."""
 NOISE = 1.0
 """Standard deviation, in standard errors, of the secret noise in comparisons and in shown scores."""
 FEW_ROWS = 2.0
-"""Minimum error of files without changes, as a multiple of the largest influence of a row."""
+"""The minimum error of files that have no changes, as a multiple of the largest influence of a row."""
 NEWS = 0.1
-"""Relative growth of the error with each score that was shown to the team."""
+"""Relative growth of the error with each score that is shown to the team."""
 NEAR = 0.07
-"""Distance from 1 up to which a best score must be beaten by the step; lower scores need proportionally more.
-
-Weak models improve in large steps. Small steps from a low score indicate that an attacker knows some labels.
+"""If the best score is within this distance of 1, it must be beaten by the step; lower scores must be beaten
+by proportionally more. Weak models improve in large steps. Small steps from a low score indicate that an
+attacker knows some labels.
 """
 SAFE_STEP = 0.5
 """Suggested step in standard errors of the difference of two typical models' scores.
 
-Typical models are defined in `grader.metrics.expected_error`: AUCs of 0.9 and errors with a correlation of
-0.8. The nearest available step is used.
+Typical models are defined in `grader.metrics.expected_error`: they have AUCs of 0.9, and their errors have a
+correlation of 0.8. The nearest available step is suggested.
 """
 
 
 def nearest(score: float, step: int) -> int:
-    """Return the multiple of `step` units that is nearest to a score, limited to 0 to 1."""
+    """Return the multiple of `step` units that is nearest to a score, clipped to the range from 0 to 1."""
     return min(max(round(score * UNITS / step) * step, 0), UNITS)
 
 
@@ -48,11 +48,11 @@ class Ladder:
     Notes
     -----
     The ladder of Blum and Hardt (2015) shows a score only if it beats the best score by a step or, in the
-    parameter-free variant, by the standard error of the paired difference. This protects only against
-    chance. An attacker who knows some labels can bring a file to just below the threshold, and then learns
-    another label with each file. Therefore, comparisons include secret noise, which is the same for equal
-    ranks and as large as the sampling error. Averaging this noise out requires shown scores, and each shown
-    score raises the threshold for the next one.
+    parameter-free variant, by the standard error of the paired difference. This protects only against chance.
+    An attacker who knows some labels can bring a file to just below the threshold and then learn another
+    label with each file. Therefore, comparisons include secret noise, which is the same for equal ranks and
+    as large as the sampling error. Averaging out this noise requires shown scores, and each shown score
+    raises the threshold for the next one.
 
     A file that is sent again keeps its noise and is not compared again. Otherwise, a file with high noise
     would beat itself and gain a step each time it is sent.
@@ -69,8 +69,8 @@ class Ladder:
     def show(self, file: ScoredFile) -> int | None:
         """Return the shown score of the next file in units of 0.00001, or None if it is hidden.
 
-        The first file is always shown, unless its error is unknown. Files with an unknown error, or with the
-        same order of rows as an earlier file, are never shown.
+        The first file's score is always shown, unless its error is unknown. The scores of files with an
+        unknown error, or with the same row order as an earlier file, are never shown.
         """
         if file.basis is None:
             raise ValueError("A ladder needs the basis of each file.")
@@ -81,7 +81,8 @@ class Ladder:
         if error is None or mark in self._seen:
             return None
         self._seen.add(mark)
-        # The shown score has separate noise, because that of a successful comparison would bias it upwards.
+        # The shown score has separate noise, because the noise of a successful comparison would bias it
+        # upwards.
         shown = nearest(file.score + NOISE * file.basis.other_noise * error, self._step)
         if self._best is None:
             self._shown = shown
@@ -94,7 +95,7 @@ class Ladder:
         return self._shown
 
     def _error(self, file: ScoredFile, needed: float) -> float | None:
-        """Return the error of the difference to the best file or of the first score, if known."""
+        """Return the error of the difference from the best file, or of the first file's score, if known."""
         basis, best = file.basis, self._best.basis if self._best else None
         if basis is None or basis.sketch is None:
             return None

@@ -51,7 +51,7 @@ MEANS = 3
 
 @dataclass(frozen=True, slots=True)
 class PublicRows:
-    """Counts of an identity's public rows, or of all public rows.
+    """The counts of an identity's public rows, or of all public rows.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class PublicRows:
 
     @property
     def rarer(self) -> int:
-        """The number of rows in the rarer class, whose rows affect an AUC most."""
+        """The number of rows in the rarer class, each of which affects an AUC most."""
         return min(self.positives, self.rows - self.positives)
 
     @property
     def bits(self) -> float:
-        """The information in the labels in bits if the number of positive rows is known."""
+        """The information in the labels, in bits, if the number of positive rows is known."""
         return _log2_choose(self.rows, self.positives)
 
 
@@ -82,7 +82,7 @@ class Identity:
     Attributes
     ----------
     public : PublicRows
-        The rows whose labels can be derived.
+        The rows whose labels may be derived.
     labels : int
         Estimated number of labels that all files disclose, at most the number of rows.
     labels_per_file : float
@@ -139,7 +139,7 @@ class LeakBudget:
 
 
 def slope(power: float, weight: float, identities: int) -> float:
-    """Return the maximum change of the score per unit of one identity's AUC.
+    """Return the maximum change of the score per unit change of one identity's AUC.
 
     If M is the power mean of N AUCs, dM/dm = (1/N) (M/m)^(1-p). For p < 0 it is largest if m is far below the
     other AUCs, for p > 1 if m is far above them. In both cases M/m = N^(-1/p), so dM/dm = N^(-1/p). For
@@ -161,7 +161,7 @@ def slope(power: float, weight: float, identities: int) -> float:
     """
     if 0 <= power < 1:
         return math.inf if weight else 0.0
-    exponent = -1 / power  # zero for an infinite power
+    exponent = -1 / power  # this is zero if the power is infinite
     return weight * math.exp(min(exponent * math.log(identities), 700.0))
 
 
@@ -214,7 +214,7 @@ def budget(
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """Maximum effects of an identity's row on each number; `flat` is for scores near the best."""
+    """The largest effects of an identity's row on each number; `flat` applies near the best score."""
 
     rows: int
     score: float
@@ -257,7 +257,7 @@ def _estimate(moves: _Moves, feedback: Feedback, step: float, files: int) -> flo
 
 
 def _on_ladder(moves: _Moves, step: float, files: int) -> float:
-    most = _told(moves.score, step)  # same as the estimate for `tiered`
+    most = _told(moves.score, step)  # the same as the estimate for `tiered`
     first = _through_noise(moves.score, NOISE * max(FEW_ROWS * moves.score, step / CERTAINTY))
     bits, before = min(files, 1) * min(first, most), 1
     while before < files:
@@ -265,7 +265,7 @@ def _on_ladder(moves: _Moves, step: float, files: int) -> float:
         spread = min(1.0, moves.flat * math.sqrt(moves.rows) * needed / step)
         told = _comparison(needed, math.ceil(100 * spread) / 100)  # rounded for the cache
         bits += (min(2 * before, files) - before) * min(told, most)
-        before *= 2  # all files of a block are treated like its first one, which has the lowest requirement
+        before *= 2  # all files of a block are treated like its first file, which has the lowest requirement
     return bits
 
 
@@ -310,12 +310,12 @@ def _ceiling(feedback: Feedback, step: float, files: int, identities: int) -> fl
 
 
 def _told(move: float, step: float) -> float:
-    """Return the labels disclosed by a number with this step if a row changes it by `move`."""
+    """Return the number of labels that a number with this step discloses if a row changes it by `move`."""
     return math.log2(1 + move / step)
 
 
 def _through_noise(move: float, noise: float) -> float:
-    """Return the capacity of a Gaussian channel in bits, for signals of up to `move` either way."""
+    """Return the capacity of a Gaussian channel in bits, for signals of up to `move` in either direction."""
     return math.log2(1 + (move / noise) ** 2) / 2
 
 

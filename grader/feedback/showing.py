@@ -11,7 +11,7 @@ from grader.visibility import Feedback
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Feedback mode and step of a competition.
+    """The feedback mode and the step of a competition.
 
     Attributes
     ----------

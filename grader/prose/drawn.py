@@ -20,7 +20,7 @@ class Figure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A text as HTML, with a message for each fault and its first paragraph."""
+    """A text as HTML, with a message for each fault, and the text's first paragraph."""
 
     html: Markup
     faults: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from grader.prose.drawn import Drawn, Figure
 from grader.text import quoted, without_directions
 
-# The converter is recursive, so the deepest formula must fit on a thread's stack.
+# The converter is recursive, so the most deeply nested formula must fit on a thread's stack.
 MAX_FORMULA_LENGTH = 1000
 MAX_DEPTH = 30
 
@@ -65,7 +65,7 @@ class Formula(NamedTuple):
 
 
 def convert_formula(latex: str, *, is_block: bool) -> Formula:
-    """Convert LaTeX to MathML; return the fault of a formula that cannot be converted."""
+    """Convert LaTeX to MathML; if that is not possible, return the fault of the formula."""
     if len(latex) > MAX_FORMULA_LENGTH:
         return Formula(
             "", f"A formula may have at most {MAX_FORMULA_LENGTH:,} characters; this one has {len(latex):,}."
@@ -123,7 +123,7 @@ def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: An
 
 
 def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    """Render an uploaded figure; an external picture would disclose readers to its server."""
+    """Render an uploaded figure; an external picture would disclose the readers to its server."""
     token, text = tokens[place], env["text"]
     name = str(token.attrGet("src") or "")
     figure, alt = text.figures.get(name), escape(token.content)
@@ -152,7 +152,7 @@ def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
 
 
 def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
-    """Return Markdown as safe HTML, with the faults of its figures and formulas."""
+    """Return Markdown as safe HTML, with the faults in its figures and formulas."""
     about = _Text({figure.name: figure for figure in figures}, [])
     tokens = list(_with_captions(MARKDOWN.parse(text)))
     for token in tokens:
@@ -165,7 +165,7 @@ def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
 
 
 def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Turn each picture in its own paragraph into a figure, with its title as the caption."""
+    """Turn each picture that is alone in its paragraph into a figure, with its title as the caption."""
     place = 0
     while place < len(tokens):
         picture = _alone(tokens[place : place + 3])
@@ -184,7 +184,7 @@ def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _alone(paragraph: Sequence[Token]) -> Token | None:
-    """Return the picture of a paragraph that has no other content, otherwise None."""
+    """Return the picture of a paragraph that has no other content, or None."""
     if [token.type for token in paragraph] != ["paragraph_open", "inline", "paragraph_close"]:
         return None
     children = paragraph[1].children or []
@@ -203,7 +203,7 @@ def first_line(text: str) -> str:
 
 
 def cut(words: str, length: int) -> str:
-    """Truncate a text after a sentence if that keeps at least a third, otherwise after a word."""
+    """Truncate a text after a sentence if that keeps at least a third of the length, or else after a word."""
     if len(words) <= length:
         return words
     kept = words[:length]

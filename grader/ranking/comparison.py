@@ -1,8 +1,8 @@
 """Comparison of two rankings: score changes, rank changes, top k, selections.
 
-The same function ranks both scoring versions, from the same submissions, selections and disqualifications, so
-every difference comes from the scores. Before the close, the private leaderboard is the one that would result
-if the competition closed now.
+The same function computes both rankings from the same submissions, selections and disqualifications, so every
+difference comes from the scores. Before the close, the private leaderboard is the one that would result if
+the competition closed now.
 """
 
 import heapq
@@ -21,7 +21,7 @@ class ScorePair:
     Attributes
     ----------
     before, after : Scored or None
-        Its displayed scores, or None if it has none.
+        The displayed scores of the submission, or None if it has none.
     """
 
     before: Scored | None
@@ -29,7 +29,7 @@ class ScorePair:
 
     @property
     def known(self) -> Scored:
-        """The submission under either version.
+        """The submission as scored under either version.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class ScorePair:
 
 @dataclass(frozen=True, slots=True)
 class TeamChange:
-    """A team on one leaderboard under both scoring versions; None if it is missing."""
+    """A team's standings on one leaderboard under both scoring versions; None where it is missing."""
 
     team_id: int
     before: Standing | None
@@ -102,33 +102,33 @@ class BoardChange:
 
     @property
     def moved(self) -> tuple[TeamChange, ...]:
-        """The teams whose rank changes, or that enter or leave the leaderboard."""
+        """The teams whose rank changes or that enter or leave the leaderboard."""
         return tuple(team for team in self.teams if team.rank_change != 0)
 
     def entering(self, top: int) -> tuple[TeamChange, ...]:
-        """Return the teams that are among the first `top` only after the change."""
+        """Return the teams that enter the top `top` with the change."""
         return tuple(team for team in self.teams if _is_in(team.after, top) and not _is_in(team.before, top))
 
     def leaving(self, top: int) -> tuple[TeamChange, ...]:
-        """Return the teams that are among the first `top` only before the change."""
+        """Return the teams that leave the top `top` with the change."""
         return tuple(team for team in self.teams if _is_in(team.before, top) and not _is_in(team.after, top))
 
     def most_moved(self, count: int) -> list[TeamChange]:
-        """Return the `count` teams with the largest rank changes up or down, largest first."""
+        """Return the `count` teams with the largest rank changes in either direction, largest first."""
         moves = [(abs(change), team) for team in self.teams if (change := team.rank_change)]
         return [team for _, team in heapq.nlargest(count, moves, key=lambda move: move[0])]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionChange:
-    """A team whose competing submissions on the private leaderboard change.
+    """A team for which other submissions compete on the private leaderboard.
 
-    Selected submissions are kept. The remaining slots are filled by public score, which changes.
+    Selected submissions are kept, but the remaining slots are filled by public score, which changes.
 
     Attributes
     ----------
     entering, leaving : tuple of int
-        Ids of the submissions that compete only after, and only before, the change.
+        Ids of the submissions that start to compete, and of those that no longer compete.
     """
 
     team_id: int
@@ -146,7 +146,8 @@ class Difference:
     selections : tuple of SelectionChange
         Changes for the teams on the leaderboards, by team id.
     scored_before, scored_after, changed : int
-        Number of submissions with scores under each version, and of those whose displayed score changes.
+        The numbers of submissions with scores under each version, and the number of those whose displayed
+        score changes.
     largest : tuple of ScorePair
         The submissions with the largest changes of a displayed score on either split, largest first.
     """
@@ -176,9 +177,9 @@ def compare(
     disqualified : collection of int
         Ids of the teams to exclude from the leaderboards.
     selection_count : int
-        Number of submissions of a team that compete on the private leaderboard.
+        Number of a team's submissions that compete on the private leaderboard.
     largest_count : int
-        Number of the largest score changes to keep.
+        The number of largest score changes to return.
     """
     everything = list(pairs)
     before, after = (

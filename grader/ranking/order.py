@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 SCORE_DECIMALS = 5
 _UNITS = 100_000.0
-# Within this distance of an integer, the product is not a tie, however it was rounded.
+# A product this close to an integer is not a rounding tie, however the product itself was rounded.
 _CLEARLY_NEARER = 0.49
 TERM_DECIMALS = 4
 CELL_DECIMALS = 2
@@ -25,7 +25,7 @@ AUTOMATIC_SELECTION_COUNT = 2
 
 
 class Column(NamedTuple):
-    """A column of the rank order: its name, in `Entry` and in the table, and its direction."""
+    """A column of the rank order: its name in `Entry` and in the table, and its direction."""
 
     name: str
     is_highest_first: bool = False
@@ -77,8 +77,8 @@ def round_half_even(value: float, decimals: int) -> Decimal:
     Returns
     -------
     Decimal
-        The nearest multiple of ``10**-decimals``, or the even one of two equally near multiples. Never minus
-        zero.
+        The nearest multiple of ``10**-decimals``, or the even one of two equally near multiples. The result
+        is never minus zero.
     """
     return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0
 
@@ -87,7 +87,7 @@ def score_units(score: float) -> int:
     """Return a score as displayed, in units of 0.00001."""
     scaled = score * _UNITS
     nearest = round(scaled)
-    # This shortcut matters for leaderboards of 100,000 submissions, which round every score.
+    # This shortcut matters for leaderboards with 100,000 submissions, for which every score is rounded.
     if abs(scaled - nearest) < _CLEARLY_NEARER:
         return nearest
     return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
@@ -156,15 +156,15 @@ def select_automatically(
     picked: Iterable[int] = (),
     count: int = AUTOMATIC_SELECTION_COUNT,
 ) -> tuple[int, ...]:
-    """Choose a team's submissions that compete on the private leaderboard.
+    """Choose the submissions of a team that compete on the private leaderboard.
 
     Parameters
     ----------
     public_entries : iterable of Entry
         The team's scored submissions with their exact public scores, regardless of the feedback mode.
     picked : iterable of int
-        Ids of the submissions that the team selected itself. They are kept in their order. If a merger leaves
-        more than `count`, the best of them by public score are kept.
+        Ids of the submissions that the team itself selected. They are kept in the given order. If there are
+        more than `count` after a merger, the best of them by public score are kept.
     count : int
         Maximum number of submissions that compete.
 

@@ -1,8 +1,8 @@
 """Competing submissions of each team, and the leaderboards computed from them.
 
 These functions define every number on a leaderboard. The database stores each team's entry as a row, so a
-page need not compute 10,000 entries. Tests compare these rows with the results of these functions after
-random histories.
+page need not compute 10,000 entries. After random histories, tests compare these rows with the results of the
+functions.
 """
 
 import enum
@@ -60,14 +60,14 @@ class Scored:
 
     @property
     def public(self) -> Entry | None:
-        """Its entry for the public leaderboard, or None if its score is hidden."""
+        """The submission's entry for the public leaderboard, or None if its score is hidden."""
         if self.shown_units is None:
             return None
         return Entry(self.team_id, self.submission_id, self.shown_units, self.submitted_at)
 
     @property
     def private(self) -> Entry:
-        """Its entry for the private leaderboard."""
+        """The submission's entry for the private leaderboard."""
         return Entry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
 
 
@@ -111,7 +111,7 @@ def compute(
     disqualified : collection of int
         Ids of the teams to exclude from the leaderboards; the other teams move up.
     selection_count : int
-        Number of submissions of a team that compete on the private leaderboard.
+        Number of a team's submissions that compete on the private leaderboard.
 
     Returns
     -------
@@ -148,14 +148,14 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
 def ranks_at(
     scored: Iterable[Scored], moment: datetime, *, disqualified: Collection[int] = ()
 ) -> dict[int, int]:
-    """Return the public rank of each team, from the files accepted before `moment`."""
+    """Return the public rank of each team, considering only files accepted before `moment`."""
     teams = _by_team((each for each in scored if each.submitted_at < moment), disqualified)
     entries = (order.best(_public(own)) for own in teams.values())
     return {line.entry.team_id: line.rank for line in order.rank(entry for entry in entries if entry)}
 
 
 def place(entry: Entry, board: Iterable[Standing]) -> int:
-    """Return the rank that an entry has, or would have, among a leaderboard's other teams."""
+    """Return the rank that an entry has, or would have, among the other teams on a leaderboard."""
     own = order.order(entry)
     return 1 + sum(order.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
 
@@ -171,7 +171,7 @@ def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry |
 
 
 def improvements(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries of one team that improved its best score on arrival, oldest first."""
+    """Return the entries of one team that improved its best score when they arrived, oldest first."""
     steps: list[Entry] = []
     for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
         if not steps or entry.score_units > steps[-1].score_units:

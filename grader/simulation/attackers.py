@@ -13,9 +13,10 @@ from grader.visibility import Feedback
 
 _FACTORS = np.geomspace(0.3, 3.0, 480)
 _UNSURE = 0.4
-"""Standard deviation of the logarithm of the true unit around the expected unit."""
+"""Standard deviation of the logarithm of the true unit about that of the expected unit."""
 _UNEVEN = 0.006
-"""Relative error of the unit, because the levels are quantiles of all rows and not only of public rows."""
+"""Relative error of the unit, which arises because the levels are quantiles of all rows, not just public
+ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ class Attacker:
         return max(float(self.belief[candidates].sum()) * self.public_share, 1.0)
 
     def level(self, share: FloatArray, among: BoolArray) -> FloatArray:
-        """Return the prediction quantiles of the almost certain negatives at these shares."""
+        """Return the quantiles of the predictions for the almost certain negatives at these shares."""
         sure = self.own[among & (self.belief < 0.2)]
         found: FloatArray = np.quantile(sure, np.minimum(share, 1)) + 1e-9
         return found
@@ -125,7 +126,7 @@ class Outcome:
 
     @classmethod
     def of(cls, attacker: Attacker, aimed: IndexArray, odds: FloatArray) -> "Outcome":
-        """Return the outcome for the target rows' log odds, and apply them to the attacker's file."""
+        """Return the outcome for the log odds of the target rows, applying them to the attacker's file."""
         best = attacker.own.copy()
         learnt = odds - logit(attacker.belief[aimed])
         is_raised, is_lowered = (odds > 0) & (learnt > 1), (odds < 0) & (learnt < -1)
@@ -152,11 +153,11 @@ def odds_from(
     Parameters
     ----------
     attacker : Attacker
-        Its beliefs are the prior odds.
+        The attacker, whose beliefs are the prior odds.
     batches : list of ndarray of int64
         Rows that were raised together: the first by a full unit, the second by half a unit, and so on.
     readings : list of float or None
-        The increases of the score. None, or a missing entry, if no score was shown.
+        The increases of the score. An entry is None or missing if no score was shown.
     unit : float
         The expected increase for one positive row. The true unit is estimated around this value.
     error : float
@@ -190,7 +191,7 @@ def _logs(attacker: Attacker, rows: IndexArray, value: float, units: FloatArray,
     off = value - units[:, None] * (labels @ levels(rows.size))
     spread = (error**2 + (_UNEVEN * units) ** 2)[:, None]
     base = labels @ np.log(prior) + (1 - labels) @ np.log(1 - prior)
-    # Outliers, which have other causes, are as likely as a deviation of five standard deviations.
+    # Outliers have other causes, so they are treated as deviations of at most five standard deviations.
     fit: FloatArray = np.maximum(-(off**2) / (2 * spread), -12.5) - 0.5 * np.log(spread)
     return base + fit
 

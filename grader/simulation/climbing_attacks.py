@@ -8,7 +8,7 @@ from grader.simulation.attackers import Attacker, Outcome, levels, logit, odds_f
 from grader.simulation.competitions import BoolArray, FloatArray, IndexArray, Oracle
 
 _SHOWN = 0.15
-"""Target share of files with a shown score; each of them uses up known positives."""
+"""The target share of files with a shown score; each such file uses up known positives."""
 _STRENGTHS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 
 
@@ -50,7 +50,7 @@ def slow_climb(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 
 def random_boosting(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Send noise and sum the files by the signs of their scores; hidden scores weigh little."""
+    """Send noise, and sum the files by the signs of their scores; files with hidden scores weigh little."""
     files, worths = [], []
     for _ in range(attacker.files):
         files.append(attacker.rng.normal(size=attacker.rows).astype(np.float32))
@@ -69,7 +69,7 @@ def random_boosting(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 
 def kept_noise(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Start with noise, add more noise in each file, and keep files shown as a new best."""
+    """Start with noise, add more noise in each file, and keep the files shown as a new best."""
     best = attacker.rng.normal(size=attacker.rows)
     most = oracle.send(best).score_units
     for number in range(attacker.files - 1):
@@ -94,7 +94,7 @@ def subsets(oracle: Oracle, attacker: Attacker, *, accounts: int = 1, rows: int 
     """Raise random halves of the unknown rows near the threshold, and compare the responses.
 
     All known positives start at the bottom. Each file restores enough of them that about one file in seven is
-    shown as a new best. A row is probably positive if files with this row raised are shown more often. The
+    shown as a new best. A row is probably positive if files in which it is raised are shown more often. The
     default number of target rows is the number of files.
     """
     aimed = attacker.hard(attacker.plain, rows or accounts * attacker.files)
@@ -140,7 +140,7 @@ def _file(
 
 
 def _evidence(raised: FloatArray, strides: FloatArray, news: FloatArray) -> FloatArray:
-    """Return the effect of raising each row on new bests, in standard deviations."""
+    """Return the effect of raising each row on the number of new bests, in standard deviations."""
     design = np.column_stack([np.ones(strides.size), np.log(strides)])
     weights = np.zeros(2)
     for _ in range(25):  # logistic regression on the number of restored rows

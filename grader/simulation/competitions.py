@@ -58,7 +58,7 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Competition:
-    """Hidden and public data of a simulated competition.
+    """The hidden and public data of a simulated competition.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Competition:
         return self._sets.split
 
     def score(self, predictions: FloatArray, *, with_basis: bool = True) -> Scored:
-        """Score a file like the worker; raise ValueError if the score is undefined."""
+        """Score a file as a worker does; raise ValueError if the score is undefined."""
         ranks = dense_ranks(predictions)
         of_public = ranks[self.public]
         found = report(count_ranks(self._sets.ranked, of_public), self.settings)
@@ -108,7 +108,7 @@ class Competition:
 
 
 def drawn(seed: int, rows: int = ROWS) -> Competition:
-    """Generate a random competition with nine identities, each in 0.4 to 4.3 % of the rows."""
+    """Generate a random competition with nine identities, each mentioned in 0.4 to 4.3 % of the rows."""
     rng = np.random.default_rng([12, seed])
     mentions = {name: np.zeros(rows, np.bool_) for name in _IDENTITIES}
     labels = rng.random(rows) < _POSITIVE_SHARE
@@ -172,7 +172,7 @@ class MemoryOracle:
         scored = self.competition.score(predictions, with_basis=needs_basis)
         units = self._shown(scored.file, account)
         if units is not None and units > self._best.get(account, -1):
-            self._best.pop(account, None)  # keeps the order in which equal scores were reached
+            self._best.pop(account, None)  # preserves the order in which equal scores were reached
             self._best[account] = units
         return Answer(
             units,

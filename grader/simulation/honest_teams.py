@@ -13,7 +13,7 @@ from grader.simulation.competitions import Competition, FloatArray
 
 _SIGNAL = 2.2
 _SHARED = 0.7
-"""The variance that all models have in common, because some rows are difficult for all of them."""
+"""The variance that all models have in common: some rows are difficult for all of them."""
 _IDENTITY_SHIFT = 0.35
 _GRID = np.geomspace(0.05, 4.0, 9)
 _DRAWS = 4
@@ -34,7 +34,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Honest:
-    """Predictions of honest models in one competition."""
+    """The predictions of honest models in one competition."""
 
     competition: Competition
     seed: int
@@ -59,7 +59,7 @@ class Honest:
         return float(np.polyval(self._curve, np.sqrt(variance)))
 
     def progress(self, rng: np.random.Generator, files: int) -> Iterator[Model]:
-        """Yield a team's models: a third are better, a third worse, and a third equally good."""
+        """Yield a team's models: compared with the best so far, a third are better and a third worse."""
         best = self.model(rng, float(np.exp(rng.uniform(np.log(0.3), np.log(2.5)))))
         yield best
         for _ in range(files - 1):
@@ -99,7 +99,7 @@ class Honest:
 
     @cached_property
     def _curve(self) -> FloatArray:
-        """The true score by the root of the variance: a cubic fitted to simulated models."""
+        """The true score as a function of the root of the variance: a cubic fitted to simulated models."""
         rng = np.random.default_rng([14, self.seed])
         everything = Competition(
             self.competition.labels,
@@ -127,7 +127,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Improvements that honest teams of one competition see in a feedback mode.
+    """The improvements that the honest teams in one competition see in a feedback mode.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Seen:
 
 
 def teams(competition: Competition, honest: Honest, *, count: int, seed: int) -> list[list[Entry]]:
-    """Generate teams of different strength, each with 8 to 30 files."""
+    """Generate teams of different strengths, each with 8 to 30 files."""
     rng = np.random.default_rng([16, seed])
     return [
         [

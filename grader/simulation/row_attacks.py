@@ -1,7 +1,7 @@
 """Attacks that arrange unknown rows so that scores reveal their labels.
 
-An AUC of exactly 0 or 1 depends on the label of a single row. In that case a ladder would disclose this label
-if its error were undefined or much smaller than usual.
+An AUC of exactly 0 or 1 depends on the label of a single row. In that case, a ladder would disclose this
+label if its error were undefined or much smaller than usual.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _SHOWN = np.array([[1.0, 1e-4], [1e-4, 1.0]])
 
 
 def identity_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Decode an identity's labels from the BNSP term, with seven raised rows per file."""
+    """Decode an identity's labels from the BNSP term, raising seven rows per file."""
     name = of_size(attacker, 14)
     target = attacker.mentions[name]
     aimed = attacker.hard(target, 7 * (attacker.files - 1))
@@ -74,7 +74,7 @@ def weakest_subgroup(oracle: Oracle, attacker: Attacker, accounts: int = 1) -> O
 
 
 def sub_metrics(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Decode labels of all identities from their table, one or two rows per identity and file."""
+    """Decode the labels of all identities from their table, one or two rows per identity and file."""
     names = list(attacker.mentions)
     anyone = ~attacker.plain
     alone = np.sum(list(attacker.mentions.values()), axis=0) == 1
@@ -149,7 +149,7 @@ def _batches(rows: IndexArray, size: int) -> list[IndexArray]:
 
 
 def of_size(attacker: Attacker, per_file: float) -> str:
-    """Return the smallest identity with enough rows per file, or else the largest identity."""
+    """Return the smallest identity with enough rows for each file, or else the largest identity."""
     sizes = {name: int(rows.sum()) for name, rows in attacker.mentions.items()}
     enough = [name for name, size in sizes.items() if size >= per_file * attacker.files]
     return min(enough, key=sizes.__getitem__) if enough else max(sizes, key=sizes.__getitem__)
@@ -196,10 +196,10 @@ def _one_by_one(
     accounts: int = 1,
     told: FloatArray | None = None,
 ) -> Outcome:
-    """Raise one target row per file above all others; each shown file restores more other rows.
+    """In each file, raise one target row above all others; each shown file restores more of the others.
 
-    The initial order of all other rows is the reverse of the attacker's own model. If the probabilities of
-    shown files are not given in `told`, every third file raises a row with a known label to estimate them.
+    The initial order of all other rows is the reverse of the attacker's own model. If `told` does not contain
+    the probabilities that files are shown, every third file raises a row with a known label to estimate them.
     """
     rng, turn, middle = attacker.rng, attacker.rng.random(attacker.rows), float(np.median(attacker.own))
     total = accounts * attacker.files

@@ -51,15 +51,15 @@ ATTACKS: Mapping[str, Attack] = {
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The gain of an attack in one competition; quantities that it does not pursue are None.
+    """The gain of an attack in one competition; quantities that the attack does not pursue are None.
 
     Attributes
     ----------
     rows : int
         The number of public target rows.
     right, own, negative : float or None
-        The shares of correct labels: of the attack, of the attacker's own model, and of the constant guess
-        "negative".
+        The shares of labels that the attack, the attacker's own model, and the constant guess "negative" get
+        right.
     boost : float or None
         For attacks with noise, the best file's true public score in standard errors above chance.
     shown : float or None
@@ -166,7 +166,7 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """The gain of an attack over all competitions; quantities that it does not pursue are None.
+    """The gain of an attack over all competitions; quantities that the attack does not pursue are None.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Attacked:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Improvements that honest teams see, over all competitions.
+    """The improvements that honest teams see, over all competitions.
 
     Attributes
     ----------
