@@ -13,7 +13,7 @@ from grader.models.teams import Team
 class Notification(Base):
     """A notification for a user, for a team, or for all participants if it has neither.
 
-    `subject_id` is the id of the announcement, or of the submission about which a question was answered.
+    `subject_id` is the id of the announcement, or of the submission whose question received an answer.
     """
 
     __tablename__ = "notification"

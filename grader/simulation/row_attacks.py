@@ -19,7 +19,7 @@ _PACE = 0.65
 _LEAST = 0.05
 """The remaining distance at which an account stops because no further improvement is possible."""
 _SHOWN = np.array([[1.0, 1e-4], [1e-4, 1.0]])
-"""Counts of hidden and shown files by label: almost never shown if negative, otherwise always."""
+"""Counts of hidden and shown files by label: files are almost never shown if it is negative, else always."""
 
 
 def identity_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:

@@ -116,7 +116,7 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
 
 
 def joined_names_hint(name: str) -> str:
-    """Return a hint for a name that contains commas, otherwise an empty string."""
+    """Return a hint if a name contains commas, or an empty string if it does not."""
     parts = [part for part in name.split(",") if part.strip()]
     if len(parts) < 2:
         return ""

@@ -87,7 +87,7 @@ def load(
 ) -> Loaded:
     """Return the rows of teams whose ranks are known, in the same number of queries for every page.
 
-    Of the terms, only `terms` are read, which the viewer may see. Only exact scores have standard errors.
+    Terms other than `terms`, which the viewer may see, are not read. Only exact scores have standard errors.
     """
     rows: dict[int, BoardRow] = {}
     has_changes = False

@@ -129,7 +129,7 @@ def _missed(
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A team member; `page_key` is None without a public profile."""
+    """A team member; `page_key` is None if there is no public profile."""
 
     name: str
     avatar_key: str | None

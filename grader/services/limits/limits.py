@@ -142,7 +142,7 @@ class Allowance:
 
     @property
     def left(self) -> int | None:
-        """The number of submissions that the team can still make today, or None without a limit."""
+        """The number of submissions that the team can still make today, or None if there is no limit."""
         return min((left for left in (self.left_today, self.left_total) if left is not None), default=None)
 
 

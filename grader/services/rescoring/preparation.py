@@ -83,7 +83,7 @@ class SolutionColumns:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Numbers of jobs by state; `per_second` is None if no job ended in the last minute."""
+    """Numbers of jobs by state; `per_second` is None if no job finished in the last minute."""
 
     total: int
     done: int

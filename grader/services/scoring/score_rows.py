@@ -54,7 +54,7 @@ def enter_standings(
 
 
 def _work_out(session: Session, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
-    """Write the teams' standings; for a version in preparation, only once all their files are finished."""
+    """Write standings; for a version in preparation, only of teams whose files are all finished."""
     teams = {job.submission.team_id for job in jobs if job.submission.kind in shown_scores.KINDS}
     if not teams:
         return
