@@ -87,7 +87,7 @@ def _entry_problems(settings: CompetitionSettings) -> Iterable[Fault]:
 def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     opens_at, closes_at = settings.opens_at, settings.closes_at
     if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        yield Fault("The close must be after the opening.", ("closes_at", "opens_at"))
+        yield Fault("The closing time must be after the opening time.", ("closes_at", "opens_at"))
     # If there is no opening time, no deadline can be too early.
     earliest = opens_at or datetime.min.replace(tzinfo=UTC)
     for name in ("entry_deadline", "merger_deadline"):
