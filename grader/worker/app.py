@@ -15,9 +15,9 @@ from grader.services.scoring import jobs
 from grader.settings import Settings, load
 from grader.worker.broker import QUEUE, RESCORING_TASK, TASK, Hints, create_app
 from grader.worker.process import ending
-from grader.worker.process.ending import limit_memory
+from grader.worker.process.ending import keep_freed_memory, limit_memory
 from grader.worker.process.repeating import log_error
-from grader.worker.scorer import Scorer, batch_limit_seconds, yield_to_live_scoring
+from grader.worker.scorer import Scorer, batch_limit_seconds, warm_up, yield_to_live_scoring
 
 MOST_HINTS = 1000  # the sweeper scores the remaining jobs
 
@@ -26,16 +26,18 @@ celery_app = create_app(load())
 
 @celeryd_init.connect
 def check_worker(**_: object) -> None:
-    """Refuse to start without a broker or if the golden vectors give different results."""
+    """Refuse to start without a broker or if the golden vectors give different results; warm up."""
     if load().broker_url is None:
         raise SystemExit("A worker needs FAIRBOARD_BROKER_URL, such as redis://127.0.0.1:6379/0.")
     check_golden_vectors()
+    warm_up()
 
 
 @worker_process_init.connect
 def enter_sandbox(**_: object) -> None:
     """Limit the memory of a scoring process, and return its job to the queue on SIGTERM."""
     limit_memory(load().scoring_memory_mb)
+    keep_freed_memory()
     # The handler is installed before the first task, because the pool installs its own handler after this
     # signal.
     task_prerun.connect(lambda **_: ending.end_on_request(), weak=False)

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache, partial
 
+from sqlalchemy.orm import configure_mappers
+
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
+from grader.files import RowIds, read_submission
 from grader.services.jobs.leased_rows import Rejection
 from grader.services.scoring import batches, jobs
 from grader.services.scoring.jobs import Claim, Outcome
@@ -33,6 +36,12 @@ logger = logging.getLogger(__name__)
 def batch_limit_seconds(settings: Settings) -> int:
     """Return the hard time limit of one batch, whose last file may take its full time limit."""
     return BATCH_SECONDS + settings.scoring_time_limit_seconds
+
+
+def warm_up() -> None:
+    """Load what the first job would load, such as pandas, so that forked processes share it."""
+    configure_mappers()
+    read_submission(b"id,prediction\n1,0.5\n", RowIds.of("1"))
 
 
 @cache

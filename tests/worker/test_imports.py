@@ -48,5 +48,15 @@ def test_restarted_process_loads_no_unneeded_package(module: str):
     assert loaded_by(module) - STARTED[module] - {"grader"} == set()
 
 
+def test_first_file_of_a_warm_process_loads_no_package():
+    program = (
+        "import sys; from grader.files import RowIds, read_submission; from grader.worker.scorer import warm_up; "
+        "warm_up(); before = set(sys.modules); "
+        "read_submission(b'id,prediction\\n1,0.5\\n2,0.25\\n', RowIds.of(['1', '2'])); "
+        "assert 'pandas' in before and set(sys.modules) == before"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_web_process_loads_no_analysis_package():
     assert loaded_by("webapp") & {"pandas", "sklearn", "scipy", "fastparquet"} == set()

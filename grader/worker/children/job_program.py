@@ -13,7 +13,7 @@ from grader.settings import Settings, load
 from grader.worker.children.job_child import Work, time_limit_seconds
 from grader.worker.process import ending
 from grader.worker.process.child import answer_parent
-from grader.worker.process.ending import end_process_after, limit_memory
+from grader.worker.process.ending import end_process_after, keep_freed_memory, limit_memory
 from grader.worker.process.repeating import log_error
 from grader.worker.scorer import Scorer, yield_to_live_scoring
 
@@ -25,6 +25,7 @@ def main() -> None:
     settings = load()
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
+    keep_freed_memory()
     sandbox = Sandbox(settings)
     ending.end_on_request()
     answer_parent(lambda question, _: sandbox.do(Work(question[0]), question[1]))

@@ -1,6 +1,7 @@
 """Job processes: memory and time limits, restarts, orphans, organizers' jobs."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -32,6 +33,16 @@ try:
     bytearray(2 << 30)
 except MemoryError:
     print("refused")
+"""
+FRUGAL = """
+import resource
+from grader.worker.process.ending import keep_freed_memory
+keep_freed_memory()
+def use() -> int:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    pieces = [b"1" * (8 << 20) for _ in range(4)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print(use(), use())
 """
 ENDLESS = (
     "from grader.worker.process.ending import end_process_after; end_process_after(1); sum(range(10**12))"
@@ -92,6 +103,12 @@ def wait_for(service, job: OrganizerJob, state: JobState) -> OrganizerJob:
 def scoring_processes() -> list[psutil.Process]:
     children = psutil.Process().children()
     return [child for child in children if "grader.worker.children.job_program" in child.cmdline()]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="Only glibc has these parameters.")
+def test_memory_of_a_file_is_reused_for_the_next_one():
+    first, second = map(int, python(FRUGAL).stdout.split())
+    assert first > 4000 and second < 100
 
 
 def test_allocation_beyond_the_memory_limit_fails():
