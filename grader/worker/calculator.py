@@ -160,7 +160,7 @@ class Calculator:
             counts = count_ranks(ranked, file.ranks)
             values = report(counts, claim.rules.metric)
             ranks = file.ranks[ranked.rows]
-            found = influences(solution.sets[split], ranks, values, claim.rules.metric)
+            found = influences(solution.sets[split], ranks, values, claim.rules.metric, with_variances=False)
             results[split] = (counts, values, found.standard_errors())
             if split is Split.PUBLIC and claim.basis_key is not None:
                 effects = label_effects(solution.sets[split], ranks, values, claim.rules.metric)

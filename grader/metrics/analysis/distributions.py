@@ -101,7 +101,9 @@ class ScoreDistributions:
         }
 
 
-def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -> Distribution:
+def distribution(
+    predictions: ArrayLike, edges: Sequence[float] | None = None, bins: int = BINS
+) -> Distribution:
     """Compute the histogram of predictions.
 
     Parameters
@@ -110,6 +112,8 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
         Finite numbers.
     edges : sequence of float, optional
         Ascending bin edges that enclose all predictions; by default, the result of `even_edges`.
+    bins : int
+        Number of bins if there are no edges.
 
     Returns
     -------
@@ -122,9 +126,12 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
     """
     values = as_vector("predictions", predictions)
     refuse_where(~np.isfinite(values), "predictions", "finite")
-    bounds = even_edges(values) if edges is None else tuple(map(float, edges))
+    if edges is None:
+        bounds = even_edges(values, bins)
+        return _Measure(bounds, _even_bins(values, bounds), values).directly(slice(None))
+    bounds = tuple(map(float, edges))
     refuse_where((values < bounds[0]) | (values > bounds[-1]), "predictions", "within the edges")
-    return _Measure(bounds, _bins(values, bounds), values).directly(np.arange(values.size))
+    return _Measure(bounds, _bins(values, bounds), values).directly(slice(None))
 
 
 def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
@@ -199,7 +206,7 @@ class _Measure:
             deviation=None if is_empty else deviation * self.scale,
         )
 
-    def directly(self, rows: IndexArray) -> Distribution:
+    def directly(self, rows: IndexArray | slice) -> Distribution:
         """Compute the distribution of a subset of rows directly."""
         counts = np.bincount(self.bins[rows], minlength=len(self.edges) - 1)
         values = self.values[rows]

@@ -78,8 +78,8 @@ class Steps:
         Number of subgroup rows of this class, and of the other class, below each rank.
     not_above, other_not_above : ndarray of int64, shape (distinct,)
         Number of subgroup rows of this class, and of the other class, at or below each rank.
-    everybody, others : ClassTable
-        Counts of all rows of this class, and of the other class, for these ranks.
+    tables : tuple of two ClassTable
+        Counts of all rows of this class, and of the other class, at all ranks.
     """
 
     size: int
@@ -90,8 +90,7 @@ class Steps:
     not_above: Counts
     other_below: Counts
     other_not_above: Counts
-    everybody: ClassTable
-    others: ClassTable
+    tables: tuple[ClassTable, ClassTable]
 
     @classmethod
     def of(cls, ranks: Counts, other: Counts, everybody: ClassTable, others: ClassTable) -> "Steps":
@@ -108,9 +107,18 @@ class Steps:
             not_above=not_above,
             other_below=np.searchsorted(other, distinct, side="left"),
             other_not_above=np.searchsorted(other, distinct, side="right"),
-            everybody=everybody.at(distinct),
-            others=others.at(distinct),
+            tables=(everybody, others),
         )
+
+    @cached_property
+    def everybody(self) -> ClassTable:
+        """Counts of all rows of this class for these ranks."""
+        return self.tables[0].at(self.ranks)
+
+    @cached_property
+    def others(self) -> ClassTable:
+        """Counts of all rows of the other class for these ranks."""
+        return self.tables[1].at(self.ranks)
 
     def by_row(self, by_rank: Counts) -> Counts:
         """Expand values by rank to values by row, in ascending order of rank."""
@@ -232,7 +240,14 @@ class Influences:
         return {name: float(f"{error:.2g}") for name, error in errors.items() if error}
 
 
-def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> Influences:
+def influences(
+    sets: Sets,
+    ranks: RankArray,
+    report: BiasReport,
+    settings: MetricSettings,
+    *,
+    with_variances: bool = True,
+) -> Influences:
     """Compute the influence of every row on the terms and the score of a submission.
 
     Parameters
@@ -245,13 +260,15 @@ def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: Metri
         The report for the same predictions on the same split.
     settings : MetricSettings
         The settings of the report.
+    with_variances : bool
+        Whether the variance of each cell is needed.
 
     Returns
     -------
     Influences
         The influences. Undefined cells have no variance, and terms that depend on them have no influences.
     """
-    return _Computation(sets, ranks, report, settings).run()
+    return _Computation(sets, ranks, report, settings).run(with_variances=with_variances)
 
 
 class _Places(NamedTuple):
@@ -268,9 +285,10 @@ class _Computation:
 
     def __init__(self, sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> None:
         self._sets = sets
-        self._ranks = ranks.astype(np.int64)
         self._report = report
         self._settings = settings
+        # Ranks among all rows become ranks among the rows of the split, so that the tables are small.
+        self._ranks = (np.cumsum(np.bincount(ranks) > 0) - 1)[ranks]
         at = np.bincount(self._ranks)
         positive_at = np.bincount(self._ranks[sets.positive], minlength=at.size)
         self._positive = ClassTable.of(positive_at)
@@ -279,20 +297,23 @@ class _Computation:
         self._of_positive_background = _Background(at.size)
         self._of_negative_background = _Background(at.size)
 
-    def run(self) -> Influences:
-        """Return the influences and variances."""
+    def run(self, *, with_variances: bool) -> Influences:
+        """Return the influences and, if needed, the variances."""
         slopes = {term: _slopes(self._report, term, self._settings) for term in BIAS_AUCS}
+        known = {term: bool(slopes[term]) for term in BIAS_AUCS}
         variances: dict[str, Mapping[Cell, float | None]] = {}
         for members, line in zip(self._sets.members, self._report.subgroups, strict=True):
+            if not with_variances and not line.in_score:
+                continue
             places = self._places(members)
-            variances[line.name] = self._variances(places, line)
+            if with_variances:
+                variances[line.name] = self._variances(places, line)
             if line.in_score:
                 self._add(places, line, slopes)
+                for term, sizes in self._compared(places).items():
+                    known[term] &= line.name not in slopes[term] or min(sizes) > 1
         self._add_backgrounds()
-        means = {
-            term: self._of_means[term] if _is_known(term, slopes[term], variances) else None
-            for term in BIAS_AUCS
-        }
+        means = {term: self._of_means[term] if known[term] else None for term in BIAS_AUCS}
         overall = self._overall()
         return Influences(overall, means, self._score(overall, means), variances)
 
@@ -306,6 +327,12 @@ class _Computation:
             positive=Steps.of(positive, negative, self._positive, self._negative),
             negative=Steps.of(negative, positive, self._negative, self._positive),
         )
+
+    def _compared(self, places: _Places) -> dict[BiasAuc, tuple[int, int]]:
+        """Return the sizes of the two sets that each of an identity's AUCs compares."""
+        n1, n0 = places.positive.size, places.negative.size
+        b1, b0 = self._positive.size - n1, self._negative.size - n0
+        return {"subgroup_auc": (n1, n0), "bpsn_auc": (b1, n0), "bnsp_auc": (n1, b0)}
 
     def _variances(self, places: _Places, line: SubgroupReport) -> dict[Cell, float | None]:
         positive, negative = places.positive, places.negative
@@ -450,10 +477,6 @@ def _slopes(report: BiasReport, term: BiasAuc, settings: MetricSettings) -> _Slo
         extremes = [name for name, value in defined.items() if value == mean]
         return {name: float(name == extremes[0]) for name in defined} if len(extremes) == 1 else {}
     return {name: (mean / value) ** (1 - settings.power) / len(defined) for name, value in defined.items()}
-
-
-def _is_known(term: BiasAuc, slopes: _Slopes, variances: Mapping[str, Mapping[Cell, float | None]]) -> bool:
-    return bool(slopes) and all(variances[name][term] is not None for name in slopes)
 
 
 def _share(size: int) -> float:

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.metrics import MetricSettings, Weights, prepare
+from grader.metrics import (
+    BIAS_AUCS,
+    MetricSettings,
+    Weights,
+    count_ranks,
+    dense_ranks,
+    prepare,
+    report,
+)
 from grader.metrics.analysis import intervals
-from grader.metrics.analysis.influence import CELLS, Sets
+from grader.metrics.analysis.influence import CELLS, Sets, influences
 from grader.metrics.analysis.intervals import (
     bootstrap,
     logit_interval,
@@ -54,6 +62,21 @@ def by_every_pair(scores, first, second) -> tuple[float, float, Any]:
     influence[first] = (below - auc) / math.sqrt(one.size * (one.size - 1))
     influence[second] = (above - auc) / math.sqrt(two.size * (two.size - 1))
     return auc, below.var(ddof=1) / one.size + above.var(ddof=1) / two.size, influence
+
+
+@given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1]), in_score=st.integers(1, 3))
+def test_standard_errors_need_neither_variances_nor_dense_ranks(seed: int, digits: int | None, in_score: int):
+    labels, mentions, scores = draw(40, seed, digits=digits, share=0.1)
+    split = prepare(labels, mentions, in_score=[f"g{number}" for number in range(in_score)])
+    sets, ranks, settings = Sets(split), dense_ranks(scores), MetricSettings()
+    values = report(count_ranks(sets.ranked, ranks), settings)
+    expected = influences(sets, ranks, values, settings)
+    found = influences(sets, 3 * ranks + 2, values, settings, with_variances=False)
+    assert found.standard_errors() == expected.standard_errors()
+    assert not found.variances
+    for term in BIAS_AUCS:
+        cells = [expected.variances[line.name][term] for line in values.subgroups if line.in_score]
+        assert found.power_means[term] is None or None not in cells
 
 
 @given(
