@@ -99,6 +99,8 @@ def test_invalid_number_is_described(value: str, sentence: str):
         (19, 2, ["many_ties"]),
         (10_000, 1000, ["few_distinct_values"]),
         (10_010, 1001, []),
+        (1_001_000, 1001, []),
+        (1_000_000, 1000, ["few_distinct_values"]),
         (2, 2, []),
         (1, 1, []),
     ],
@@ -120,6 +122,13 @@ def test_share_of_ties_and_values_outside_0_to_1_are_reported_with_a_line():
     ends = np.array([0.0, 1.0, 1.5, -0.1])
     (note,) = remarks_on(ends, 5)
     assert (note.code, note.count, note.line) == ("outside_unit_interval", 2, 7)
+
+
+def test_ties_of_zeros_with_both_signs_are_reported_in_a_large_file():
+    predictions = np.arange(20_000) / 20_000
+    predictions[:300], predictions[300:600] = 0.0, -0.0
+    (note,) = remarks_on(predictions, 2)
+    assert (note.code, note.count) == ("many_ties", 600)
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 5, 1 << 22])

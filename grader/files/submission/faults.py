@@ -18,6 +18,9 @@ _AFTER_COMMA = re.compile(rb"[0-9]++(?:[eE][+-]?[0-9]++)?")
 _FEW_DISTINCT = 1000
 _ROWS_PER_VALUE = 10
 _LARGE_SHARE = 0.02
+# Below this number of rows, sorting takes less time than a proof that there are not many ties.
+_MANY_ROWS = 10_000
+_MULTIPLIER, _BUCKET_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(48)
 _SAMPLE = 1000
 # It is very unlikely that this many ids fit into a float by chance.
 _SMALLEST_SAMPLE = 20
@@ -165,6 +168,8 @@ def _outside(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
 
 
 def _ties(predictions: NDArray[np.float64]) -> list[Note]:
+    if _are_spread(predictions):
+        return []
     ordered = np.sort(predictions)
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     runs = np.diff(begins, append=len(ordered))
@@ -193,6 +198,19 @@ def _ties(predictions: NDArray[np.float64]) -> list[Note]:
             )
         )
     return notes
+
+
+def _are_spread(predictions: NDArray[np.float64]) -> bool:
+    """Return whether no value is shared by enough rows for a note, proven without sorting.
+
+    A note requires a value on at least one of `_FEW_DISTINCT` rows. Equal values are in the same bucket of a
+    hash, so it is enough that no bucket has as many rows.
+    """
+    if len(predictions) < _MANY_ROWS:
+        return False
+    bits = (predictions + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    buckets = (bits * _MULTIPLIER) >> _BUCKET_SHIFT
+    return int(np.bincount(buckets.view(np.int64)).max()) * _FEW_DISTINCT < len(predictions)
 
 
 Places = NDArray[np.int64]

@@ -39,9 +39,12 @@ def send(
     now: datetime,
     **values: Any,
 ) -> None:
-    """Queue an e-mail to each of these users, as `outbox.notify` does."""
+    """Queue an e-mail to each of these users who wants it, as `outbox.notify` does."""
+    wanted = [user for user in users if outbox.is_wanted(user, kind)]
+    if not wanted:  # on sites without e-mail, no address is verified
+        return
     about, text = subject(letter, **values), body(letter, **values)
-    for user in users:
+    for user in wanted:
         outbox.notify(session, user=user, kind=kind, key=key, subject=about, body=text, now=now)
 
 

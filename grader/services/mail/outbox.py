@@ -58,7 +58,7 @@ def notify(
     `key` is unique for the user and the event, such as `scored:17`. `SITE` in the body is replaced with the
     site's public URL.
     """
-    if _wants(user, kind):
+    if is_wanted(user, kind):
         write(
             session,
             to_address=user.email or "",
@@ -92,7 +92,7 @@ def notify_each(
             "attempt_count": 0,
         }
         for user, body in letters
-        if _wants(user, kind)
+        if is_wanted(user, kind)
     ]
     used = _used(session, [str(row["key"]) for row in rows])
     rows = [row for row in rows if row["key"] not in used]
@@ -174,7 +174,8 @@ def _used(session: Session, keys: Sequence[str]) -> set[str]:
     return found
 
 
-def _wants(user: User, kind: Notice | str) -> bool:
+def is_wanted(user: User, kind: Notice | str) -> bool:
+    """Return whether a user has a verified address and has not switched off a kind of e-mail."""
     can_have_it = user.email and user.email_verified_at and not user.deleted_at
     return bool(can_have_it) and Notice(kind).value not in user.unwanted_notices
 

@@ -18,6 +18,7 @@ from grader.models import (
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
+    Solution,
     Submission,
     SubmissionStatus,
 )
@@ -138,7 +139,9 @@ def claim(
         job_id,
         options=[
             joinedload(ScoringJob.submission),
-            joinedload(ScoringJob.scoring_version).joinedload(ScoringVersion.solution),
+            joinedload(ScoringJob.scoring_version)
+            .joinedload(ScoringVersion.solution)
+            .load_only(Solution.row_ids_sha256, Solution.prepared_sha256),
         ],
     )
     if job is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.fair_play.orders import FileOrder
 from grader.metrics import dense_ranks
-from grader.metrics.analysis.distributions import Distribution, distribution, even_edges
+from grader.metrics.analysis.distributions import Distribution, distribution
 from grader.metrics.prepared import FloatArray
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
@@ -91,4 +91,4 @@ def _counted(predictions: FloatArray) -> Histogram:
     with np.errstate(over="ignore"):
         if not np.isfinite(np.square(np.ptp(predictions))):
             return Histogram(None)
-    return Histogram(distribution(predictions, even_edges(predictions, BINS)))
+    return Histogram(distribution(predictions, bins=BINS))

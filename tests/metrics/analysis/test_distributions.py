@@ -54,6 +54,7 @@ def test_bins_equal_those_of_numpy(predictions, bins):
     values = np.array(predictions, float)
     edges = even_edges(values, bins)
     assert distribution(values, edges).counts == tuple(np.histogram(values, edges)[0])
+    assert distribution(values, bins=bins) == distribution(values, edges)
 
 
 @given(
