@@ -10,6 +10,7 @@ import hashlib
 import math
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -114,10 +115,16 @@ def paired_error(one: Basis, other: Basis) -> float | None:
 
 
 def _sketch(influence: NDArray[np.float64], key: bytes) -> NDArray[np.float32]:
-    stream = hashlib.shake_256(b"sketch" + key).digest(2 * influence.size)
-    drawn = np.frombuffer(stream, "<u2")
-    signed = np.where(drawn & 0x8000, -influence, influence)
-    return np.bincount(drawn % SKETCH_SIZE, weights=signed, minlength=SKETCH_SIZE).astype(np.float32)
+    places, is_negative = _drawn(key, influence.size)
+    signed = np.where(is_negative, -influence, influence)
+    return np.bincount(places, weights=signed, minlength=SKETCH_SIZE).astype(np.float32)
+
+
+@lru_cache(maxsize=2)
+def _drawn(key: bytes, rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the secret place of each row in a sketch, and whether its sign is negative."""
+    drawn = np.frombuffer(hashlib.shake_256(b"sketch" + key).digest(2 * rows), "<u2")
+    return (drawn % SKETCH_SIZE).astype(np.int64), drawn >= 0x8000
 
 
 def _noise(ranks: NDArray[np.unsignedinteger], key: bytes) -> float:

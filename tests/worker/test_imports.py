@@ -50,8 +50,8 @@ def test_restarted_process_loads_no_unneeded_package(module: str):
 
 def test_first_file_of_a_warm_process_loads_no_package():
     program = (
-        "import sys; from grader.files import RowIds, read_submission; from grader.worker.scorer import warm_up; "
-        "warm_up(); before = set(sys.modules); "
+        "import sys; from grader.files import RowIds, read_submission; "
+        "from grader.worker.scorer import warm_up; warm_up(); before = set(sys.modules); "
         "read_submission(b'id,prediction\\n1,0.5\\n2,0.25\\n', RowIds.of(['1', '2'])); "
         "assert 'pandas' in before and set(sys.modules) == before"
     )

@@ -19,11 +19,10 @@ write
 write
     select clock_timestamp
     lock competition, scoring_version, scoring_job
-    lock scoring_job, submission
+    lock scoring_job, submission, user_account
     insert score
     update submission
     update scoring_job
-    select user_account
     insert mail
     lock webhook
     lock team
@@ -40,11 +39,10 @@ write
 write
     select clock_timestamp
     lock competition, scoring_version, scoring_job
-    lock scoring_job, submission
+    lock scoring_job, submission, user_account
     insert score
     update submission
     update scoring_job
-    select user_account
     insert mail
     lock webhook
     lock team
@@ -61,10 +59,9 @@ write
 write
     select clock_timestamp
     lock competition, scoring_version, scoring_job
-    lock scoring_job, submission
+    lock scoring_job, submission, user_account
     update submission
     update scoring_job
-    select user_account
     insert mail
     lock webhook
     lock submission, team

@@ -271,6 +271,12 @@ def influences(
     return _Computation(sets, ranks, report, settings).run(with_variances=with_variances)
 
 
+def without_gaps(ranks: RankArray) -> Counts:
+    """Return ranks among all rows as ranks among the given rows, so that tables by rank are small."""
+    found: Counts = (np.cumsum(np.bincount(ranks) > 0) - 1)[ranks]
+    return found
+
+
 class _Places(NamedTuple):
     """The row numbers of one identity, sorted by rank, with the steps of each class."""
 
@@ -287,8 +293,7 @@ class _Computation:
         self._sets = sets
         self._report = report
         self._settings = settings
-        # Ranks among all rows become ranks among the rows of the split, so that the tables are small.
-        self._ranks = (np.cumsum(np.bincount(ranks) > 0) - 1)[ranks]
+        self._ranks = without_gaps(ranks)
         at = np.bincount(self._ranks)
         positive_at = np.bincount(self._ranks[sets.positive], minlength=at.size)
         self._positive = ClassTable.of(positive_at)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import ClassTable, Sets
+from grader.metrics.analysis.influence import ClassTable, Sets, without_gaps
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.metrics.ranks import RankArray
@@ -53,7 +53,7 @@ class LabelEffects:
 
 def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> LabelEffects:
     """Return the effects for a submission with a defined score; the parameters are those of `influences`."""
-    at = ranks.astype(np.int64)
+    at = without_gaps(ranks)
     ranks_count = int(at.max(initial=0)) + 1
     every = [
         ClassTable.of(np.bincount(at[rows], minlength=ranks_count)) for rows in (sets.positive, sets.negative)
@@ -84,21 +84,26 @@ def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: Me
     heights, constants = np.zeros((2, 2, ranks_count)), np.zeros((2, 2, 1))
     for rows, line in lines:
         members = np.concatenate(rows)
-        own = [_doubled(np.sort(at[each]), at[members]) for each in rows]
+        members = members[np.argsort(at[members])]  # lookups in ascending order are several times faster
+        places = [np.sort(at[each]) for each in rows]
+        own = [_doubled(each, at[members]) for each in places]
         for label in (0, 1):
             other = 1 - label
             rest = every[other].doubled(at[members]) - own[other]
             own_size, rest_size = rows[other].size, totals[other] - rows[other].size
+            of_members = found[label][:, members]
             if cell := cells.get((line.name, "subgroup_auc")):
-                found[label][:, members] += cell.effects(label, own[other], own_size)
+                of_members += cell.effects(label, own[other], own_size)
             if cell := cells.get((line.name, _BACKGROUND[other])):
-                found[label][:, members] += cell.effects(label, rest, rest_size)
+                of_members += cell.effects(label, rest, rest_size)
             if cell := cells.get((line.name, _BACKGROUND[label])):
                 # Subgroup rows are not part of the background, so the step function below is canceled.
-                found[label][:, members] -= cell.effects(label, own[other], own_size)
-                steps = np.bincount(at[rows[other]], minlength=ranks_count) / own_size
-                heights[label] += np.multiply.outer(cell.slopes[label] * (1 - 2 * label), steps)
+                of_members -= cell.effects(label, own[other], own_size)
+                steps, counts = np.unique(places[other], return_counts=True)
+                height = np.multiply.outer(cell.slopes[label] * (1 - 2 * label), counts / own_size)
+                heights[label][:, steps] += height
                 constants[label, :, 0] += cell.slopes[label] * (label - cell.auc)
+            found[label][:, members] = of_members
     found += (np.cumsum(heights, axis=2) - heights / 2 + constants)[:, :, at]
     (as_positive, if_positive), (as_negative, if_negative) = found
     return LabelEffects(

@@ -288,7 +288,7 @@ def hold(
         .with_for_update(read=True, of=Competition)
         .execution_options(populate_existing=True)
     )
-    options = [joinedload(ScoringJob.submission)]
+    options = [joinedload(ScoringJob.submission).joinedload(Submission.user)]
     jobs = leased_rows.hold(session, ScoringJob, job_ids=job_ids, token=token, options=options)
     return None if competition is None or not jobs else (competition, jobs)
 

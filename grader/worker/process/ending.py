@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 
 import psutil  # type: ignore[import-untyped]
 
-
 # Parameters of glibc's mallopt, and the values that keep the arrays of a file of normal size in the process.
 _M_TRIM_THRESHOLD, _KEPT_BYTES = -1, 128 << 20
 _M_MMAP_THRESHOLD, _LARGEST_KEPT = -3, 32 << 20
