@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grader.files.reading.containers import CHUNK_BYTES, GzipMembers
-from grader.files.reading.numbers import describe_number
+from grader.files.reading.numbers import describe_number, may_underflow
 from grader.files.reading.problems import Problem
 from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
 from grader.files.solution.fast_path import count_equal_records
@@ -90,6 +90,21 @@ def test_integral_decimal_is_an_id_within_the_exact_range_of_floats():
 )
 def test_invalid_number_is_described(value: str, sentence: str):
     assert sentence in describe_number("not_a_number_of_any_kind", value.encode()).sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"1,1e-400\n", True),
+        (b"1,1E-400\n", True),
+        (b"1,1e-0400\n", True),
+        (b"1,0." + b"0" * 400 + b"1\n", True),
+        (b"1,1e-99\n2,0.0\n3,1E-05\n", False),
+        (b"1,1e+400\n", False),
+    ],
+)
+def test_text_with_numbers_too_small_for_a_float_is_recognized(text: bytes, expected: bool):
+    assert may_underflow(text) is expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ NUMBER = re.compile(_GRAMMAR)
 BLANKS = " \t"
 NUMBER_BYTES = b"0123456789eE+-."
 LONGEST_NUMBER = 512
-_LARGE_EXPONENT = re.compile(rb"[eE]-[0-9]{3}")
+# A pattern with a literal start is searched ten times as fast as one with a set of bytes.
+_LARGE_EXPONENTS = re.compile(rb"e-[0-9]{3}"), re.compile(rb"E-[0-9]{3}")
 _MANY_ZEROS = b"0" * 200
 _NOT_ZERO = re.compile(rb"[+-]?[0.]*+[1-9]")
 _EXPECTED = "a finite decimal number such as 0.25"
@@ -79,7 +80,7 @@ def underflows(value: bytes) -> bool:
 
 def may_underflow(text: bytes) -> bool:
     """Return whether any number in a text may be too small for a float64."""
-    return _MANY_ZEROS in text or _LARGE_EXPONENT.search(text) is not None
+    return _MANY_ZEROS in text or any(pattern.search(text) for pattern in _LARGE_EXPONENTS)
 
 
 def fault_of_number(value: bytes) -> str:
