@@ -71,7 +71,7 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
 def score(job_id: int) -> None:
     """Score a job unless it is done or claimed by another worker."""
     try:
-        if _scorer().run(int(job_id)) and (following := _scorer().next_in_turn(int(job_id))):
+        if following := _scorer().run_and_find_next(int(job_id)):
             _hints().send(following)
     except SQLAlchemyError as error:
         log_error(error, f"Job {job_id} could not be claimed or recorded")

@@ -89,12 +89,21 @@ class Scorer:
         with self._database.read() as session:
             return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
 
-    @ending.shielded()
     def run(self, job_id: int) -> bool:
         """Score a job; return False if there was nothing to do or the lease was lost."""
+        return self._run(job_id) is not None
+
+    def run_and_find_next(self, job_id: int) -> list[int]:
+        """Score a job; return the team's next job if it had to wait for this one."""
+        claim = self._run(job_id)
+        # Files wait for others only in a mode that stores more than the score.
+        return [] if claim is None or claim.basis_key is None else self.next_in_turn(job_id)
+
+    @ending.shielded()
+    def _run(self, job_id: int) -> Claim | None:
         claim = insist(partial(self._claim, job_id))
         if claim is None:
-            return False
+            return None
         reach("claim.after_commit")
         start = time.monotonic()
         outcome = self._outcome(claim)
@@ -109,7 +118,7 @@ class Scorer:
             "recorded" if recorded else "the lease was lost",
             time.monotonic() - start,
         )
-        return recorded
+        return claim if recorded else None
 
     def _claim(self, job_id: int) -> Claim | None:
         with self._database.write() as session:

@@ -140,8 +140,7 @@ def test_file_waits_only_for_earlier_files_of_its_team(service, coarse):
     scorer = Scorer(service.database, service.storage, lease=LEASE)
     assert not scorer.run(second.job_ids[0])
     assert scorer.run(other.job_ids[0])
-    assert scorer.run(first.job_ids[0])
-    assert scorer.next_in_turn(first.job_ids[0]) == list(second.job_ids)
+    assert scorer.run_and_find_next(first.job_ids[0]) == list(second.job_ids)
     assert scorer.next_in_turn(other.job_ids[0]) == []
     assert scorer.run(second.job_ids[0])
 
@@ -150,9 +149,9 @@ def test_files_in_other_modes_do_not_wait(service, coarse):
     competition = coarse(Feedback.TIERED)
     first, second = send(service, competition, (0.2, 0.9))
     scorer = Scorer(service.database, service.storage, lease=LEASE)
-    assert scorer.run(second.job_ids[0])
-    assert scorer.next_in_turn(second.job_ids[0]) == []
-    assert scorer.run(first.job_ids[0])
+    assert scorer.run_and_find_next(second.job_ids[0]) == []
+    assert scorer.run_and_find_next(first.job_ids[0]) == []
+    assert service.submission(first).status is SubmissionStatus.SCORED
 
 
 def test_failed_file_blocks_no_other_and_is_inserted_in_order_when_scored(service, coarse):
