@@ -41,10 +41,12 @@ class BucketStorage:
             retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=5)},
         )
 
-    def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
+    def put(
+        self, data: bytes | IO[bytes], *, max_bytes: int | None = None, sha256: str | None = None
+    ) -> StoredBlob:
         """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
         with tempfile.TemporaryFile() as file:
-            blob = stores.copy_bytes(data, file, max_bytes)
+            blob = stores.copy_bytes(data, file, max_bytes, sha256)
             file.seek(0)
             with self._asking():
                 self._store.put(blob.sha256, file)  # resets the age of an existing blob

@@ -23,6 +23,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.storage import disk
 
 CHUNK_BYTES = 1 << 20
+COPIED_BYTES = 1 << 18  # larger pieces are returned to the system after each copy
 ABANDONED_AFTER_SECONDS = 24 * 3600
 BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 
@@ -78,8 +79,13 @@ class BlobDamaged(ValueError):
 class Storage(Protocol):
     """The interface of blob storage, which is a local folder or a bucket."""
 
-    def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
+    def put(
+        self, data: bytes | IO[bytes], *, max_bytes: int | None = None, sha256: str | None = None
+    ) -> StoredBlob:
+        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`.
+
+        With `sha256`, the caller has computed the hash of exactly these bytes.
+        """
         ...
 
     def open(self, sha256: str) -> BinaryIO:
@@ -137,14 +143,17 @@ class LocalStorage:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._drafts = root / "drafts"
+        self._synced: set[Path] = set()  # folders whose names this process has synced
 
-    def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
+    def put(
+        self, data: bytes | IO[bytes], *, max_bytes: int | None = None, sha256: str | None = None
+    ) -> StoredBlob:
         """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
         self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._drafts / secrets.token_hex(16)
         try:
             with draft.open("xb") as file:
-                blob = copy_bytes(data, file, max_bytes)
+                blob = copy_bytes(data, file, max_bytes, sha256)
                 file.flush()
                 os.fsync(file.fileno())
             reach("blob.before_rename")
@@ -241,25 +250,31 @@ class LocalStorage:
         return self._root / sha256[:2] / sha256
 
     def _keep(self, draft: Path, path: Path) -> None:
-        path.parent.mkdir(exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):
+            path.parent.mkdir(mode=0o700)
+            self._synced.clear()  # the parent folders may also be new
         draft.replace(path)
-        # Existing parent folders are synced too, because the process that created them may not have synced
-        # them yet.
-        for folder in (path.parent, self._root, self._root.parent):
-            disk.sync(folder)
+        disk.sync(path.parent)
+        # The creator of an existing folder may not have synced its name yet, so each process syncs it once.
+        for folder in {path.parent, self._root} - self._synced:
+            disk.sync(folder.parent)
+            self._synced.add(folder)
 
 
-def copy_bytes(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:
-    """Copy bytes and return their name; raise BlobTooLarge beyond `max_bytes`."""
+def copy_bytes(
+    data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None, sha256: str | None = None
+) -> StoredBlob:
+    """Copy bytes and return their name, which may be known; raise BlobTooLarge beyond `max_bytes`."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     digest, size = hashlib.sha256(), 0
-    while chunk := source.read(CHUNK_BYTES):
+    while chunk := source.read(COPIED_BYTES):
         size += len(chunk)
         if max_bytes is not None and size > max_bytes:
             raise BlobTooLarge(max_bytes)
-        digest.update(chunk)
+        if sha256 is None:
+            digest.update(chunk)
         target.write(chunk)
-    return StoredBlob(digest.hexdigest(), size)
+    return StoredBlob(sha256 or digest.hexdigest(), size)
 
 
 def checked(data: bytes, sha256: str) -> bytes:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import shutil
 import threading
 import time
 import warnings
@@ -224,6 +225,37 @@ def test_rejected_or_interrupted_upload_leaves_no_draft(tmp_path: Path):
     with pytest.raises(BlobTooLarge):
         storage.put(b"xx", max_bytes=1)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_stream_with_a_known_hash_is_stored_under_it(storage: Storage):
+    sha256 = hashlib.sha256(b"known").hexdigest()
+    assert storage.put(io.BytesIO(b"known"), sha256=sha256) == StoredBlob(sha256, 5)
+    assert storage.read(sha256) == b"known"
+
+
+def test_every_new_name_is_synced_and_a_known_folder_only_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    synced: list[Path] = []
+    monkeypatch.setattr("grader.storage.disk.sync", synced.append)
+    root = tmp_path / "blobs"
+    storage = LocalStorage(root)
+
+    def put(data: bytes) -> list[Path]:
+        synced.clear()
+        folder = root / storage.put(data).sha256[:2]
+        return [Path("folder") if path == folder else path for path in synced]
+
+    folder = Path("folder")
+    assert sorted(put(b"a")) == sorted([folder, root, tmp_path])
+    assert put(b"a") == [folder]
+    assert sorted(put(b"b")) == sorted([folder, root, tmp_path])  # a new folder
+    assert put(b"a") == [folder, root]
+    shutil.rmtree(root)
+    assert sorted(put(b"a")) == sorted([folder, root, tmp_path])
+    # Another process may have been killed before it synced the folder.
+    storage = LocalStorage(root)
+    assert sorted(put(b"a")) == sorted([folder, root, tmp_path])
 
 
 def test_damaged_bytes_are_never_returned(tmp_path: Path):
