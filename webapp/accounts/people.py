@@ -18,9 +18,9 @@ from webapp.http import auth, context
 from webapp.http.api import blueprint as api
 from webapp.http.api import ending, operation
 from webapp.http.auth import View
+from webapp.http.bodies import FairboardRequest
 from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, FileForm, Moment, PageSize
-from webapp.http.middleware import FairboardRequest
 from webapp.http.organizer_operations import Searched
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import site_link

@@ -29,10 +29,10 @@ from grader.services import repeatable_requests
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from grader.services.paging import Slice
+from webapp.http.bodies import FairboardRequest
 from webapp.http.context import reading, writing
 from webapp.http.errors import BadRequest
 from webapp.http.fields import ErrorAnswer, FileForm, is_list
-from webapp.http.middleware import FairboardRequest
 from webapp.http.parameters import UnreadableBody
 from webapp.http.responses import conditional
 from webapp.http.site import current_site

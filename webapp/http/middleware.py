@@ -1,14 +1,8 @@
 """Middleware: request checks, security headers, rate limits, CSRF and compression."""
 
-import hashlib
-import json
-import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import cached_property, partial
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any, cast
+from functools import partial
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app, g, request
@@ -16,13 +10,13 @@ from flask.typing import ResponseReturnValue
 from flask_compress import Compress
 from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect
-from werkzeug.datastructures import FileStorage
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader.services.accounts import logins
 from grader.settings import Settings
 from grader.text import is_storable
 from webapp.http import auth, context
+from webapp.http.bodies import FairboardRequest
 from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.parameters import Unreadable
 from webapp.http.site import TIMEOUTS, Site, broker_url, refuse_unknown_host
@@ -240,85 +234,3 @@ def _compress_responses(app: Flask) -> None:
         if response.status_code == PARTIAL_CONTENT:
             return response
         return compress.after_request(response)
-
-
-FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
-MEMORY_BYTES = 500_000  # larger files are written to disk
-
-
-class ReceivedFile(SpooledTemporaryFile[bytes]):
-    """An uploaded file that computes its sha256 while it is received."""
-
-    def __init__(self) -> None:
-        super().__init__(MEMORY_BYTES)
-        self._hash = hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        """Append bytes."""
-        self._hash.update(data)
-        return super().write(data)
-
-    @property
-    def sha256(self) -> str:
-        """The sha256 of the bytes received so far."""
-        return self._hash.hexdigest()
-
-
-class FairboardRequest(Request):
-    """A request that hashes its uploads as they arrive and closes them even if rejected."""
-
-    def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
-        stream = ReceivedFile()
-        self.__dict__.setdefault("received", []).append(stream)
-        return stream
-
-    @property
-    def is_form(self) -> bool:
-        """Whether the body is a form, possibly with files."""
-        return self.mimetype in FORM_TYPES
-
-    @cached_property
-    def body_file(self) -> FileStorage | None:
-        """The whole body as a file named by the query parameter `file_name`; None for an empty body."""
-        stream = self._get_file_stream()
-        shutil.copyfileobj(self.stream, stream)
-        if not stream.tell():
-            return None
-        stream.seek(0)
-        return FileStorage(stream, filename=self.args.get("file_name") or "body")
-
-    @property
-    def sent_file(self) -> FileStorage | None:
-        """The form field `file`, or the whole body if it is neither a form nor JSON."""
-        return self.files.get("file") if self.is_form or self.is_json else self.body_file
-
-    def fingerprint(self, *, takes_file: bool) -> str:
-        """Return a hash that is equal for two requests with the same operation, fields and files.
-
-        It does not depend on the form encoding, whose boundary varies, or on the order of JSON keys.
-        """
-        sent: object
-        if self.is_form:
-            files = [
-                (name, str(file.filename), sha256_of(file)) for name, file in self.files.items(multi=True)
-            ]
-            sent = [sorted(self.form.items(multi=True)), sorted(files)]
-        elif takes_file:
-            sent = self.body_file and sha256_of(self.body_file)
-        else:
-            sent = hashlib.sha256(self.get_data()).hexdigest()
-            with suppress(ValueError, RecursionError):  # invalid JSON, which the operation rejects
-                sent = json.dumps(json.loads(self.get_data()), sort_keys=True)
-        operation = [self.method, self.path, sorted(self.args.items(multi=True))]
-        return hashlib.sha256(json.dumps([operation, sent]).encode()).hexdigest()
-
-    def close(self) -> None:
-        """Close the files."""
-        super().close()
-        for stream in self.__dict__.get("received", ()):
-            stream.close()
-
-
-def sha256_of(file: FileStorage) -> str:
-    """Return the sha256 of a file of the current request."""
-    return cast(ReceivedFile, file.stream).sha256

@@ -30,9 +30,9 @@ from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import Checked
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, lookups, middleware
+from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import competition_of, is_shell, reading, writing
 from webapp.http.errors import BadRequest, FileTooLarge
-from webapp.http.middleware import FairboardRequest, sha256_of
 from webapp.http.parameters import YES
 from webapp.http.site import current_site
 
@@ -185,7 +185,7 @@ def accept(competition: Competition, upload: Upload, *, was_checked: bool = Fals
 
 def _store_and_record(competition: Competition, upload: Upload, *, was_checked: bool) -> Accepted:
     upload.stream.seek(0)
-    blob = current_site().storage.put(upload.stream)
+    blob = current_site().storage.put(upload.stream, sha256=upload.sha256)
     reach("accept.after_blob")
     with writing() as session:
         accepted = enter(
