@@ -118,6 +118,17 @@ def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
     assert running.application.heads == ["/upload"] * 4
 
 
+def test_facts_from_the_headers_are_passed_with_the_complete_request_for_some_seconds(
+    running, monkeypatch: pytest.MonkeyPatch
+):
+    sent = post(b"/upload", b"Content-Length: 300000", close=False) + b"x" * 300_000
+    running.ask(sent * 2 + GET + END)
+    assert running.application.facts == [{"number": 1}, {"number": 2}, {}]
+    monkeypatch.setattr("webapp.server.requests.FACTS_SECONDS", 0)
+    running.ask(sent + GET + END)
+    assert running.application.facts[3:] == [{}, {}]
+
+
 def test_unwanted_large_body_is_discarded_and_its_sender_receives_the_reason(running):
     sent = post(b"/elsewhere", b"Content-Length: 3000000", close=False) + b"x" * 3_000_000 + GET + END
     answer = running.ask(sent)

@@ -1,10 +1,12 @@
 """Complete lists of SQL statements per request, so that any new statement fails a test."""
 
 from io import BytesIO
+from typing import Any
 
 import pytest
 
 from tests.fixtures.statements import Statements, expected, recorded
+from webapp.server.requests import CHECKED, HEAD, Head
 
 pytestmark = pytest.mark.both_databases
 
@@ -33,6 +35,12 @@ write
     select submission
     insert submission
     insert scoring_job, scoring_version
+"""
+HEADERS = """
+read
+    select api_token, user_account, competition
+read
+    select competition, organizer, scoring_version, solution
 """
 UPLOAD_BY_PAGE = """
 read
@@ -187,11 +195,11 @@ def ann(arena):
     return ann
 
 
-def upload_by_api(arena, person, **headers: str) -> Statements:
+def upload_by_api(arena, person, *, environ: dict[str, Any] | None = None, **headers: str) -> Statements:
     file = {"file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")}
     with recorded(arena.database) as sent:
         answer = arena.app.test_client().post(
-            f"{API}/submissions", data=file, headers=person.bearer | headers
+            f"{API}/submissions", data=file, headers=person.bearer | headers, environ_overrides=environ
         )
     assert answer.status_code == 201, answer.text
     return sent
@@ -211,6 +219,18 @@ def test_an_upload_through_the_api_sends_these_statements(arena, ann):
     sent = upload_by_api(arena, ann, **{"Idempotency-Key": "one"})
     assert str(sent) == expected(UPLOAD_BY_API, arena.database)
     assert sent.count <= 16 and sent.count_under_lock <= 10
+
+
+def test_a_large_upload_reads_the_user_and_its_limit_only_with_the_headers(arena, ann):
+    arena.submit(ann, arena.truth.predictions(seed=1))
+    head = Head()
+    with recorded(arena.database) as sent:
+        answer = arena.app.test_client().post(
+            f"{API}/submissions", headers=ann.bearer, environ_overrides={HEAD: head}
+        )
+    assert (answer.status_code, str(sent)) == (204, expected(HEADERS, arena.database))
+    sent = upload_by_api(arena, ann, environ={CHECKED: head.facts}, **{"Idempotency-Key": "one"})
+    assert str(sent) == expected(UPLOAD_BY_API.removeprefix(HEADERS), arena.database)
 
 
 def test_an_upload_through_the_page_sends_these_statements(arena, ann):

@@ -24,11 +24,15 @@ from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.people import names
 from grader.storage import disk
 from webapp.http.site import Site, current_site
+from webapp.server.requests import CHECKED
 
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
+# Facts from the check of a request's headers that are used again for the complete request. An action still
+# identifies the user and decides in its own transaction.
+FACTS = ("user", "login", "token", "asked_at", "organizer_role", "file_limit_bytes")
 ACTIONS: set[str] = set()
 """Endpoints of actions that identify the user themselves, in their write transaction."""
 
@@ -169,6 +173,11 @@ def require_role(session: Any, slug: str, role: Role) -> Competition:
     return competition
 
 
+def known_facts() -> dict[str, Any]:
+    """Return the facts that are valid for the complete request when its headers are accepted."""
+    return {name: g.get(name) for name in FACTS if name in g}
+
+
 def login_cookie(site: Site) -> str:
     """Return the name of the session cookie."""
     return cookie_name("fairboard_login", site)
@@ -184,6 +193,10 @@ def _begin() -> None:
     g.pop("user", None)
     if request.endpoint in ACTIONS:
         return
+    if facts := request.environ.get(CHECKED):
+        for name, value in facts.items():
+            setattr(g, name, value)
+        return  # the check has also recorded the use of the token
     identify()
     used = g.token or g.login
     if used is not None and logins.needs_touch(used, now=g.asked_at):

@@ -12,7 +12,7 @@ from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
 from grader.services.accounts import passwords
-from webapp.server.requests import Answer, Head, Refusal, Request, TooLate, ask
+from webapp.server.requests import CHECKED, Answer, Head, Refusal, Request, TooLate, ask
 
 OPEN_FILES = 65_536
 FILES_FOR_OTHERS = 256  # reserved for the database, the blobs and the checker
@@ -71,6 +71,12 @@ def hashes_a_password(method: str, path: str) -> bool:
 
 class Work(WSGITask):  # type: ignore[misc]
     """A request on a worker thread. If its response is known, the application is not called."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return the WSGI environment with the facts from the check of the headers."""
+        environ: dict[str, Any] = super().get_environment()
+        environ[CHECKED] = self.request.facts
+        return environ
 
     def execute(self) -> None:
         """Send the response."""
@@ -228,6 +234,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         head = Head(receiving_bytes=self.server.announced_bytes)
         request.answer = ask(self.server.application, environ, head)
         if request.answer is None:
+            request.head = head
             request.keep(head.limit_bytes or 0)
         else:
             request.forget()

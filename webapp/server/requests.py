@@ -6,8 +6,9 @@ request is never stored.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from waitress.buffers import OverflowableBuffer
@@ -16,6 +17,8 @@ from waitress.task import ErrorTask
 from waitress.utilities import BadRequest, Error
 
 HEAD = "fairboard.head"
+CHECKED = "fairboard.checked"
+FACTS_SECONDS = 10  # later, the application reads them again
 begun = threading.Event()
 CHUNKED_SLICE_BYTES = 8_192  # waitress copies the remaining data for each chunk
 LONGEST_CHUNK_LINE = 1_024
@@ -33,11 +36,14 @@ SENTENCES = {
 class Head:
     """The check of a request's headers: the application sets `limit_bytes` or responds.
 
-    `receiving_bytes` is the number of bytes that other requests of this process may still store.
+    `receiving_bytes` is the number of bytes that other requests of this process may still store. `facts` are
+    passed to the application with the complete request if it was received soon after the check.
     """
 
     receiving_bytes: int = 0
     limit_bytes: int | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         super().__init__(adj)
         self.limit_bytes: int | None = None
         self.answer: Answer | None = None
+        self.head: Head | None = None
         self.waits_for_continue = False
         self.is_kept = True
         self.ended_early = False
@@ -135,6 +142,12 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             and self.limit_bytes is None
             and (self.chunked or self.content_length > self.adj.unasked_bytes)
         )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the application read for the check of the headers, unless it is too old."""
+        is_recent = self.head is not None and time.monotonic() - self.head.began < FACTS_SECONDS
+        return self.head.facts if self.head is not None and is_recent else {}
 
     @property
     def announced_bytes(self) -> int:
