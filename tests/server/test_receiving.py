@@ -1,6 +1,7 @@
 """Request reception: completeness, timeouts, declared length."""
 
 import dataclasses
+import io
 import socket
 import time
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from tests.fixtures.front_server import everything
 from tests.fixtures.patience import eventually
+from webapp.http.bodies import FairboardRequest
+from webapp.server.requests import HEAD
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
@@ -116,6 +119,31 @@ def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
     answer = running.ask(post(b"/upload", b"Transfer-Encoding: chunked") + frames * 16 + b"0\r\n\r\n")
     assert int(answer.rpartition(b" ")[2]) > 1_000_000 and b"localhost 0 of" in answer
     assert running.application.heads == ["/upload"] * 4
+
+
+def test_file_of_a_large_form_is_read_in_place_from_the_received_body(running):
+    seen = []
+
+    def application(environ: dict[str, Any], start_response) -> list[bytes]:
+        if HEAD in environ:
+            environ[HEAD].limit_bytes = 1_000_000
+        else:
+            with FairboardRequest(environ) as request:
+                stream = request.files["file"].stream
+                seen.append((request.form["text"], type(stream), stream.read()))
+        start_response("204 No Content", [])
+        return []
+
+    running.server.application = application
+    content = b"1,0.5\n" * 100_000
+    part = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
+    body = part % (b"text", b"", b"x") + part % (b"file", b'; filename="a.csv"', content) + b"--b--\r\n"
+    kind = b"Content-Type: multipart/form-data; boundary=b"
+    for sent in (b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked"):
+        is_chunked = sent.startswith(b"T")
+        framed = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if is_chunked else body
+        assert running.ask(post(b"/upload", kind, sent) + framed).startswith(b"HTTP/1.1 204")
+    assert seen == [("x", io.BufferedReader, content)] * 2
 
 
 def test_facts_from_the_headers_are_passed_with_the_complete_request_for_some_seconds(

@@ -1,6 +1,6 @@
 """Request bodies: forms, uploaded files and their hashes.
 
-The server stores a large body on disk. Its file is not copied again: it is read as a part of the body.
+The server stores a large body on disk. An uploaded file is read in place, as a part of the body.
 """
 
 import hashlib
@@ -68,12 +68,12 @@ class FairboardRequest(Request):
         super()._load_form_data()
 
     def _load_around_file(self) -> None:
-        """Parse a large form without the middle of its only file; otherwise, do nothing.
+        """Parse a large form without the middle of its only file; do nothing for other forms.
 
-        The middle must contain no boundary. A random mark replaces it in the parsed bytes, so the position of
-        the mark shows where the middle belongs.
+        The middle contains no boundary. In the parsed bytes, a random mark replaces it, so the position of
+        the mark in the file shows where the middle belongs.
         """
-        body, boundary = self.stored_body, self.mimetype_params.get("boundary", "").encode()
+        body, boundary = self.stored_body, self.mimetype_params.get("boundary", "").encode(errors="replace")
         if body is None or not 0 < len(boundary) <= LONGEST_BOUNDARY:
             return
         end = body.size - EDGE_BYTES
@@ -89,7 +89,7 @@ class FairboardRequest(Request):
         file = next(iter(files.values()), None)
         data = file.stream.read() if file is not None else b""
         if file is None or len(list(files.items(multi=True))) > 1 or mark not in data:
-            return  # the mark is in a field, or which file contains it does not matter
+            return  # the middle belongs to a field, or there are several files
         file.stream = body.part(EDGE_BYTES - data.index(mark), len(data) - len(mark) + end - EDGE_BYTES)
         self.__dict__.update(stream=BytesIO(), form=form, files=files)
 
