@@ -145,7 +145,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the application read for the check of the headers, unless it is too old."""
+        """The facts from the check of the headers, or none if they are too old."""
         is_recent = self.head is not None and time.monotonic() - self.head.began < FACTS_SECONDS
         return self.head.facts if self.head is not None and is_recent else {}
 
