@@ -252,13 +252,15 @@ class LocalStorage:
     def _keep(self, draft: Path, path: Path) -> None:
         with suppress(FileExistsError):
             path.parent.mkdir(mode=0o700)
-            self._synced.clear()  # the parent folders may also be new
+            self._synced = set()  # the parent folders may also be new
         draft.replace(path)
         disk.sync(path.parent)
-        # The creator of an existing folder may not have synced its name yet, so each process syncs it once.
-        for folder in {path.parent, self._root} - self._synced:
-            disk.sync(folder.parent)
-            self._synced.add(folder)
+        # The creator of an existing folder may not have synced its name yet, so each process syncs all names.
+        if path.parent not in self._synced:
+            existing = set(self._root.iterdir())
+            disk.sync(self._root)
+            disk.sync(self._root.parent)
+            self._synced = existing
 
 
 def copy_bytes(
