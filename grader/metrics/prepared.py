@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from grader.metrics.metric_settings import MetricSettings
 
 MAX_ROWS = 2**30
+MAX_BINS = 2**16
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
@@ -40,6 +41,8 @@ class Workspace:
         Doubled midranks by position in the sort order.
     rows : ndarray of int64, shape (rows,)
         Temporary row numbers or positions.
+    values : ndarray of float64, shape (bins,)
+        The prediction in each bin.
     flags, mask : ndarray of bool, shape (rows,)
         Temporary boolean masks of the rows.
     mention_midranks, mention_ranks : ndarray of uint32, shape (mentions,)
@@ -59,6 +62,7 @@ class Workspace:
         self.among_positives = np.empty(rows, np.uint32)
         self.midranks = np.empty(rows, np.uint32)
         self.rows = np.empty(rows, np.int64)
+        self.values = np.empty(min(rows, MAX_BINS))
         self.flags = np.empty(rows, np.bool_)
         self.mask = np.empty(rows, np.bool_)
         self.mention_midranks = np.empty(mentions, np.uint32)
@@ -190,8 +194,8 @@ class MentionLayout:
     keys : ndarray of uint32 or uint64, shape (mentions,)
         The identity in the high bits and the label in the lowest bit. The bits in between are
         reserved for the doubled midrank of the row.
-    identity_shift : int
-        Position of the lowest bit of the identity in a key.
+    identity_shift, key_bits : int
+        Position of the lowest bit of the identity in a key, and the number of bits of a key.
     segments : tuple of slice
         The slice that contains the mentions of each identity.
     positive_rows : ndarray of int64
@@ -210,6 +214,7 @@ class MentionLayout:
     positives: IndexArray
     keys: KeyArray
     identity_shift: int
+    key_bits: int
     segments: tuple[slice, ...]
     positive_rows: IndexArray
     row_codes: IndexArray
@@ -234,6 +239,7 @@ class MentionLayout:
             positives=_frozen(np.array(positives, dtype=np.int64)),
             keys=_frozen(keys),
             identity_shift=identity_shift,
+            key_bits=key_bits,
             segments=tuple(slice(*ends) for ends in pairwise([0, *np.cumsum(sizes).tolist()])),
             positive_rows=_frozen(np.flatnonzero(split.labels)),
             row_codes=_frozen(np.arange(split.rows, dtype=np.int64) << 1 | split.labels),

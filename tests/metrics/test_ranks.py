@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from grader.metrics import RankedSplit, count_pairs, count_ranks, dense_ranks, prepare
 
+pytestmark = pytest.mark.usefixtures("each_sort")
+
 predictions = st.one_of(
     st.integers(-3, 3).map(float),
     st.floats(0, 1),
