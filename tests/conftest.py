@@ -30,6 +30,7 @@ pytest_plugins = (
     "tests.fixtures.ladders",
     "tests.fixtures.live_site",
     "tests.fixtures.proxy",
+    "tests.fixtures.readers",
     "tests.fixtures.receivers",
     "tests.fixtures.rescorings",
     "tests.fixtures.service",

@@ -5,6 +5,8 @@ import itertools
 import json
 import math
 import os
+import subprocess
+import sys
 import threading
 import zipfile
 
@@ -350,3 +352,11 @@ def test_an_identity_column_excluded_by_one_value_is_reported(table, write, subm
     assert named.exit_code == 2 and "Line 2: the identity 'male' is '-1'" in named.stderr
     columns["male"][0] = 1
     assert "Warning" not in run("score", write(columns), submission).stderr
+
+
+def test_small_files_are_scored_without_pandas(solution, submission):
+    code = (
+        "import sys; from grader.cli import main; main(sys.argv[1:], standalone_mode=False); "
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, "score", str(solution), str(submission)], check=True)

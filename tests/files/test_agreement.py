@@ -22,6 +22,8 @@ from grader.files.submission.faults import underflow_notes
 from grader.files.submission.header import read_header
 from grader.files.submission.submission import read_proven
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 INTEGERS = [str(7_000_000 + place) for place in range(6)]
 TEXTS = ["q-17 a", "ä/ö", "e5", "日本語", "a long id that takes more than one word", "-"]
 GENEROUS_NUMBER = r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?"

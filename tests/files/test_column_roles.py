@@ -6,6 +6,8 @@ import pytest
 from grader.files import ColumnRole, FileRejected, WrongColumns, guess_columns, read_solution, with_named
 from grader.files.solution import solution as solution_module
 
+pytestmark = pytest.mark.usefixtures("large_file_reader")
+
 HEADER = "id,comment,target,obscene,female,black,language,template,rating,Usage"
 
 

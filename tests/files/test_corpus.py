@@ -22,6 +22,8 @@ import pytest
 
 from grader.files import FileRejected, RowIds, read_submission
 
+pytestmark = pytest.mark.usefixtures("large_file_reader")
+
 GOLDEN = Path(__file__).with_name("golden.json")
 ROWS = 1200
 IDS = [str(7_000_000 + place) for place in range(ROWS)]

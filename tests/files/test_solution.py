@@ -13,6 +13,8 @@ from grader.files.solution import solution as solution_module
 from grader.files.solution.explaining_path import read_explained
 from grader.files.solution.fast_path import read_plain
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 TABLE = (
     "id,comment_text,target,black or african,female,created,Usage,rating\n"
     'a-1,"Two lines,\nand ""quotes""",0.5,0.25,,2017-01-01,public,7\n'

@@ -26,6 +26,8 @@ from grader.files import (
 from grader.receipts import InvalidReceipt, Receipt, Settings, UnreadableFile, read_predictions, read_truth
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
 
+pytestmark = pytest.mark.usefixtures("large_file_reader")
+
 ROW_IDS = RowIds.of(IDS)
 MANY = 1_000_000  # in total, for all readers
 # The limit for a file of some kilobytes. A normal file takes a thousandth of it.

@@ -30,7 +30,7 @@ _MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD_BYTES + 1)], dtype=np.uint64)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
-_IMPROPER = re.compile(rb"\A\n|\A[ \t]|\n\n|\n[ \t]|[ \t]\n|[\r\0]")
+_IMPROPER = (b"\n\n", b"\n ", b"\n\t", b" \n", b"\t\n", b"\r", b"\0")
 _INTEGERS = re.compile(rb"(?:(?:0|[1-9][0-9]*+)\n)*+")
 
 
@@ -155,7 +155,12 @@ class RowIds:
     @cached_property
     def are_proper(self) -> bool:
         """Whether submissions can refer to every id: all are visible, trimmed and distinct."""
-        return _IMPROPER.search(self.text) is None and self._are_visible and self._are_distinct
+        return self._are_trimmed and self._are_visible and self._are_distinct
+
+    @cached_property
+    def _are_trimmed(self) -> bool:
+        text = b"\n" + self.text
+        return not any(mark in text for mark in _IMPROPER)
 
     @cached_property
     def _are_visible(self) -> bool:

@@ -304,8 +304,8 @@ class _Chunks:
         if self._filled > self._rows:
             return False
         if self._wanted.id is not None:
-            ids = chunk[str(self._wanted.id)]
-            self._ids += "".join(f"{text.strip(BLANKS)}\n" for text in ids).encode()
+            ids = chunk[str(self._wanted.id)].tolist()
+            self._ids += "".join([f"{text.strip(BLANKS)}\n" for text in ids]).encode()
         if self._wanted.usage is not None:
             codes, names = chunk[str(self._wanted.usage)].factorize()
             known = [USAGE_CODES.get(str(name).strip(BLANKS).casefold(), -1) for name in names]

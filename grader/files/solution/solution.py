@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.containers import Content, open_content
+from grader.files.reading.containers import SMALL_BYTES, Content, open_content
 from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileRejected, Problem
 from grader.files.reading.row_ids import RowIds
@@ -281,8 +281,13 @@ def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], *
 def _columns(
     content: Content, names: list[str], wanted: Wanted, problems: list[Problem], progress: Progress
 ) -> Columns:
-    """Read the rows, with the fast reader if they and the header are clean."""
-    columns = None if problems else read_plain(content.open, wanted, progress)
+    """Read the rows, with the fast reader if they and the header are clean.
+
+    Importing pandas for the fast reader takes longer than reading a small file with the other one.
+    """
+    with content.open() as stream:
+        is_small = len(stream.read(SMALL_BYTES + 1)) <= SMALL_BYTES
+    columns = None if problems or is_small else read_plain(content.open, wanted, progress)
     if columns is not None:
         return columns
     columns, problems_of_rows = read_explained(content.open, wanted, names, progress)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.containers import CHUNK_BYTES, open_content
+from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_content
 from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
@@ -125,6 +125,11 @@ def _underflows(body: bytes, predictions: NDArray[np.float64]) -> list[int]:
 
 
 def _predictions(body: bytes) -> NDArray[np.float64] | None:
+    if len(body) <= SMALL_BYTES:
+        try:
+            return np.array([float(line.partition(b",")[2]) for line in body.split(b"\n")[:-1]])
+        except ValueError:
+            return None
     # Web processes import this package but never call this function.
     import pandas as pd
 
