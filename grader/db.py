@@ -2,6 +2,8 @@
 
 import enum
 import logging
+import re
+import secrets
 import sqlite3
 import threading
 import time
@@ -64,6 +66,22 @@ _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+)
+
+
+# Tables whose changes affect no leaderboard page. Changes to any other table replace the content token.
+# fmt: off
+APART = frozenset({
+    "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "content_state",
+    "fair_play_mark", "known_address", "login", "login_place", "mail", "notification",
+    "notification_read", "repeatable_request", "scoring_job", "setup_link", "submission_grant", "tally",
+    "webhook", "webhook_delivery",
+})
+# fmt: on
+_CHANGE = re.compile(r"\s*(INSERT INTO|UPDATE|DELETE FROM) \"?(\w+)")
+_REPLACE = (
+    "INSERT INTO content_state (id, token) VALUES (1, '{}') "
+    "ON CONFLICT (id) DO UPDATE SET token = excluded.token"
 )
 
 
@@ -134,6 +152,9 @@ class Database:
     Write sessions acquire SQLite's write lock immediately (BEGIN IMMEDIATE), because upgrading the lock later
     could fail. Read sessions cannot write. On PostgreSQL, they use one snapshot, so a leaderboard never mixes
     two states.
+
+    The last statement of a write session that may have changed a leaderboard replaces the content token, so
+    sessions that read the same token read the same leaderboards.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
@@ -141,7 +162,11 @@ class Database:
         reading: dict[str, Any] = {"fairboard_reads": True}
         if self.engine.dialect.name == "postgresql":
             reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        self._write = sessionmaker(self.engine, expire_on_commit=False)
+        writes = self.engine.execution_options(fairboard_writes=True)
+        event.listen(writes, "begin", _has_changed)
+        event.listen(writes, "before_cursor_execute", _note_change)
+        event.listen(writes, "commit", _replace_token)
+        self._write = sessionmaker(writes, expire_on_commit=False)
         self._read = sessionmaker(self.engine.execution_options(**reading), expire_on_commit=False)
 
     @contextmanager
@@ -243,6 +268,23 @@ def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
         return None
     log.info("The database rejected a value: %s", type(error).__name__)
     return Unstorable()
+
+
+def _note_change(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+    found = _CHANGE.match(statement)
+    # A new submission is on no leaderboard before it has a score.
+    if found and found[2] not in APART and found.groups() != ("INSERT INTO", "submission"):
+        connection.info["fairboard_changed"] = True
+
+
+def _replace_token(connection: Connection) -> None:
+    if _has_changed(connection):
+        connection.exec_driver_sql(_REPLACE.format(secrets.token_hex(16)))
+
+
+def _has_changed(connection: Connection) -> bool:
+    """Return whether the transaction changed a table that counts, and forget it."""
+    return bool(connection.info.pop("fairboard_changed", False))
 
 
 def _begin_postgresql(connection: Connection) -> None:

@@ -40,7 +40,14 @@ from grader.models.scoring import (
     Solution,
     Split,
 )
-from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
+from grader.models.standings import (
+    STANDING_ORDER,
+    ContentState,
+    DailyRank,
+    FinalBoard,
+    FinalStanding,
+    Standing,
+)
 from grader.models.submissions import AnnouncedUpload, Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.models.webhooks import BodyFormat, Delivery, OffReason, Webhook
@@ -56,6 +63,7 @@ __all__ = [
     "BodyFormat",
     "Competition",
     "CompetitionState",
+    "ContentState",
     "DailyRank",
     "DataCheckState",
     "DataFile",

@@ -59,6 +59,15 @@ class DailyRank(Base):
     rank: Mapped[int]
 
 
+class ContentState(Base):
+    """The token of the present content of leaderboards: one row, replaced by `grader.db`."""
+
+    __tablename__ = "content_state"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(String(32))
+
+
 class FinalBoard(Base):
     """The final standings of a competition; each publication has the next number."""
 

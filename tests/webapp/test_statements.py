@@ -83,6 +83,7 @@ write
     insert participation
     insert submission
     insert scoring_job, scoring_version
+    insert content_state
 """
 SUBMIT_PAGE = """
 read
@@ -95,6 +96,7 @@ read
     select submission, submission_grant, team
     select submission
     select submission
+    select content_state
     select score
     select submission, score
     select submission, score
@@ -119,6 +121,7 @@ read
     select competition, organizer, scoring_version, solution
     select clock_timestamp
     select team, team_member, user_account
+    select content_state
     select standing
     select submission, team, score
     select standing
@@ -127,8 +130,9 @@ read
     select team_member, user_account
     select submission
     select daily_rank
-    select submission, score
     select standing
+    select submission, score
+    select submission, score
     select competition
     select standing
     select standing, score
@@ -138,6 +142,8 @@ BOARD_OF_A_STRANGER = """
 read
     select competition, scoring_version, solution
     select clock_timestamp
+    select content_state
+    select clock_timestamp
     select standing
     select submission, team, score
     select standing
@@ -146,12 +152,39 @@ read
     select team_member, user_account
     select submission
     select daily_rank
-    select submission, score
     select standing
+    select submission, score
+    select submission, score
     select competition
     select standing
     select standing, score
     select team
+"""
+AGAIN_OF_A_MEMBER = """
+read
+    select login, user_account
+    select competition, organizer, scoring_version, solution
+    select clock_timestamp
+    select team, team_member, user_account
+    select content_state
+"""
+AGAIN_OF_A_STRANGER = """
+read
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select content_state
+"""
+HOME_AGAIN = """
+read
+    select login, user_account
+    select competition, organizer, scoring_version, solution
+    select clock_timestamp
+    select announcement
+    select competition, organizer, participation, team_member, team, scoring_version, solution
+    select submission, submission_grant, team
+    select content_state
+    select submission, score
+    select submission
 """
 TEAM_PAGE = """
 read
@@ -173,6 +206,7 @@ BOARD_BY_API = """
 read
     select competition, scoring_version, solution
     select clock_timestamp
+    select content_state
     select standing
     select submission, team, score
     select standing
@@ -243,7 +277,7 @@ def test_an_upload_through_the_page_sends_these_statements(arena, ann):
 def test_a_users_first_upload_also_creates_their_team(arena, ann):
     sent = upload_by_api(arena, ann)
     assert str(sent) == expected(FIRST_UPLOAD, arena.database)
-    assert sent.count <= 15
+    assert sent.count <= 16
 
 
 def test_the_old_submit_page_redirects_with_these_statements(arena, ann):
@@ -289,6 +323,23 @@ def test_the_public_leaderboard_of_a_visitor_sends_these_statements(arena, board
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_OF_A_STRANGER, arena.database)
+
+
+@pytest.mark.parametrize("query", ["", "?page=2", "?sort=bpsn_auc", "?q=ann"])
+def test_a_visitor_sends_two_statements_for_an_unchanged_leaderboard(arena, board, query):
+    for path in (f"{HERE}/leaderboard", f"{API}/leaderboard", f"{HERE}/leaderboard.csv", HERE):
+        arena.app.test_client().get(path + query)
+        with recorded(arena.database) as sent:
+            assert arena.app.test_client().get(path + query).status_code == 200
+        assert str(sent) == expected(AGAIN_OF_A_STRANGER, arena.database)
+
+
+def test_members_send_these_statements_for_unchanged_pages(arena, board):
+    for path, statements in ((f"{HERE}/leaderboard", AGAIN_OF_A_MEMBER), (HERE, HOME_AGAIN)):
+        board.browser.get(path)
+        with recorded(arena.database) as sent:
+            assert board.browser.get(path).status_code == 200
+        assert str(sent) == expected(statements + BELL, arena.database)
 
 
 def test_the_public_leaderboard_of_the_api_sends_these_statements(arena, board):

@@ -26,6 +26,7 @@ from grader.services.teams.participations import (
 )
 from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
 from webapp.presentation import formats
 
 NEAR_CLOSE = timedelta(days=3)
@@ -204,12 +205,13 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
     if g.user is not None:
         found = situation.read(session, slug=competition.slug, user=g.user, now=now)
     team = found.team if found is not None and not found.is_test else None
-    board = glance.of(session, competition=competition, team=team, now=now)
+    kept = lookups.snapshot(session, competition, now)
+    board = glance.of(session, competition=competition, team=team, now=now, snapshot=kept)
     own = board.own.score_units if board.own else None
     entry = participations.state(competition, found.participation if found else None)
     return Home(
         board=board,
-        strip=strip_chart(board.scores, own=own, decimals=board.decimals),
+        strip=kept.page(("strip", own), lambda: strip_chart(board.scores, own=own, decimals=board.decimals)),
         step=_step(session, view, found),
         moments=dates_of(competition, now),
         entry=entry,

@@ -111,6 +111,10 @@ def index() -> ResponseReturnValue:
 @blueprint.get("/competitions/<slug>")
 def show(slug: str) -> ResponseReturnValue:
     """Show a competition's Home page."""
+    return lookups.for_visitors(slug, lambda: _home(slug))
+
+
+def _home(slug: str) -> str:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         view = CompetitionView(competition, now)

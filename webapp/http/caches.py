@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,6 @@ from grader.services.rescoring import difference
 from grader.services.rescoring.difference import Compared, Preview
 
 FIRST = 4  # number of labeled teams if the Pareto front is shorter
-KEPT = 16
 
 
 @dataclass
@@ -41,30 +40,10 @@ class Frontier:
         return found if own is None or own in found else [own, *found]
 
 
-class Frontiers:
-    """Cache of recently used scatter plots.
-
-    Generating one for 10,000 teams takes about 0.25 seconds.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, Frontier | None] = OrderedDict()
-
-    def get(self, key: Hashable, read: Callable[[], Sequence[TermPoint]]) -> Frontier | None:
-        """Return the cached plot of a key, or generate it from `read`; None if there are no teams."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        points = read()
-        drawn = cloud([Spot(point.overall, point.worst) for point in points])
-        made = None if drawn is None else Frontier(points, drawn)
-        with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return made
+def frontier(points: Sequence[TermPoint]) -> Frontier | None:
+    """Return the scatter plot of a leaderboard, or None if there are no teams."""
+    drawn = cloud([Spot(point.overall, point.worst) for point in points])
+    return None if drawn is None else Frontier(points, drawn)
 
 
 MOST_KEPT = 4  # each takes about 20 MB with 10,000 teams

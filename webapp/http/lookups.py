@@ -1,14 +1,19 @@
 """Competitions and submissions visible to the current user, and the competition list."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from flask import g
+from flask import g, request
+from flask import session as flask_session
 
+from grader import db
 from grader.models import Competition, CompetitionState, ScoringVersion, Team
 from grader.services.accounts.api_tokens import Scope, ScopeMissing
 from grader.services.competitions import lookup, organizers, phases
+from grader.services.leaderboards import snapshots
+from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
 from grader.services.submissions import accepting, situation, viewers
@@ -16,9 +21,11 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
-from webapp.http.context import competition_of, is_shell, show
+from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, is_shell, reading, show
+from webapp.http.site import current_site
 
 PAGE_SIZE = 100
+LONGEST_KEPT = 300  # characters of a URL
 STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # order of the list
 
 
@@ -30,6 +37,26 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
     found = situation.read(session, slug=slug, user=g.user, file=file)
     show(found.competition, found.role)
     return found
+
+
+def snapshot(session: Any, competition: Competition, now: datetime) -> Snapshot:
+    """Return the values that this process keeps of the present state of a competition."""
+    found: dict[int, Snapshot] = session.info.setdefault("snapshots", {})
+    if competition.id not in found:
+        kept = current_site().snapshots
+        found[competition.id] = snapshots.of(session, kept, competition=competition, now=now)
+    return found[competition.id]
+
+
+def for_visitors(slug: str, make: Callable[[], str]) -> str:
+    """Return a text made by `make`; visitors without a login share one text per URL and state."""
+    asked = request.root_url, request.full_path
+    has_messages = request.blueprint not in TOKEN_BLUEPRINTS and bool(flask_session)
+    if g.user is not None or is_shell() or has_messages or len(request.full_path) > LONGEST_KEPT:
+        return make()
+    with reading() as session:
+        competition = competition_of(session, slug)
+        return snapshot(session, competition, db.now(session)).page(asked, make)
 
 
 def own_team(session: Any, competition: Competition) -> Team | None:

@@ -15,12 +15,13 @@ from flask.typing import ResponseReturnValue
 from grader.db import Database
 from grader.services.accounts.passwords import BoundedHasher
 from grader.services.data_files.archive import Checksums
+from grader.services.leaderboards.snapshots import Snapshots
 from grader.services.submissions.histograms import Histograms
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
 from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
-from webapp.http.caches import Differences, Frontiers
+from webapp.http.caches import Differences
 from webapp.http.long_polling import Waits
 
 UNKNOWN_HOST = (
@@ -78,7 +79,7 @@ class Site:
     shell: Shell | None = None
     trusted_names: frozenset[str] | None = None
     differences: Differences = field(default_factory=Differences)
-    frontiers: Frontiers = field(default_factory=Frontiers)
+    snapshots: Snapshots = field(default_factory=Snapshots)
 
     @property
     def is_https(self) -> bool:

@@ -1,10 +1,12 @@
 """Leaderboard pages: public, private, final, CSV, team results, published rescorings."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, jsonify, render_template, request
+from flask import Blueprint, Response, abort, g, get_template_attribute, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -12,7 +14,8 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import changes, leaderboard, score_history, team_results, ties
+from grader.services.leaderboards import changes, leaderboard, score_history, snapshots, team_results, ties
+from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.submission_results import Counted
 from grader.services.moderation import diagnoses
 from grader.services.rescoring import mail
@@ -22,13 +25,13 @@ from grader.services.teams import rosters
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
-from webapp.http.caches import Frontier
+from webapp.http.caches import frontier
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
-from webapp.leaderboards.views import BoardView, ResultsView, board_csv, change
+from webapp.leaderboards.views import BoardView, ResultsView, RowView, board_csv, change
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView
@@ -89,7 +92,7 @@ def _until(reveals_at: datetime | None) -> str:
 @blueprint.get("/leaderboard")
 def public(slug: str) -> ResponseReturnValue:
     """Show a page of the public leaderboard."""
-    return conditional(_board_page(slug, Split.PUBLIC))
+    return conditional(lookups.for_visitors(slug, lambda: _board_page(slug, Split.PUBLIC)))
 
 
 @blueprint.get("/leaderboard/version")
@@ -97,11 +100,15 @@ def version(slug: str) -> ResponseReturnValue:
     """Return the leaderboard's version and its number of entries as JSON, for polling."""
     with reading() as session:
         competition = competition_of(session, slug)
-        phase = phases.phase(competition, db.now(session))
+        now = db.now(session)
+        phase = phases.phase(competition, now)
         is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
+        kept, found_id = lookups.snapshot(session, competition, now), competition.id
         found = {
-            "version": changes.board_version(session, competition_id=competition.id),
-            "entries": changes.count_entries(session, competition_id=competition.id) if is_shown else None,
+            "version": kept.page("version", lambda: changes.board_version(session, competition_id=found_id)),
+            "entries": kept.page("entries", lambda: changes.count_entries(session, competition_id=found_id))
+            if is_shown
+            else None,
         }
     return conditional(jsonify(found))
 
@@ -109,7 +116,7 @@ def version(slug: str) -> ResponseReturnValue:
 @blueprint.get("/leaderboard/private")
 def private(slug: str) -> ResponseReturnValue:
     """Show a page of the private leaderboard, after the reveal."""
-    return conditional(_board_page(slug, Split.PRIVATE))
+    return conditional(lookups.for_visitors(slug, lambda: _board_page(slug, Split.PRIVATE)))
 
 
 @blueprint.get("/leaderboard/private/<int:submission_id>")
@@ -227,64 +234,115 @@ def _board_page(slug: str, split: Split) -> str:
         own_team_id = team.id if team else None
         asked = requests.asked_lines(own_team_id=own_team_id)
         board = requests.board(session, competition, split, asked, now=now)
-        top = charts.top(board, asked, own_team_id=own_team_id) if split is Split.PUBLIC else []
-        top_ids = [row.team_id for row in top]
-        steps = score_history.of_teams(session, competition=competition, team_ids=top_ids)
-        others = score_history.sample(session, competition=competition, but=top_ids) if top else []
-        frontier = _frontier(session, competition, split) if charts.has_terms(board, asked) else None
-        named = [frontier.points[place].team_id for place in frontier.named(own_team_id)] if frontier else []
-        names = score_history.names(session, team_ids=named) if named else {}
+        steps = _steps(session, competition, board, asked, now) if split is Split.PUBLIC else None
+        cloud = (
+            _frontier(session, competition, board, own_team_id, now)
+            if charts.has_terms(board, asked)
+            else None
+        )
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
         tied = (
             ties.published_marks(session, competition=competition) if split is Split.PRIVATE else frozenset()
         )
+        kept = lookups.snapshot(session, competition, now)
+        page = split, board.has_terms, asked, tied
+
+        def draw() -> tuple[BoardView, list[str], str]:
+            shown = BoardView(
+                board,
+                asked,
+                own_team_id=own_team_id,
+                classes=competition,
+                tied_team_ids=tied,
+                is_revealed=view.is_revealed,
+                is_final=stage is Stage.FINAL,
+            )
+            plain = [replace(row, is_own=False) for row in shown.rows]
+            shared = "lines", split, board.has_terms, replace(asked, own_team_id=None), tied
+            lines = kept.page(shared, lambda: [_line(slug, shown, row) for row in plain])
+            own = [_line(slug, shown, row) if row.is_own else "" for row in shown.rows]
+            pinned = _line(slug, shown, shown.pinned) if shown.pinned else ""
+            return shown, [mine or line for mine, line in zip(own, lines, strict=True)], pinned
+
+        shown, lines, pinned = kept.page(("view", *page), draw)
     is_private = split is Split.PRIVATE
     return render_template(
         "leaderboards/show.html",
         competition=view,
-        board=BoardView(
-            board,
-            asked,
-            own_team_id=own_team_id,
-            classes=competition,
-            tied_team_ids=tied,
-            is_revealed=view.is_revealed,
-            is_final=stage is Stage.FINAL,
-        ),
+        board=shown,
+        lines=lines,
+        pinned=pinned,
         is_running=stage is Stage.RUNNING,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
         finals=range(1, newest_final + 1),
-        steps=charts.steps(
-            top,
-            steps,
-            others,
-            team_count=board.team_count,
-            own_team_id=own_team_id,
-            until=competition.closes_at,
-            now=now,
-            decimals=board.decimals,
-        ),
-        frontier=charts.frontier(frontier, names, own_team_id=own_team_id),
+        steps=steps,
+        frontier=cloud,
         slopes=charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,
     )
 
 
-def _frontier(session: Any, competition: Competition, split: Split) -> Frontier | None:
-    """Return the terms of all teams if the viewer may see them."""
-    version = changes.board_version(session, competition_id=competition.id)
+def _line(slug: str, board: BoardView, row: RowView) -> str:
+    """Return the HTML of a row."""
+    line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
+    return line(row, slug, board.has_changes)
+
+
+def _steps(
+    session: Any, competition: Competition, board: Board, asked: Asked, now: datetime
+) -> charts.StepsView | None:
+    """Return the step chart; viewers whose team is not among its teams share one."""
+    kept, own_team_id = lookups.snapshot(session, competition, now), asked.own_team_id
+    top = charts.top(board, asked, own_team_id=own_team_id)
+    ids = [row.team_id for row in top]
+
+    def draw() -> charts.StepsView | None:
+        sample = kept.page("sample", lambda: score_history.sample(session, competition=competition))
+        return charts.steps(
+            top,
+            score_history.of_teams(session, competition=competition, team_ids=ids),
+            [each for each in sample if each.team_id not in ids],
+            team_count=board.team_count,
+            own_team_id=own_team_id,
+            until=competition.closes_at,
+            now=snapshots.minute(now),
+            decimals=board.decimals,
+        )
+
+    return kept.page(("steps", *ids, own_team_id if own_team_id in ids else None), draw) if top else None
+
+
+def _frontier(
+    session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
+) -> charts.FrontierView | None:
+    """Return the chart of the terms of all teams; viewers without a rank share one."""
+    kept, split = lookups.snapshot(session, competition, now), board.split
+    # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
+    version = kept.page("version", lambda: changes.board_version(session, competition_id=competition.id))
     read = partial(score_history.terms_of_board, session, competition=competition, split=split)
-    return current_site().frontiers.get((competition.id, split, version), read)
+    found = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read()))
+    own_id = own_team_id if found and found.place_of(own_team_id) is not None else None
+
+    def draw() -> charts.FrontierView | None:
+        named = [found.points[place].team_id for place in found.named(own_id)] if found else []
+        names = score_history.names(session, team_ids=named) if named else {}
+        return charts.frontier(found, names, own_team_id=own_id)
+
+    return kept.page(("frontier", split, own_id), draw)
 
 
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
-        competition = competition_of(session, slug)
+        competition, now = competition_of(session, slug), db.now(session)
         asked = leaderboard.Asked(page_size=WHOLE)
-        board = requests.board(session, competition, split, asked, now=db.now(session))
-    response = Response(board_csv(board), mimetype="text/csv")
+        viewer, phase = lookups.viewer(), phases.phase(competition, now)
+        if split is Split.PRIVATE:
+            leaderboard.require_private(competition, viewer=viewer, phase=phase)
+        kept, key = lookups.snapshot(session, competition, now), ("csv", split, viewer is Viewer.ORGANIZER)
+        text = kept.whole(key, lambda: board_csv(requests.board(session, competition, split, asked, now=now)))
+    response = Response(text, mimetype="text/csv")
     name = f"{competition.slug}-{split.value}-leaderboard.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response

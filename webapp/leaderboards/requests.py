@@ -72,6 +72,7 @@ def board(session: Any, competition: Competition, split: Split, asked: Asked, *,
         viewer=lookups.viewer(),
         now=now,
         asked=asked,
+        snapshot=lookups.snapshot(session, competition, now),
     )
 
 

@@ -205,8 +205,11 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         version, view = lookup.live(competition), CompetitionView(competition, now)
         allowed = visible_fields(Viewer.TEAM, view.phase, competition.feedback)
         listed = accepting.list_of(session, team=team, page=asked_page())
-        results = submission_results.public_scores(
-            session, submissions=listed.rows, version=version, allowed=allowed, with_tables=True
+        results = lookups.snapshot(session, competition, now).page(
+            ("results", *(each.id for each in listed.rows), allowed),
+            lambda: submission_results.public_scores(
+                session, submissions=listed.rows, version=version, allowed=allowed, with_tables=True
+            ),
         )
         scores = (
             score_history.own_scores(session, team=team, version=version, allowed=allowed) if team else []

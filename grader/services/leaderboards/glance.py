@@ -5,7 +5,7 @@ mode; afterwards, of the private one. In blind mode, it contains only the number
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import and_, func, or_, select
@@ -23,6 +23,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import phases
+from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import places, shown_scores
 from grader.services.standings.places import Standings
 from grader.visibility import Field, Phase, Viewer, visible
@@ -81,8 +82,25 @@ def shown_split(competition: Competition, now: datetime) -> Split | None:
     return Split.PUBLIC if shows else None
 
 
-def of(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Glance:
-    """Return the summary of a leaderboard, with the rank of a team."""
+def of(
+    session: Session,
+    *,
+    competition: Competition,
+    team: Team | None,
+    now: datetime,
+    snapshot: Snapshot = NOTHING_KEPT,
+) -> Glance:
+    """Return the summary of a leaderboard, with the rank of a team, from the snapshot if possible."""
+    found = snapshot.page("glance", lambda: _of(session, competition, now))
+    version_id = competition.live_scoring_version_id
+    if team is None or version_id is None or not found.scores:
+        return found
+    standings = Standings(session, version_id, found.split)
+    own = snapshot.page(("glance", team.id), lambda: _own(standings, team, found.decimals))
+    return replace(found, own=own)
+
+
+def _of(session: Session, competition: Competition, now: datetime) -> Glance:
     split, version_id = shown_split(competition, now), competition.live_scoring_version_id
     if version_id is None:
         return Glance(0)
@@ -102,7 +120,6 @@ def of(session: Session, *, competition: Competition, team: Team | None, now: da
         best=order.score_text(max(scores), decimals),
         split=split,
         top=_top(session, version_id, split, decimals),
-        own=_own(Standings(session, version_id, split), team, decimals) if team is not None else None,
         scores=scores,
         decimals=decimals,
     )

@@ -1,7 +1,7 @@
 """Pages of the public and private leaderboards, with access checks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
@@ -14,6 +14,7 @@ from grader.ranking.order import Entry
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.lines import BoardRow, Sort
+from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.paging import PAGE_SIZE, Paging, paging
 from grader.services.standings import shown_scores
 from grader.services.standings.places import Standings
@@ -136,8 +137,9 @@ def board_of(
     viewer: Viewer = Viewer.PUBLIC,
     now: datetime | None = None,
     asked: Asked | None = None,
+    snapshot: Snapshot = NOTHING_KEPT,
 ) -> Board:
-    """Return a page of a leaderboard; a page past the end is empty.
+    """Return a page of a leaderboard, from the snapshot if possible; a page past the end is empty.
 
     Raises HiddenColumn, NotRevealed or NotSettled.
     """
@@ -149,12 +151,59 @@ def board_of(
     has_terms = visible(field, viewer, phase, competition.feedback)
     if asked.sort.is_term and not has_terms:
         raise HiddenColumn(name=asked.sort.value)
-    terms = board_lines.TERMS if has_terms else ()
-    version = lookup.live(competition)
-    standings = Standings(session, version.id, split)
+    of = _Of(session, competition, lookup.live(competition), split, has_terms, now, snapshot)
+    page = replace(asked, own_team_id=None)
+    if asked.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
+        board = _read(of, page)
+    else:
+        board = snapshot.page(("board", split, has_terms, page), lambda: _read(of, page))
+    own_id = asked.own_team_id
+    if own_id is None or any(row.team_id == own_id and not row.is_benchmark for row in board.rows):
+        return board
+    return replace(board, pinned=snapshot.page(("own", split, has_terms, own_id), lambda: _own(of, own_id)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Of:
+    """A leaderboard as one class of viewers sees it."""
+
+    session: Session
+    competition: Competition
+    version: ScoringVersion
+    split: Split
+    has_terms: bool
+    now: datetime
+    snapshot: Snapshot
+
+    @property
+    def standings(self) -> Standings:
+        return Standings(self.session, self.version.id, self.split)
+
+    def load(self, ranks: Mapping[int, int]) -> board_lines.Loaded:
+        """Return the rows of teams with known ranks."""
+        return board_lines.load(
+            self.session,
+            version=self.version,
+            split=self.split,
+            ranks=ranks,
+            terms=board_lines.TERMS if self.has_terms else (),
+            now=self.now,
+            decimals=shown_scores.decimals(self.competition, self.split),
+            has_errors=self.split is Split.PRIVATE or not self.competition.feedback.is_coarse,
+        )
+
+
+def _read(of: _Of, asked: Asked) -> Board:
+    """Return a page without the viewer's row."""
+    session, competition, version, split = of.session, of.competition, of.version, of.split
+    standings = of.standings
     team_count, best = standings.count_and_best()
     unranked = board_lines.benchmark_rows(
-        session, competition=competition, version=version, split=split, terms=terms
+        session,
+        competition=competition,
+        version=version,
+        split=split,
+        terms=board_lines.TERMS if of.has_terms else (),
     )
     following = None
     if asked.is_plain:
@@ -172,32 +221,28 @@ def board_of(
             descending=asked.is_descending,
             search=asked.search,
             benchmarks=unranked,
-            now=now,
+            now=of.now,
+            snapshot=of.snapshot,
         )
         found_count = sum(not isinstance(line, BoardRow) for line in found)
         place = paging(len(found), page=asked.page, page_size=asked.page_size)
         lines = found[place.first : place.first + place.page_size]
     ranks = dict(line for line in lines if not isinstance(line, BoardRow))
-    own = _own(standings, asked.own_team_id, ranks)
-    decimals = shown_scores.decimals(competition, split)
-    loaded = board_lines.load(
-        session, version=version, split=split, ranks=ranks | own, terms=terms, now=now, decimals=decimals,
-        has_errors=split is Split.PRIVATE or not competition.feedback.is_coarse,
-    )  # fmt: skip
+    loaded = of.load(ranks)
     solution = version.solution
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
         split=split,
         rows=tuple(line if isinstance(line, BoardRow) else loaded.rows[line[0]] for line in lines),
-        pinned=next((loaded.rows[team_id] for team_id in own), None),
+        pinned=None,
         page=place.page,
         page_count=place.page_count,
         team_count=team_count,
         leader_units=best,
-        decimals=decimals,
+        decimals=shown_scores.decimals(competition, split),
         found_count=found_count,
         has_changes=loaded.has_changes,
-        has_terms=has_terms,
+        has_terms=of.has_terms,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,
@@ -244,7 +289,7 @@ def _plain_page(
     return lines, None if is_last else Place(found[-1].score_units, found[-1].submitted_at)
 
 
-def _own(standings: Standings, team_id: int | None, shown: Mapping[int, int]) -> dict[int, int]:
-    """Return the rank of the viewer's team, or nothing if the page shows the team."""
-    found = None if team_id is None or team_id in shown else standings.ranked_entry_of(team_id)
-    return {} if found is None else {found[0].team_id: found[1]}
+def _own(of: _Of, team_id: int) -> BoardRow | None:
+    """Return the row of the viewer's team, or None if it has no rank."""
+    found = of.standings.ranked_entry_of(team_id)
+    return of.load({team_id: found[1]}).rows[team_id] if found else None

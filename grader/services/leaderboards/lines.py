@@ -27,6 +27,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Entry
+from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
 from grader.services.standings.places import Standings
 from grader.text import folded, one_line
@@ -324,15 +325,33 @@ def sorted_lines(
     search: str,
     benchmarks: Sequence[Placed],
     now: datetime,
+    snapshot: Snapshot = NOTHING_KEPT,
 ) -> list[Line]:
-    """Return all rows whose team name contains `search`, sorted; rows with equal values are in rank order."""
+    """Return all rows whose team name contains `search`, sorted; rows with equal values are in rank order.
+
+    The snapshot keeps the folded names and the values of all teams.
+    """
     wanted = folded(search.strip())
-    is_change = sort is Sort.CHANGE
-    before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
-    found: list[_Found] = []
-    for rank, (team_id, name, value) in enumerate(session.execute(_sorted_teams(version, split, sort)), 1):
-        if wanted in folded(name):
-            found.append(_Found(rank, _value(sort, rank, name, value, before.get(team_id)), (team_id, rank)))
+
+    def names() -> list[str]:
+        return [folded(name) for _, name, _ in session.execute(_sorted_teams(version, split, Sort.RANK))]
+
+    def values() -> list[_Found]:
+        is_change = sort is Sort.CHANGE
+        before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
+        return [
+            _Found(rank, _value(sort, rank, name, value, before.get(team_id)), (team_id, rank))
+            for rank, (team_id, name, value) in enumerate(
+                session.execute(_sorted_teams(version, split, sort)), 1
+            )
+        ]
+
+    found = snapshot.whole(("values", split, sort), values)
+    if wanted:
+        kept = snapshot.whole(("names", split), names)
+        found = [each for each, name in zip(found, kept, strict=True) if wanted in name]
+    else:
+        found = found.copy()
     for each in benchmarks:
         if wanted in folded(each.row.team):
             found.append(_Found(each.place + 0.5, _benchmark_value(sort, each), each.row))

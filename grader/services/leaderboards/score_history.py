@@ -59,12 +59,12 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
     return team, competition
 
 
-def sample(session: Session, *, competition: Competition, but: Collection[int]) -> list[TeamSteps]:
-    """Return the steps of all other teams, or of a sample evenly spaced by rank."""
+def sample(session: Session, *, competition: Competition) -> list[TeamSteps]:
+    """Return the steps of all teams, or of a sample evenly spaced by rank."""
     ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
-    query = select(ranked.c.team_id).where(ranked.c.rank % every == 0, ranked.c.team_id.not_in(but))
+    query = select(ranked.c.team_id).where(ranked.c.rank % every == 0)
     found = of_teams(session, competition=competition, team_ids=session.scalars(query).all())
     return [each for each in found if each.steps]
 

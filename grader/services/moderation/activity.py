@@ -1,5 +1,6 @@
 """Competition activity: participants, teams, and daily files, rejections and best scores."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -23,10 +24,14 @@ from grader.models import (
     TeamMember,
 )
 from grader.services.leaderboards import score_history
+from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.teams import waiting
 
 DAYS = 30
 REASON_COUNT = 8
+# New files are pending, and only they replace no content token.
+_IS_PENDING = Submission.status == SubmissionStatus.PENDING
+_HAS_ENDED = Submission.status != SubmissionStatus.PENDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +73,21 @@ class Activity:
     best: tuple[tuple[date, int], ...]
 
 
-def counts(session: Session, *, competition: Competition) -> Counts:
-    """Count people, teams and files."""
+def counts(session: Session, *, competition: Competition, snapshot: Snapshot = NOTHING_KEPT) -> Counts:
+    """Count people, teams and files; a snapshot keeps the counts of files that are not pending."""
     joined = select(func.count(), func.count(TeamMember.team_id.distinct())).where(
         TeamMember.competition_id == competition.id
     )
     people, teams = session.execute(joined).one()
     asking, questions, appeals, held = session.execute(_waiting(competition)).one()
     kept = func.sum(Submission.size_bytes).filter(Submission.file_deleted_at.is_(None))
-    found = session.execute(
+    by_status = (
         select(Submission.status, func.count(), func.coalesce(kept, 0))
         .where(Submission.competition_id == competition.id)
         .group_by(Submission.status)
-    ).all()
+    )
+    ended = snapshot.page("files", lambda: session.execute(by_status.where(_HAS_ENDED)).all())
+    found = [*ended, *session.execute(by_status.where(_IS_PENDING))]
     return Counts(
         people=people,
         teams=teams,
@@ -106,41 +113,48 @@ def _waiting(competition: Competition) -> Select[Any]:
     return select(*(each.scalar_subquery() for each in counted))
 
 
-def of(session: Session, *, competition: Competition, now: datetime) -> Activity:
-    """Return the activity in the last days, which the database groups by day."""
+def of(
+    session: Session, *, competition: Competition, now: datetime, snapshot: Snapshot = NOTHING_KEPT
+) -> Activity:
+    """Return the activity of the last days; a snapshot keeps the part of files that are not pending."""
     today = now.astimezone(UTC).date()
     first = today - timedelta(days=DAYS - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     recent = (Submission.competition_id == competition.id, Submission.submitted_at >= since)
     is_rejected = Submission.status == SubmissionStatus.REJECTED
-    counted = union_all(*(_of_day(competition, since, number) for number in range(DAYS)))
+    ended = union_all(*(_of_day(competition, since, number) for number in range(DAYS)))
+    counted = snapshot.page(("days", first), lambda: sorted(session.execute(ended).all()))
+    pending = session.scalars(select(Submission.submitted_at).where(*recent, _IS_PENDING))
+    waiting = Counter((at.astimezone(UTC).date() - first).days for at in pending)
     days = [
-        Day(first + timedelta(days=number), count - rejected, rejected)
-        for number, count, rejected in sorted(session.execute(counted))
+        Day(first + timedelta(days=number), count - rejected + waiting[number], rejected)
+        for number, count, rejected in counted
     ]
     code = Submission.problems[0]["code"].as_string()
-    reasons = session.execute(
+    by_code = (
         select(code, func.count())
         .where(*recent, is_rejected)
         .group_by(code)
         .order_by(func.count().desc(), code)
         .limit(REASON_COUNT)
     )
+    reasons = snapshot.page(("reasons", first), lambda: session.execute(by_code).all())
     return Activity(
         days=tuple(days),
         reasons=tuple((name or "unknown", count) for name, count in reasons),
-        best=_best(session, competition),
+        best=snapshot.page("best", lambda: _best(session, competition)),
     )
 
 
 def _of_day(competition: Competition, since: datetime, number: int) -> Select[int, int, int]:
-    """Return the statement that counts the files of a day, which a covering index answers."""
+    """Return the statement that counts a day's files that are not pending; an index covers it."""
     begins = since + timedelta(days=number)
     is_rejected = Submission.status == SubmissionStatus.REJECTED
     return select(literal(number), func.count(), func.count().filter(is_rejected)).where(
         Submission.competition_id == competition.id,
         Submission.submitted_at >= begins,
         Submission.submitted_at < begins + timedelta(days=1),
+        _HAS_ENDED,
     )
 
 

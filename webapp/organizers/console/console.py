@@ -22,7 +22,7 @@ from grader.storage import disk
 from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer, leak_budget_answer
 from webapp.competitions.views import CompetitionView
-from webapp.http import api
+from webapp.http import api, lookups
 from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
@@ -124,11 +124,12 @@ def _page(slug: str, *, problem: Any = None) -> str:
         acts = log.list_page(session, competition=competition)
         leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
         failed_count = retries.count_failed(session, competition=competition)
-        counts = activity.counts(session, competition=competition)
+        kept = lookups.snapshot(session, competition, now)
+        counts = activity.counts(session, competition=competition, snapshot=kept)
         broken = organizer_jobs.broken(session, competition=competition)
         tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
         act = console_view.next_act(session, competition, tasks, now=now)
-        found = activity.of(session, competition=competition, now=now)
+        found = activity.of(session, competition=competition, now=now, snapshot=kept)
     return render_template(
         "running/console.html",
         competition=CompetitionView(competition, now),
