@@ -2,9 +2,9 @@
 
 Run ``python benchmarks/leaderboard.py`` for SQLite in a temporary folder, or with ``--database URL`` for an
 empty PostgreSQL database (``postgresql`` starts a server for the run). It creates 10,000 teams and 130,000
-scored submissions, and then requests pages from the application without a network, so that only the server's time
-is measured. Requests of the page and of the hello-world page alternate. The last column is the time of the
-first request after a change of the leaderboard.
+scored submissions, and then requests pages from the application without a network, so that only the
+server's time is measured. Requests of the page and of the hello-world page alternate. The last column is
+the time of the first request after a change of the leaderboard.
 """
 
 import argparse

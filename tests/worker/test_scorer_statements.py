@@ -28,6 +28,7 @@ write
     lock team
     select standing
     update standing
+    insert content_state
 """
 THE_FIRST_SCORE_OF_A_TEAM = """
 write
@@ -48,6 +49,7 @@ write
     lock team
     select standing
     insert standing
+    insert content_state
 """
 A_REJECTION = """
 write
@@ -66,6 +68,7 @@ write
     lock webhook
     lock submission, team
     select submission
+    insert content_state
 """
 
 
