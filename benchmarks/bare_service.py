@@ -1,4 +1,4 @@
-"""Bare scoring service with Flask, Celery, pandas and scikit-learn, the reference of `service.py`.
+"""Bare scoring service (Flask, Celery, pandas, scikit-learn) as reference for service.py.
 
 An upload is saved to a folder and recorded in SQLite. A Celery task reads the file with pandas, merges it
 with the solution and scores both splits with the public kernel. There are no accounts, limits, checks or

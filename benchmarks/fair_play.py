@@ -1,4 +1,4 @@
-"""Benchmark of all feedback modes: leaks to attackers, use for honest teams, cost.
+"""Benchmark of all feedback modes: leaks to attackers, utility for honest teams, cost.
 
 Run ``python benchmarks/fair_play.py``. The options `--modes`, `--files`, `--seeds`, `--rows` and `--step`
 restrict it. All competitions are simulated by `grader.simulation`. Every figure is a mean over competitions

@@ -1,4 +1,4 @@
-"""Benchmark of uploads during 100 wrong passwords per second.
+"""Benchmark of uploads during an attack with 100 wrong passwords per second.
 
 Run ``python benchmarks/logins.py``, which takes about a minute. A site with the configuration of `serve`
 (SQLite, two web processes, Argon2id) receives consecutive uploads of 2,000 rows: first without other load,

@@ -1,4 +1,4 @@
-"""Benchmark of the complete service: uploads over HTTP until their scores are stored.
+"""Benchmark of the complete service: time from upload over HTTP to stored score.
 
 Run ``python benchmarks/service.py`` on an otherwise idle machine. It takes about four minutes and measures
 

@@ -1,1 +1,1 @@
-"""The grader: metric, file readers, leaderboards and jobs, without any web code."""
+"""Grader: metric, file readers, leaderboards and jobs, independent of the web application."""

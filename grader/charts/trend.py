@@ -1,4 +1,4 @@
-"""Chart of a team's displayed scores in submission order, with its best score so far.
+"""Chart of a team's displayed scores in submission order, with the best score so far.
 
 Only displayed values are used, so the chart reveals no more than the table below it.
 """

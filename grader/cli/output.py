@@ -1,4 +1,4 @@
-"""Command output: tables, JSON, sentences on scores and limits, progress."""
+"""Command output: tables, JSON, progress, and messages about scores and limits."""
 
 import json
 import sys

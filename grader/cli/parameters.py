@@ -1,4 +1,4 @@
-"""Parameter types, such as times and input files, and options for the metric."""
+"""Command-line parameter types, such as times and input files, and metric options."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Participants' client."""
+"""Client for participants."""
 
 import time
 from collections.abc import Iterator, Mapping

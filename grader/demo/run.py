@@ -1,4 +1,4 @@
-"""Demo run: serve the demo competition until Ctrl-C, or check it and exit."""
+"""Main program of the demo: serves the competition until Ctrl-C, or checks it and exits."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Agreement between a column and hidden values, regardless of its name, coding or scale."""
+"""Agreement between a column and hidden values, for any column name, coding or scale."""
 
 import math
 from dataclasses import dataclass

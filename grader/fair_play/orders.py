@@ -1,4 +1,4 @@
-"""Row order of files: positions, ties, correlations and moved rows."""
+"""Order of a file's rows by prediction: positions, ties, correlations and moved rows."""
 
 from dataclasses import dataclass
 from functools import cached_property

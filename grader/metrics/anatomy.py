@@ -1,4 +1,4 @@
-"""Solution counts: subgroup cells, blanks, values near a threshold, overlaps."""
+"""Counts for a solution: rows per AUC, blank annotations, near-threshold values, overlaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

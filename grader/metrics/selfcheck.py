@@ -1,4 +1,4 @@
-"""Metric version, and a self-check of the machine's arithmetic against golden values."""
+"""Metric version, and a check that the machine's arithmetic reproduces golden values."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Metrics of one identity: Subgroup, BPSN and BNSP AUC, and the AEGs."""
+"""Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

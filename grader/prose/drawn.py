@@ -1,4 +1,4 @@
-"""HTML of formatted and plain texts, without a Markdown converter."""
+"""HTML for formatted and plain texts, independent of the Markdown converter."""
 
 from html import escape
 from typing import NamedTuple

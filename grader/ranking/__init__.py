@@ -1,1 +1,1 @@
-"""Pure ranking functions: team order, competing submissions, comparison of versions."""
+"""Pure ranking functions: team order, competing submissions, and ranking comparison."""

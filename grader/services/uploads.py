@@ -1,4 +1,4 @@
-"""Announced uploads: parts, completion, expiry, limits per user."""
+"""Resumable uploads: announcement, parts, completion, expiry, limits per user."""
 
 import hashlib
 import secrets

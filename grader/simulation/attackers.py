@@ -1,4 +1,4 @@
-"""Attackers: their knowledge, their files, and label decoding from scores."""
+"""Simulated attackers: prior knowledge, submitted files, and label decoding from scores."""
 
 import math
 from collections.abc import Mapping

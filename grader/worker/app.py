@@ -1,4 +1,4 @@
-"""Celery application; start it with `celery --app grader.worker.app:celery_app worker`."""
+"""Celery application, started with `celery --app grader.worker.app:celery_app worker`."""
 
 from datetime import timedelta
 from functools import cache

@@ -1,4 +1,4 @@
-"""SMTP delivery of queued e-mails, run as a lane of the sweeper process."""
+"""SMTP delivery of queued e-mails in a background lane of the sweeper process."""
 
 import logging
 import math

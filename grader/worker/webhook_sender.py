@@ -1,4 +1,4 @@
-"""Webhook delivery of queued events, run as lanes of the sweeper process."""
+"""Delivery of queued webhook events in background lanes of the sweeper process."""
 
 import math
 import threading

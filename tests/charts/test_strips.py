@@ -1,4 +1,4 @@
-"""Strip charts: marks within the chart area, and the highlighted team of the viewer."""
+"""Strip charts: marks within the chart area, and highlighting of the viewer's team."""
 
 import re
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""Local commands with an in-process application; requests never get shell rights."""
+"""Local commands with an in-process application: no shell privileges for requests."""
 
 import http.client
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Organizers' commands over HTTP, and their choice of a remote or local site."""
+"""Organizers' commands over HTTP, and the choice between a remote and the local site."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Close in the shell: verification, bundle, receipts, published solution."""
+"""Closing a competition in the shell: verification, bundle, receipts, published solution."""
 
 import hashlib
 import json

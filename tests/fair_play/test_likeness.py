@@ -1,4 +1,4 @@
-"""Similarity of files: detection of other teams' copies, no match between honest models."""
+"""Similarity of files: detection of other teams' copies, no matches among honest models."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""F25: restore of a backup taken under load, after the loss of everything else."""
+"""Scenario F25: recovery from a backup taken under load after all other data is lost."""
 
 import itertools
 import threading

@@ -1,4 +1,4 @@
-"""kill -9 of any process at the worst time, without lost or repeated work."""
+"""kill -9 of any process at the worst moment: no lost or repeated work."""
 
 import signal
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Ladder scores after a crash at any step of scoring: equal to those of an undisturbed run."""
+"""Ladder mode: a crash at any scoring step does not change the displayed scores."""
 
 import pytest
 

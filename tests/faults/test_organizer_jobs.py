@@ -1,4 +1,4 @@
-"""Process deaths at each step of an organizers' job: exactly one result."""
+"""Process deaths at each step of an organizers' job: exactly one stored result."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""kill -9 during the preparation, publication or rollback of a rescoring, with uploads."""
+"""kill -9 while a rescoring is prepared, published or rolled back during uploads."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Wrong clocks, and uploads near the close: authority of the database's clock."""
+"""Clock skew, and uploads near the close: only the database's clock counts."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Text columns with deduplicated texts."""
+"""Text columns that store each distinct text once."""
 
 from grader.files.solution.fast_path import CategoryWriter
 

@@ -1,4 +1,4 @@
-"""Solution counts: cells, blanks, threshold values, overlaps."""
+"""Counts for a solution: rows per AUC, blanks, near-threshold values, overlaps."""
 
 import numpy as np
 import pytest

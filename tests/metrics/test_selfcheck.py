@@ -1,4 +1,4 @@
-"""Self-check of the machine's arithmetic, and its lightweight imports."""
+"""Arithmetic self-check, and lightweight imports of the metric packages."""
 
 import subprocess
 import sys

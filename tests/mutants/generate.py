@@ -1,4 +1,4 @@
-"""`python -m tests.mutants.generate`: create the mutants and print them as JSON.
+"""`python -m tests.mutants.generate`: creation of the mutants, printed as JSON.
 
 The program runs in its own process in a copy of the tree, because mutmut reads its settings from the working
 directory when it is imported. mutmut has no command that creates mutants without running them.

@@ -1,4 +1,4 @@
-"""Reports: equal numbers in text, JSON and the self-contained page."""
+"""Reports: the same numbers as text, as JSON and on a self-contained HTML page."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Invisible drafts: the same responses to other users as for an unknown slug."""
+"""Drafts: other users get the same responses as for an unknown slug."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Isolation of competitions from other competitions' organizers, by any id or URL."""
+"""Isolation between competitions: no access for organizers of other competitions."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Private scores before the reveal: absent from all that any role can open."""
+"""Private scores before the reveal: absent from every response to every role."""
 
 import re
 from html import unescape

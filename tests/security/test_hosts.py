@@ -1,4 +1,4 @@
-"""Host headers: any name may be requested, but no link contains a forged name."""
+"""Host headers: rejection of unknown names, and no forged names in links."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""File checks, rejections and notes: equal to the byte for different hidden solutions."""
+"""File checks, rejections and notes: byte-identical for different hidden solutions."""
 
 import gzip
 import io

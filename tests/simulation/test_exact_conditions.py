@@ -1,4 +1,4 @@
-"""Exact conditions: no label determines with certainty which files a ladder shows."""
+"""Ladder conditions: no single label determines whether a file's score is displayed."""
 
 import math
 from collections.abc import Iterator

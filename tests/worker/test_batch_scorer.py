@@ -1,4 +1,4 @@
-"""Batches in this process: equal scores from stored ranks and files, no repeated reads."""
+"""Batch scoring in this process: equal scores from cached ranks and files, no rereads."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Imports of processes that restart after a kill, as each import delays scoring."""
+"""Few imports in processes that restart after a kill, because each import delays scoring."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""API of the token's owner: profile and API tokens."""
+"""API for the token's owner: profile and API tokens."""
 
 from datetime import timedelta
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""API of competitions: texts, data files, public log, latest rescoring."""
+"""Competition API: texts, data files, public log, latest rescoring."""
 
 from flask import Response, g
 from werkzeug.exceptions import NotFound

@@ -1,4 +1,4 @@
-"""Confirmation pages for actions with side effects or without undo.
+"""Confirmation pages for actions that have side effects or cannot be undone.
 
 A confirmation is bound to the displayed state. If the state has changed in the meantime,
 confirmation is requested again.

@@ -1,4 +1,4 @@
-"""Kaggle protocol: announced uploads, received whole, in parts or after interruptions."""
+"""Kaggle protocol: resumable uploads, received whole or in parts."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""API of public, private and final leaderboards."""
+"""API for public, private and final leaderboards."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""API of submissions: upload, check, list, select, download."""
+"""Submission API: upload, check, list, select, download."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Comparison page for two submissions: own, benchmarks, all competing after the reveal."""
+"""Comparison page for two submissions that the user may view."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""View of a team's files: list, rejected files, final selection, score chart."""
+"""View model of a team's files: list, rejected files, final selection, score chart."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""API of a user's entry, team and pending requests."""
+"""API for a user's entry, team and pending requests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Connection of commands to a server: address, token, stored login, exit codes."""
+"""Server connection for commands: address, token, stored login, exit codes."""
 
 import contextlib
 import json

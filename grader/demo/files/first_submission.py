@@ -1,4 +1,4 @@
-"""Create a first submission: learn toxic words from train.csv and write submission.csv.
+"""Starter script that learns toxic words from train.csv and writes submission.csv.
 
 Put this script in the same folder as train.csv and test.csv, and run `python first_submission.py`. It needs
 pandas and scikit-learn (pip install pandas scikit-learn).

@@ -1,4 +1,4 @@
-"""File problems and notes: their types, their collection during reading, and FileRejected."""
+"""File problems and notes: types, collection during reading, and the FileRejected error."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Solution reader, also for analysis tables that contain predictions."""
+"""Solution reader, also used for analysis tables that contain predictions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Messages about problems and notes of a submission, including missing and duplicate ids."""
+"""Messages for a submission's problems and notes, including missing and duplicate ids."""
 
 import re
 from array import array

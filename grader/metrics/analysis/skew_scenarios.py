@@ -1,4 +1,4 @@
-"""Simulated biased models, and the skewed class balance experiment."""
+"""Simulated biased models, and the experiment with a skewed class balance."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace

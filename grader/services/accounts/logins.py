@@ -1,4 +1,4 @@
-"""Sessions, login links, and the addresses and browsers of logins.
+"""Sessions, login links, and records of login addresses and browsers.
 
 Addresses and browsers are stored as keyed hashes, so they can only be compared.
 """

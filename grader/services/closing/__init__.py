@@ -1,1 +1,1 @@
-"""Close of a competition: checklist, settling, reveal, final standings, verification."""
+"""Closing a competition: checklist, settling, reveal, final standings, verification."""

@@ -1,4 +1,4 @@
-"""Steps of the close: settling, reveal of the private leaderboard, final standings.
+"""Steps of closing: settling, reveal of the private leaderboard, final standings.
 
 A competition is settled once every submission accepted in time has a result: the private standings are then
 computed but hidden. The reveal publishes them by updating a single row, so no reader sees a mix of two

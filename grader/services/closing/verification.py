@@ -1,4 +1,4 @@
-"""Verification of competing scores by recomputation from the uploaded files.
+"""Verification of competing submissions' scores by recomputation from the uploaded files.
 
 The recomputation shares no code with the scoring, so an error in either shows up as a difference.
 """

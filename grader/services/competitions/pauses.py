@@ -1,4 +1,4 @@
-"""Pause and resumption of submissions.
+"""Pausing and resuming submissions.
 
 During a pause, all pages stay available, accepted submissions are scored, and selections can be changed.
 """

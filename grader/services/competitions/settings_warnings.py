@@ -1,4 +1,4 @@
-"""Warnings about valid settings, such as past dates, joined identity names, small steps."""
+"""Warnings about valid settings: past dates, joined identity names, small steps."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Polling: leaderboard version and recently changed submissions."""
+"""Data for polling: leaderboard version and recently changed submissions."""
 
 import hashlib
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Competition activity: participants, teams, and daily files, rejections and best scores."""
+"""Competition activity: numbers of participants and teams, and daily upload statistics."""
 
 from collections import Counter
 from collections.abc import Mapping

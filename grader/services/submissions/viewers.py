@@ -1,4 +1,4 @@
-"""Submission access for its team and organizers, with previous and next submissions."""
+"""Access to a submission for its team and organizers, and navigation between submissions."""
 
 from dataclasses import dataclass
 

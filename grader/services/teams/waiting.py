@@ -1,4 +1,4 @@
-"""Requests that await a user: invitations, merge and join requests, organizers' tasks."""
+"""Requests awaiting a user's decision: invitations, mergers, join requests, open tasks."""
 
 import enum
 import functools

@@ -1,4 +1,4 @@
-"""Validation of webhook URLs and IP addresses against access to internal networks.
+"""Validation of webhook URLs and IP addresses to block access to internal networks.
 
 The URL is validated when it is entered. For each delivery, the host name is resolved once, the IP address is
 validated, and the connection uses the validated address.

@@ -1,4 +1,4 @@
-"""Parent process of file checks before submission: queue, time limits, time shares."""
+"""Parent side of file checks before submission: queue, time limits, time shares."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Parent process of text formatting: queue, time shares, stored HTML."""
+"""Parent side of text formatting: queue, time shares, stored HTML."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""Parent process of job processes: start, requests, time limits."""
+"""Parent side of job processes: start, requests, time limits."""
 
 import enum
 import logging

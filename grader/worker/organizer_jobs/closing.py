@@ -1,4 +1,4 @@
-"""Jobs of the close: score verification, results bundle, commitments to solutions."""
+"""Closing jobs: score verification, results bundle, commitments to solutions."""
 
 import hashlib
 import io

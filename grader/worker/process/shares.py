@@ -1,4 +1,4 @@
-"""Fair use of a child process by several users: order of requests and time shares."""
+"""Fair sharing of a child process between users: request order and time shares."""
 
 import math
 import threading

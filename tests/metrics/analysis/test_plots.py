@@ -1,4 +1,4 @@
-"""Plots in docs/bias-metrics.md and the output of the program that generates them."""
+"""Plots in docs/bias-metrics.md, compared with the output of the generating program."""
 
 import importlib.util
 from pathlib import Path

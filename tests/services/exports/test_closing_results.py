@@ -1,4 +1,4 @@
-"""Jobs of the close: receipts, verification, results bundle."""
+"""Closing jobs: receipts, verification, results bundle."""
 
 import csv
 import hashlib

@@ -1,4 +1,4 @@
-"""Automatic similarity reports: due times, and retained earlier reports."""
+"""Automatic similarity reports: schedule, and retention of earlier reports."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Image formats and sizes from the first bytes, and rejection of other data."""
+"""Detection of image format and size from the first bytes; rejection of other data."""
 
 import struct
 import zlib

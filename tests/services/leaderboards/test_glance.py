@@ -1,4 +1,4 @@
-"""Leaderboard summary within the feedback mode: figures, top five, the viewer's rank."""
+"""Leaderboard summary in each feedback mode: figures, top five, the viewer's rank."""
 
 from datetime import timedelta
 

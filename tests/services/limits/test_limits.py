@@ -1,4 +1,4 @@
-"""Submission limits: concurrency, and events that free a submission."""
+"""Submission limits: concurrency, and events that free up a submission slot."""
 
 from datetime import UTC, date, datetime, timedelta
 

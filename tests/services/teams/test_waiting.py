@@ -1,4 +1,4 @@
-"""Requests that await a user's decision, across all competitions."""
+"""Requests awaiting a user's decision, across all competitions."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Wrong passwords on pages: limited guesses, no lockout of users by attackers."""
+"""Password guesses on pages: limits, and no lockout of users by attackers."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Full disks: clear rejection of uploads, available pages."""
+"""Full disks: uploads rejected with a clear error, pages still served."""
 
 import errno
 import io

@@ -1,4 +1,4 @@
-"""Pagination: finite pages and cursors, errors for invalid page numbers."""
+"""Pagination: pages past the end, cursors, and errors for invalid page numbers."""
 
 from collections.abc import Callable
 from typing import Any

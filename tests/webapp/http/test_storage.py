@@ -1,4 +1,4 @@
-"""Unreachable storage: rejected uploads with a reason, available leaderboards."""
+"""Unreachable storage: uploads rejected with a reason, leaderboards still served."""
 
 import io
 

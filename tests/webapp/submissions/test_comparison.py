@@ -1,4 +1,4 @@
-"""Comparison page: own submissions, benchmarks, and other teams' after the reveal."""
+"""Comparison page: own submissions, benchmarks, and other teams' files after the reveal."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Submissions with columns of other labels, in every reader."""
+"""Submissions with extra columns for other labels, read by every reader."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Diagnosis job: comparison or omission of twins and pairs."""
+"""Diagnosis job: comparison of complete twins and pairs, omission of incomplete ones."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""View of the close: stages, checklist, jobs, shake-up."""
+"""View model of the close: stages, checklist, jobs, shake-up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

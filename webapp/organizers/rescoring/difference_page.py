@@ -1,4 +1,4 @@
-"""Difference page: scores, ranks and top teams in two scoring versions, CSV files."""
+"""Difference page: scores, ranks and top teams in two scoring versions, with CSV files."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Metric step of the setup: identity selection and its check."""
+"""Metric step of the setup: identity selection and validation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

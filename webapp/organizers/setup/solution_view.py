@@ -1,4 +1,4 @@
-"""View of the solution check and its report."""
+"""View model of the solution check and its report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

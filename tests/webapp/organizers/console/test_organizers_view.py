@@ -1,4 +1,4 @@
-"""Submissions and leaderboards before they are visible to participants."""
+"""Organizers' view of submissions and leaderboards before participants can see them."""
 
 from collections.abc import Callable
 from datetime import timedelta

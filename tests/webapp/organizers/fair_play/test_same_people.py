@@ -1,4 +1,4 @@
-"""Addresses and browsers that teams share: recording at login, display only as matches."""
+"""Addresses and browsers shared by teams: recorded at login, displayed only as matches."""
 
 from collections.abc import Callable
 from typing import Any
