@@ -166,8 +166,8 @@ class Settings(BaseSettings):
     login_days: int = Field(14, ge=1, le=3_650, description="Lifetime of a session, in days.")
     note_shared_logins: bool = Field(
         True,
-        description="Whether hashes of the addresses and browsers of logins are kept for 30 days, so that "
-        "organizers can see which teams share an address or a browser.",
+        description="Whether to keep hashes of login addresses and browsers for 30 days, to show organizers "
+        "which teams share an address or a browser.",
     )
     sign_up: SignUp = Field(
         SignUp.OPEN,

@@ -34,7 +34,7 @@ TOOLS = (
     (
         "check_file",
         SUBMIT,
-        "Check a prediction file and list all its problems. This uses no submission.",
+        "Check a prediction file and list all its problems. This does not count as a submission.",
     ),
     (
         "submit_file",

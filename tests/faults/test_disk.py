@@ -23,8 +23,8 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
 DISK_BYTES = 6_000_000
 SENTENCE = (
-    "The server has no disk space left, so your file was not accepted. This upload used no submission. Try "
-    "again later."
+    "The server has no disk space left, so your file was not accepted. This upload does not count as a "
+    "submission. Try again later."
 )
 
 

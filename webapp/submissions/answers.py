@@ -69,7 +69,7 @@ class Accepted(Answer):
 
 
 class Checked(Answer):
-    """The problems and notes of a checked file; checking uses no submission."""
+    """The problems and notes of a checked file; checking does not count as a submission."""
 
     is_clean: bool
     problems: Problems

@@ -21,8 +21,8 @@ class SubmissionsPaused(ParticipantError):
     public_name = "submissions_paused"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "Submissions are paused: {competition.pause_message} This upload used no submission. The leaderboard "
-        "stays available."
+        "Submissions are paused: {competition.pause_message} This upload does not count as a submission. The "
+        "leaderboard stays available."
     )
 
 

@@ -46,8 +46,8 @@ class DailyLimitReached(LimitReached):
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         super().__init__(
-            f"Your team has reached today's limit of {_counted(limit)}. This file used no submission. The "
-            "limit resets at 00:00 UTC.",
+            f"Your team has reached today's limit of {_counted(limit)}. This file does not count as a "
+            "submission. The limit resets at 00:00 UTC.",
             limit=limit,
             retry_at=next_reset(now),
             now=now,
@@ -81,8 +81,8 @@ class TooManyPending(LimitReached):
     def __init__(self, limit: int, *, now: datetime) -> None:
         waiting = "1 file that is" if limit == 1 else f"{limit:,} files that are"
         super().__init__(
-            f"Your team has {waiting} not scored yet, which is the maximum. This file used no submission. "
-            "Submit it again after the next result.",
+            f"Your team has {waiting} not scored yet, which is the maximum. This file does not count as a "
+            "submission. Submit it again after the next result.",
             limit=limit,
             retry_at=now + PENDING_RETRY,
             now=now,

@@ -32,7 +32,7 @@ class IdempotencyKeyReused(ParticipantError):
     kind = ErrorKind.MISMATCH
     message = (
         "This Idempotency-Key belongs to submission #{submission_id}, which has a different file. "
-        "This request used no submission. Send a new file with a new key."
+        "This request does not count as a submission. Send a new file with a new key."
     )
     submission_id: int
 
@@ -51,7 +51,8 @@ class IdenticalFile(ParticipantError):
         waits = " That submission is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
         sent = f"{earlier.submitted_at:%Y-%m-%d %H:%M} UTC"
         super().__init__(
-            f"This file is identical to submission #{earlier.id} from {sent}. It used no submission.{waits}"
+            f"This file is identical to submission #{earlier.id} from {sent}. It does not count as a "
+            f"submission.{waits}"
         )
         self.submission_id = earlier.id
 

@@ -204,7 +204,8 @@ def test_file_identical_to_an_earlier_one_is_reported_and_uses_no_submission(ser
         service.submit(competition, after=3 * HOUR, again=False)
     number = first.submission.id
     assert told.value.message == (
-        f"This file is identical to submission #{number} from 2026-01-05 14:02 UTC. It used no submission."
+        f"This file is identical to submission #{number} from 2026-01-05 14:02 UTC. It does not count "
+        "as a submission."
     )
     assert service.submit(competition, again=True).submission.id != first.submission.id
 
@@ -294,7 +295,7 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         (IdempotencyKeyReused(submission_id=7), "belongs to submission #7", {"submission_id": 7}),
         (
             IdenticalFile(Submission(id=7, submitted_at=MOMENT, status=SubmissionStatus.PENDING)),
-            "#7 from 2026-03-04 05:06 UTC. It used no submission. That submission is not",
+            "#7 from 2026-03-04 05:06 UTC. It does not count as a submission. That submission is not",
             {"submission_id": 7},
         ),
     ],

@@ -13,8 +13,8 @@ from grader.models import Submission
 from grader.storage import disk
 
 SENTENCE = (
-    "The server has no disk space left, so your file was not accepted. This upload used no submission. Try "
-    "again later."
+    "The server has no disk space left, so your file was not accepted. This upload does not count as a "
+    "submission. Try again later."
 )
 API = "/api/v1/competitions/toxicity/submissions"
 PAGE = "/competitions/toxicity/submit"

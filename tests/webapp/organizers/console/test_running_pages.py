@@ -94,7 +94,7 @@ def test_a_pause_is_shown_on_page_and_api_and_leaderboards_stay_readable(desk):
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
     answer = desk.app.test_client().post(API, data=file, headers=desk.ann.bearer)
     assert (answer.status_code, answer.json["error"]) == (403, "submissions_paused")
-    assert "Labels are checked until Friday. This upload used no submission" in answer.json["message"]
+    assert "Labels are checked until Friday. This upload does not count" in answer.json["message"]
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
     assert desk.ann.post(f"{HERE}/submit", file).status_code == 403
     assert desk.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
