@@ -1,4 +1,4 @@
-"""MLE-bench interface: equal scores without thresholds on predictions."""
+"""MLE-bench interface: the same scores as the metric, without thresholding predictions."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Disclosure evidence: column values of the solution's rows, collected in one pass."""
+"""Column values for the solution's rows, collected in one pass as evidence of disclosure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

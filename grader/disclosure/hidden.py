@@ -1,4 +1,4 @@
-"""Hidden values of a competition as binary targets, such as positive rows or public rows."""
+"""Hidden values of a competition as binary targets, such as whether a row is positive."""
 
 import enum
 import hashlib

@@ -1,4 +1,4 @@
-"""Invariant checker: acceptance of correct states, and the reported violations."""
+"""Invariant checker: correct states are accepted, and violations are reported."""
 
 from collections.abc import Callable
 from datetime import timedelta

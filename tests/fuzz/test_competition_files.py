@@ -1,4 +1,4 @@
-"""Fuzz tests of competition files: successful reading, or rejection with all problems."""
+"""Fuzz tests of competition files: a successful read, or a rejection with all problems."""
 
 import json
 import random

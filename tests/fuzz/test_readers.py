@@ -1,4 +1,4 @@
-"""Fuzz tests of file readers: reproducible reading, or rejection with all problems."""
+"""Fuzz tests of file readers: a reproducible read, or a rejection with all problems."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Properties for arbitrary data, tested with Hypothesis."""
+"""Metric properties for arbitrary data, tested with Hypothesis."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Second implementation of the score: bitwise equal results, no shared code."""
+"""Second implementation of the score: bitwise identical results, no shared code."""
 
 import json
 import random
