@@ -62,7 +62,7 @@ def tell(
     subject_id: int | None = None,
     by: User | None = None,
 ) -> None:
-    """Notify a team, a user, or by default the whole competition; mark it as read for `by`."""
+    """Notify a team, a user or, by default, all participants; mark the notification as read for `by`."""
     made = Notification(
         competition_id=competition.id,
         team_id=team and team.id,

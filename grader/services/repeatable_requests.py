@@ -12,7 +12,7 @@ from grader.services import counting
 
 KEY_MAX_LENGTH = 128
 KEPT = timedelta(days=1)
-LONGEST = timedelta(minutes=5)  # A request that has no status after this time was interrupted.
+LONGEST = timedelta(minutes=5)  # A request without a status after this time is considered interrupted.
 
 
 class InvalidKey(ParticipantError):

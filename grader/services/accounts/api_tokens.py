@@ -122,7 +122,7 @@ def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
 
 
 def find_now(session: Session, *, token: str) -> tuple[ApiToken, datetime] | None:
-    """Return the result of `find` at the database's time, and that time, in one query."""
+    """Return the result of `find` at the database's current time, and this time, in one query."""
     time = db.clock(session)
     return session.execute(_with_text(token, time).add_columns(time)).one_or_none()
 
@@ -211,7 +211,7 @@ def _bounded(
     competition: Competition | None,
     expires_at: datetime | None,
 ) -> datetime | None:
-    """Return the earlier expiry: the new token's or that of the token creating it; raise TooMuchAsked."""
+    """Return the earlier of both tokens' expiries; raise TooMuchAsked if `asking` has fewer rights."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
         raise TooMuchAsked(what=f"it lacks the scope {' and '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):

@@ -81,7 +81,7 @@ def find(session: Session, *, token: str, now: datetime) -> Login | None:
 
 
 def find_now(session: Session, *, token: str) -> tuple[Login, datetime] | None:
-    """Return the result of `find` at the database's time, and that time, in one query."""
+    """Return the result of `find` at the database's current time, and this time, in one query."""
     time = db.clock(session)
     return session.execute(_with_token(token, time).add_columns(time)).one_or_none()
 
@@ -141,7 +141,7 @@ def network(address: str | None) -> str:
 def note_place(
     session: Session, *, user: User, address: str | None, browsers: Sequence[str], secret: str, now: datetime
 ) -> None:
-    """Count a login from an address and a browser, given as numbers; keep only the newest of them."""
+    """Count a login from an address and a browser; keep only the user's most recent ones."""
     counting.hold_lock(session, f"login places of {user.id}")
     mine = select(LoginPlace).where(LoginPlace.user_id == user.id)
     known = {each.place_hash: each for each in session.scalars(mine)}

@@ -205,8 +205,8 @@ def list_page(
 ) -> AuditPage:
     """Return a page of a competition's audit log, or of the site's if it is None, newest first.
 
-    The site's audit log contains entries without a competition and entries of deleted drafts. `action`
-    filters by an action or by its noun alone, and `person` by the name of an account or an origin.
+    The site's audit log contains entries without a competition and entries of deleted drafts. `action` is an
+    action or only its noun, such as `team`. `person` is the name of an account or an origin.
     """
     query = _wanted(competition, action, person)
     return _page(session, query, page=page, page_size=PAGE_SIZE)

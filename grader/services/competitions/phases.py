@@ -27,7 +27,7 @@ def phase(competition: Competition, now: datetime) -> Phase:
 
 
 def state(competition: Competition, now: datetime) -> str:
-    """Return "draft" or "archived" if the competition is one, or else the name of its phase."""
+    """Return "draft" for a draft, "archived" for an archived competition, or else the name of the phase."""
     if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
         return competition.state.value
     return phase(competition, now).value

@@ -300,7 +300,7 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
 
 
 def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
-    """Mark a row as reviewed, or change its reason; raise ReasonNeeded or UnknownLine."""
+    """Mark a row as reviewed, or change the mark's reason; raise ReasonNeeded or UnknownLine."""
     if not reason.strip() or len(reason) > REASON_MAX_LENGTH:
         raise ReasonNeeded
     session, competition = act.session, act.competition
@@ -328,7 +328,7 @@ def _lines(session: Session, competition: Competition) -> set[str]:
 
 
 def marks_by_line(session: Session, *, competition: Competition) -> dict[str, FairPlayMark]:
-    """Return all marks of a competition by the name of the row."""
+    """Return a competition's marks by row name."""
     found = session.scalars(
         select(FairPlayMark)
         .where(FairPlayMark.competition_id == competition.id)

@@ -40,7 +40,7 @@ def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, .
 
 
 def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Waiting]:
-    """Return the rows of one or all competitions that contain texts without stored HTML."""
+    """Return rows that have texts without stored HTML, for one competition or for all."""
     rows: list[Competition | Announcement] = []
     rows += session.scalars(_waiting(select(Competition), Competition, slug).limit(limit))
     joined = select(Announcement).join(Competition, Announcement.competition_id == Competition.id)

@@ -211,7 +211,7 @@ def give_up(job: ScoringJob | OrganizerJob, limits: Limits, *, now: datetime) ->
 
 
 def are_held(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that `holders` may find a process on any machine."""
+    """Return the condition that a claim with an unexpired lease exists on any machine."""
     held = (
         exists().where(queue.state == JobState.CLAIMED, queue.lease_until > now)
         for queue in (ScoringJob, OrganizerJob)

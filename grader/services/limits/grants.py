@@ -17,7 +17,7 @@ MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
 LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
-SHORT = timedelta(hours=3)  # If less of the day is left, it may be over before a team notices the grant.
+SHORT = timedelta(hours=3)  # With less time left, the day may end before a team notices the grant.
 
 
 class InvalidGrant(SeveralProblems, OrganizerError):

@@ -208,7 +208,7 @@ def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
 
 
 def update_slot(submission: Submission) -> None:
-    """Assign the slot of its day to a submission, or release it, depending on the submission's status."""
+    """Assign or release a submission's slot on its UTC day, depending on its status."""
     holds = submission.kind in _LIMITED_KINDS and submission.status in _SLOT_STATUSES
     submission.slot_day = _day(submission.submitted_at) if holds else None
 

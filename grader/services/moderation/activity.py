@@ -63,7 +63,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Files by day, oldest first, reasons for rejections, and the best score by day.
+    """The files and the best score by day, oldest first, and the reasons for rejections.
 
     `best` has a point for each day on which the best displayed score of the current top teams rose.
     """

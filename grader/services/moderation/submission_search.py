@@ -1,7 +1,7 @@
 """Submission search for organizers: filter, search, sort, identical files.
 
-A page loads quickly even with 130,000 submissions: filters use indexed columns, matching teams and people are
-found first and their submissions then selected by id, and additional columns are read only for the rows of
+Pages load quickly even with 130,000 submissions. Filters use indexed columns. Matching teams and people are
+found first, and their submissions are then selected by id. Additional columns are read only for the rows of
 the page.
 """
 
@@ -50,8 +50,8 @@ class Sort(enum.StrEnum):
 class Wanted:
     """The requested submissions: filters, order and page.
 
-    `text` is a part of a team's, person's or file's name or of a description, or else a submission's id or a
-    file's hash.
+    `text` is part of a description or of the name of a team, person or file. It can also be a submission's id
+    or a file's hash.
     """
 
     status: SubmissionStatus | None = None

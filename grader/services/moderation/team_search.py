@@ -40,7 +40,7 @@ def find(
     disqualified_only: bool = False,
     page: int = 1,
 ) -> Page[Line]:
-    """Return a page of the teams whose name or whose member's name contains `text`, except merged teams."""
+    """Return a page of the unmerged teams with `text` in the team's name or a member's name."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     found = page_of_list(ids, page=page, page_size=PAGE_SIZE)
     return found.with_rows(_lines(session, found.rows))

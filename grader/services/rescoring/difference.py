@@ -93,7 +93,7 @@ class Preview:
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
-    """Return this version with the live version or the one that it replaced; None for a first version."""
+    """Pair a version with the live one or, if it is live, with its predecessor; None for a first version."""
     live = lookup.live(competition)
     if version.state is not ScoringVersionState.LIVE:
         return Compared(live, version)

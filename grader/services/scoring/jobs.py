@@ -245,7 +245,7 @@ def waiting(
 
 
 def oldest_pending(session: Session) -> datetime | None:
-    """Return since when the oldest pending submission has waited, ignoring rescorings and retries."""
+    """Return the time since which the oldest pending submission has waited; ignore rescorings and retries."""
     return session.scalar(
         select(func.min(ScoringJob.created_at))
         .join(ScoringJob.scoring_version)
@@ -278,7 +278,7 @@ def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: 
 def hold(
     session: Session, *, job_ids: Sequence[int], token: str
 ) -> tuple[Competition, Sequence[ScoringJob]] | None:
-    """Lock the competition, which prevents a publication meanwhile, and the jobs that are still held."""
+    """Lock the competition, which prevents a concurrent publication, and the jobs that are still held."""
     competition = session.scalar(
         select(Competition)
         .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)

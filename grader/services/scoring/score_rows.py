@@ -34,7 +34,7 @@ def enter_standings(
     scored: Sequence[tuple[ScoringJob, Results]],
     ended: Sequence[ScoringJob],
 ) -> None:
-    """Update the standings with the files scored under one version that are their teams' best.
+    """Enter files scored under one version into the standings if they are their teams' best.
 
     In a coarse feedback mode, the standings of the teams with `ended` files are recomputed, because other
     files may have waited for a file that has no score.
@@ -54,7 +54,7 @@ def enter_standings(
 
 
 def _work_out(session: Session, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
-    """Write standings; for a version in preparation, only of teams whose files are all finished."""
+    """Write standings; for a version in preparation, only for teams whose files are all finished."""
     teams = {job.submission.team_id for job in jobs if job.submission.kind in shown_scores.KINDS}
     if not teams:
         return

@@ -52,7 +52,7 @@ class Side:
 def choices(
     session: Session, *, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
 ) -> list[Choice]:
-    """Return the comparable submissions: the viewer's own, benchmarks and, after the reveal, top teams'.
+    """Return the comparable submissions: own ones, benchmarks and, after the reveal, those of top teams.
 
     `viewer` is the person's role in the competition; an organizer sees the same details of every file.
     """

@@ -19,7 +19,7 @@ from grader.storage.stores import Storage
 KEPT_FOR = timedelta(days=1)
 QUOTA_WINDOW = timedelta(hours=1)
 QUOTA_BYTES = 200_000_000
-# Between storing a file and writing its row, seconds pass, or minutes on an overloaded machine.
+# A file's row is written seconds after the file or, on an overloaded machine, minutes after it.
 UNTOUCHED_FOR = timedelta(minutes=10)
 # Blobs released earlier are ordinary orphans, which the daily collection deletes.
 REMEMBERED_FOR = timedelta(hours=3)
@@ -27,7 +27,7 @@ MOST = 500
 
 
 def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
-    """Release a rejected file's bytes if they exceed the storage quota; return whether it did.
+    """Release a rejected file's bytes if they exceed the storage quota; return whether they were released.
 
     The quota applies to the files rejected and kept within the last hour, both per team and per person, so
     creating another team does not provide a new quota. The team is locked before its files are counted.

@@ -113,7 +113,7 @@ def _require_free(
 
 
 def _require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
-    """Raise NameHeld if the team must keep its name, or NameTakenAway if the new one was removed."""
+    """Raise NameHeld if the team must keep its name, or NameTakenAway if organizers removed the new name."""
     if team is not None and team.name_given_at is not None:
         raise NameHeld(why=team.name_given_because.rstrip("."))
     query = select(Team.names_taken_away).where(
