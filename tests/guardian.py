@@ -100,7 +100,7 @@ def lives(process: psutil.Process) -> bool:
 
 
 def _wait(ward: Ward, watched: int, others: Collection[int]):
-    """Return when the test process has exited; kill it when another watched process exits."""
+    """Block until the test process exits; kill it if another watched process exits first."""
     told = b""
     while True:
         ready, _, _ = select.select([0], [], [], LOOK_SECONDS)

@@ -57,7 +57,7 @@ def context(context: BrowserContext) -> BrowserContext:
 
 
 class FollowedHints:
-    """Like a worker, scores the jobs of received hints one by one, after a short delay."""
+    """Scores the jobs of received hints one by one, as a worker does, after a short delay."""
 
     def __init__(self):
         self._waiting: queue.Queue[int | None] = queue.Queue()

@@ -39,7 +39,7 @@ def _boards_in_use(rows: Snapshot) -> Iterator[tuple[int, Split]]:
 
 
 def _best(rows: Snapshot, version_id: int, split: Split) -> Iterator[tuple[int, tuple[int, str]]]:
-    """Yield each team's entry: its best public one, or the better of its competing ones."""
+    """Yield each team's entry: its best public submission, or the better of its competing ones."""
     competition = rows.competitions[rows.versions[version_id].competition_id]
     teams: dict[int, list[Submission]] = defaultdict(list)
     for (submission_id, scored_version), scores in rows.scores_of.items():

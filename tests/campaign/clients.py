@@ -56,7 +56,7 @@ NO_ANSWER = Answer(0, {})
 
 
 class Teams:
-    """Assigns each team to two clients at a time until its limit rejects a file."""
+    """Assigns each team to two clients at a time until the team's limit rejects a file."""
 
     def __init__(self, teams: list[TeamAccess]):
         self._left = list(teams)

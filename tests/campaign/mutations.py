@@ -68,7 +68,7 @@ def _active(module: str) -> list[Mutant]:
 
 
 def install():
-    """Apply the mutation named by the variable to modules that are not loaded yet."""
+    """Apply the mutation named in the environment to modules that are not loaded yet."""
     sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
 
 

@@ -10,10 +10,10 @@ from grader.receipts import Settings, SlowTruth, UnreadableFile, read_prediction
 from grader.receipts.recount import count, score
 from grader.receipts.truth import SPLITS
 
-# From this number of files, worker processes save more time than their start takes.
+# With at least this many files, worker processes save more time than they take to start.
 WORTH_PROCESSES = 400
 
-# Each worker process keeps its solutions by the key of their configuration.
+# Each worker process caches its solutions by configuration key.
 _truths: dict[str, tuple[SlowTruth, Settings]] = {}
 
 
@@ -30,7 +30,7 @@ Scores = dict[str, Recounted]  # by split
 
 @dataclass
 class Oracle:
-    """Recomputes scores under configurations: a canonical solution and a version's settings."""
+    """Recomputes scores; a configuration is a canonical solution with a version's settings."""
 
     read: Callable[[str], bytes]
     processes: int = 2

@@ -32,7 +32,7 @@ class PostgreSQL:
         self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
 
     def crash(self):
-        """Stop all processes of the server immediately, as `pg_ctl stop -m immediate` does; restart it."""
+        """Stop the server immediately, as `pg_ctl stop -m immediate` does, and restart it."""
         self._end(signal.SIGQUIT, signal.SIGKILL)
         self._start()
 

@@ -40,7 +40,7 @@ def scoring_here(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def run():
-    """Run `fairboard` in this process with the given arguments, and `input` as its standard input."""
+    """Run `fairboard` in this process with the given arguments and with `input` as standard input."""
 
     def run_command(*arguments, **options):
         words = [str(argument) for argument in arguments]

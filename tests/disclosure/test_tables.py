@@ -129,7 +129,7 @@ def test_json_lines_have_a_complete_first_value_followed_by_others(beginning: st
         ("a,b;c\n1;2\n3;4\n5;6\n7,8,9;1\n", ";"),
         ("a,b,c;d\n1,2,3;4\n5,6,7;8\n", ","),
         ("a;b\n1;2\n3,4,5,6", ";"),  # The last line may be truncated.
-        ("a;b,,\n1;2,,\n3;4\n5;6\n7;8;;9\nx", ";"),  # Most lines contain it once.
+        ("a;b,,\n1;2,,\n3;4\n5;6\n7;8;;9\nx", ";"),  # Most lines contain one semicolon.
         ("\n\na|b\n\n1|2\n", "|"),
     ],
 )

@@ -77,7 +77,7 @@ def test_few_honest_models_are_not_similar(few: list[FloatArray]):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # honest models match as well
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # Honest models match too.
 def test_hundred_honest_models_are_not_similar_and_their_copies_are_found():
     files, rng = list(predictions()), np.random.default_rng(2)
     assert len(files) == 100

@@ -39,7 +39,7 @@ def hint(service, *accepted):
 def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
     service, processes, snag, eventually, watch, predictions_csv
 ):
-    """Kill a scoring process, then a worker. Otherwise, the lease would be valid for an hour."""
+    """Kill a scoring process, then a worker. Without the kills, the lease would last an hour."""
     patient = service.settings.model_copy(
         update={"scoring_lease_seconds": 3600, "sweep_interval_seconds": 1.0, "sweep_after_seconds": 3600.0}
     )

@@ -134,7 +134,7 @@ OTHER_LABELS = ("insult", "id of a group", "Prediction")
 def test_columns_of_other_labels_have_no_effect(
     columns: list[str], left_out: set[str], values: list[str], fillers: list[str]
 ):
-    """Compare files that have such columns with the same files without them."""
+    """Compare files with columns of other labels to the same files without these columns."""
     fill = itertools.cycle(fillers)
     rows = [
         {name: next(fill) for name in OTHER_LABELS} | {"id": name, "prediction": value}

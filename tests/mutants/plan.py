@@ -68,7 +68,7 @@ class Equivalent:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The key for comparing it with mutants."""
+        """The key by which the entry is matched with mutants."""
         return self.function, self.was, self.becomes
 
 

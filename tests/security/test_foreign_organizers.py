@@ -24,7 +24,7 @@ NAMES = ("Aces", "Bob", "Cem", "Dora", "Edda", "predictions.csv")
 
 @pytest.fixture(scope="module")
 def world(make_world: Callable[..., World]) -> World:
-    """A world in which Eve owns a competition without events and a solution is being checked."""
+    """A world in which Eve owns a competition without events, and a solution check is in progress."""
     world = make_world(Truth.first())
     world.begin()
     blob = world.arena.storage.put(b"the solution")

@@ -15,7 +15,7 @@ from webapp.server.requests import HEAD
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
-# Most tests have a long deadline for silence, because a busy machine may send late after connecting.
+# Most tests allow a long silence, because a client on a busy machine may send its first bytes late.
 QUICK = {"head_seconds": 0.3, "grace_seconds": 0.3}
 IDLE = {"idle_seconds": 0.3}
 
@@ -224,7 +224,7 @@ def _is_refused_after_a_byte(client: socket.socket) -> bool:
 
 def test_slow_but_steady_body_is_received(make_running):
     running = make_running(grace_seconds=0.3, slowest_bytes_per_second=100)
-    size, share = 400_000, 20_000  # A share permits 200 s.
+    size, share = 400_000, 20_000  # Each share of the body extends the deadline by 200 s.
     with running.connect(post(b"/upload", b"Content-Length: %d" % size) + b"x" * share) as client:
         for _ in range(size // share - 1):  # This takes 2 s in total: six times the grace period.
             time.sleep(0.1)

@@ -78,7 +78,7 @@ def test_competitions_are_reproducible_and_private_rows_do_not_change_scores():
 
 
 def test_attacker_can_compute_the_agreement_of_files(tmp_path: Path):
-    """The pages of coarse modes therefore reveal nothing new."""
+    """The agreement on the pages of coarse modes therefore reveals nothing new."""
     one, other = files(drawn(1, ROWS), 2)
     histograms = Histograms(DiskCache(tmp_path, max_bytes=10**6))
     found = histograms.agreement("one", "other", {"one": one, "other": other}.get)

@@ -116,7 +116,7 @@ def claim_as_a_dead_process(service, accepted):
 
 
 def test_job_of_a_dead_process_is_scored_by_a_ready_process(service, monkeypatch: pytest.MonkeyPatch):
-    """The score is delayed neither by starting a process nor until the next sweep, an hour later."""
+    """The score waits neither for a process to start nor for the next sweep, an hour later."""
     monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
     service.now = datetime.now(UTC)
     settings = service.settings.model_copy(update=NEVER)

@@ -140,7 +140,7 @@ def test_nothing_is_stored_in_plain_text_or_longer_than_30_days(service, competi
     with service.database.read() as session:
         is_old = logins.is_old_place(service.now + timedelta(days=30))
         assert session.scalar(select(func.count()).select_from(LoginPlace).where(~is_old)) == 1
-    # The worker deletes it because the tests' clock is far in the past.
+    # The worker deletes the record, because the tests' clock is far in the past.
     assert forget_records(service.database)
 
 

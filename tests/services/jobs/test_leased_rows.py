@@ -326,7 +326,7 @@ def found(service, machine: str = "here") -> set[str]:
 
 @of_jobs
 def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(service, queue, row_id: int):
-    """Otherwise, a file that kills its readers would use up all leases within seconds.
+    """Without the wait, a file that kills its readers would use up all leases within seconds.
 
     So would a machine that has run out of memory.
     """

@@ -69,7 +69,7 @@ def values(kind: type[FairboardError]) -> set[str]:
 
 
 def raised(root: Path) -> Iterator[tuple[str, set[str | None]]]:
-    """Yield the names and keywords of classes that are called with keywords only or raised uncalled."""
+    """Yield the names and keywords of classes called with only keywords, or raised without a call."""
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

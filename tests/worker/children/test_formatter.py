@@ -29,7 +29,7 @@ from tests.services.figures.test_pictures import png
 
 HERE = "/competitions/toxicity"
 NESTED = r"\mathrm(" * 40  # math_core takes 2^n time for this text.
-# Each short row is padded with cells.
+# Each short row is padded with empty cells.
 TABLE = "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "|\n" * 5000 + "\n"
 
 

@@ -29,7 +29,7 @@ def file_of(values) -> bytes:
 
 @pytest.fixture
 def competition(service):
-    """Five teams; the last one submitted a file with the first one's order, which is still pending."""
+    """Five teams; the last team's file is still pending and has the same order as the first team's."""
     competition = service.competition()
     generator = np.random.default_rng(5)
     drawn = generator.normal(size=(4, ROWS))
