@@ -25,7 +25,8 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/livez")
 def livez() -> ResponseReturnValue:
-    """Report that the process is alive. No other fault is checked, because it must not cause a restart."""
+    """Report that the process is alive. Other faults are not checked, because they must not cause a
+    restart."""
     return {"status": "alive"}
 
 

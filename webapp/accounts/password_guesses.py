@@ -16,7 +16,7 @@ from webapp.http.site import Site, current_site
 
 
 def authenticate(name: str, password: str) -> User | None:
-    """Return the account if the password is correct; takes the same time in either case.
+    """Return the account if the password is correct; the check takes the same time in either case.
 
     Raises TooManyGuesses or TooManyHashes.
     """

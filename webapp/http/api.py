@@ -138,7 +138,7 @@ def _name(model: type[BaseModel]) -> str:
 class _Spec(SpecTree):
     """A SpecTree that generates schemas only with the document.
 
-    They would take a third of the start-up time.
+    Generating them earlier would take a third of the startup time.
     """
 
     def __init__(self, **options: Any) -> None:

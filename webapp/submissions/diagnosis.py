@@ -19,7 +19,7 @@ _DOES = {
     "bnsp_auc": "misses {positive} {rows} that mention {name}",
 }
 TICK_STEP = 5
-TICK_UNIT = 4  # multiple that gives the four axis steps whole numbers
+TICK_UNIT = 4  # multiple for which the four axis steps are whole numbers
 SMALLEST_WIDE, LARGEST_WIDE = 1e3, 1e12  # range of all bins
 
 

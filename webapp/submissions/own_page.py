@@ -40,7 +40,7 @@ _BOARD = {Field.PUBLIC_RANK, Field.PUBLIC_SCORE}
 
 @dataclass(frozen=True, slots=True)
 class ClosedDoor:
-    """The message that replaces the form; `is_short` if the form returns with the next score."""
+    """The message that replaces the form; `is_short` is true if the form returns with the next score."""
 
     title: str
     reason: str

@@ -92,7 +92,7 @@ TAG = "teams"
 
 
 class WaitingItem(Answer):
-    """A pending item with the number of answers it needs; `team` and `person` sent the request."""
+    """A pending request, or `count` requests of one kind; `team` and `person` sent the request."""
 
     kind: WaitingKind
     competition: str

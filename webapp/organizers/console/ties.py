@@ -37,7 +37,7 @@ class TiedTeam(Answer):
 
 
 class TiedBoard(Answer):
-    """A compared leaderboard; `is_stale` if it has changed since the comparison."""
+    """A compared leaderboard; `is_stale` is true if it has changed since the comparison."""
 
     split: Split
     is_stale: bool

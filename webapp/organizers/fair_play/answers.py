@@ -226,7 +226,8 @@ class MergedAnswer(Answer):
 
 
 class SamePeopleAnswer(Answer):
-    """Logins, files and senders that teams share; `is_noted` is false if logins are not recorded."""
+    """Shared logins, members who changed teams, and merged teams; `is_noted` is false if logins are not
+    recorded."""
 
     is_noted: bool
     places: list[SharedPlaceAnswer]
