@@ -23,7 +23,7 @@ def main() -> None:
     random = np.random.default_rng(11)
 
     def named(rows: int, *, share: float = 0.0, weight: float = 1.0) -> bool:
-        """Return whether a file is detected that uses a leak in a share of its rows, at this weight."""
+        """Return whether a file that uses a leak in a share of its rows, at this weight, is detected."""
         coins, model = random.permutation(np.arange(rows) % 2 == 0), random.random(rows)
         leaked = np.where(random.random(rows) < share, weight * coins + (1 - weight) * model, model)
         return is_named(follow(leaked, coins).chance, files)

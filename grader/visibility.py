@@ -127,9 +127,9 @@ class Field(enum.StrEnum):
     PUBLIC_GAPS = "public_gaps"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
-    """The same as the public gaps. All other parts of a diagnosis are visible only to organizers until they
-    publish it, which is not possible before the reveal. The same applies to statistical ties, unless the
-    competition shows them after the reveal."""
+    """The average equality gaps (AEGs) on the private rows. All other parts of a diagnosis are visible only
+    to organizers until they publish it, which is not possible before the reveal. The same applies to
+    statistical ties, unless the competition shows them after the reveal."""
 
 
 _PHASES = tuple(Phase)

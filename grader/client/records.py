@@ -64,7 +64,7 @@ class Competition(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether it currently accepts files according to its dates."""
+        """Whether the competition currently accepts files according to its dates."""
         return self.phase == "open"
 
 
@@ -130,7 +130,7 @@ class Submission(Record):
 
     @property
     def is_final(self) -> bool:
-        """Whether it is scored, rejected or failed."""
+        """Whether the status is scored, rejected or failed."""
         return self.status in FINAL
 
     def to_frame(self) -> "pd.DataFrame":

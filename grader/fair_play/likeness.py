@@ -5,7 +5,7 @@ only a file's individual features are compared. In each band of 32 rows that are
 order, a file places half of the rows into the upper half. Two honest models agree on 50 to 90 % of these
 decisions, or on up to 96 % if they use the same features and almost the same method. A copy agrees on almost
 all of them. In an edited copy, most of the unedited rows keep their exact positions, which never happens with
-honest models. `blends` finds blends.
+honest models. Blends are detected separately by `blends`.
 """
 
 import hashlib

@@ -40,7 +40,7 @@ class AuditEntry(Base):
 
 
 class FairPlayMark(Base):
-    """A mark on a row of the Fair play page, such as "team 3": it was reviewed, with a reason."""
+    """A record that a row of the Fair play page, such as "team 3", was reviewed, with the reason."""
 
     __tablename__ = "fair_play_mark"
     __table_args__ = (UniqueConstraint("competition_id", "line"),)

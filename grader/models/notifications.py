@@ -37,7 +37,7 @@ class Notification(Base):
 
 
 class NotificationRead(Base):
-    """A mark that a user has read a notification."""
+    """A record that a user has read a notification."""
 
     __tablename__ = "notification_read"
 

@@ -42,7 +42,7 @@ class WebhookSender:
         self._networks = settings.webhook_networks()
 
     def lanes(self, stop: threading.Event, *, is_due: Callable[[], bool] = lambda: True) -> list[Lane]:
-        """Return the lanes that send events if any `is_due`, and the lane that detects rank changes."""
+        """Return the lanes that send events when `is_due` returns true, and the lane for rank changes."""
         pause = min(WAIT_SECONDS, self._settings.sweep_interval_seconds)
         send = partial(self.send_waiting, stop)
         lanes = [Lane(f"webhooks-{number}", send, pause, is_due=is_due) for number in range(THREADS)]

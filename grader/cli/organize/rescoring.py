@@ -159,7 +159,7 @@ def _roll_back(desk: Organizer, number: int, sent: dict[str, Any], *, yes: bool)
 def _switch(
     desk: Organizer, number: int, path: str, sent: dict[str, Any], lines: list[str], *, yes: bool
 ) -> dict[str, Any]:
-    """Switch the leaderboards after confirming the difference; if `yes`, add the difference to the lines.
+    """Switch the leaderboards after the user confirms the difference; with `yes`, add it to `lines` instead.
 
     Errors are raised before the user is asked. If the difference changes before the user answers, the
     question is repeated. A new file that changes nothing is scored without a question.

@@ -116,7 +116,7 @@ class Unreadable(Exception):
 
 
 def archive_problem(sentence: str) -> Problem:
-    """Return a problem: the ZIP archive cannot be used."""
+    """Return the problem that the ZIP archive cannot be used."""
     return Problem(
         "bad_archive",
         f"This archive cannot be used: {sentence}.",
@@ -126,7 +126,7 @@ def archive_problem(sentence: str) -> Problem:
 
 
 def not_csv(found: Signature, *, nested: bool) -> Problem:
-    """Return a problem: the file is not CSV."""
+    """Return the problem that the file is not CSV."""
     if nested and is_archive(found):
         return Problem(
             "nested_archive",
@@ -141,7 +141,7 @@ def not_csv(found: Signature, *, nested: bool) -> Problem:
 
 
 def too_large(size: int, cap: int) -> Problem:
-    """Return a problem: the file, as received, is larger than the cap."""
+    """Return the problem that the file, as received, is larger than the cap."""
     return Problem(
         "file_too_large",
         f"The file is {megabytes(size)}; the limit is {megabytes(cap)}.",
@@ -151,7 +151,7 @@ def too_large(size: int, cap: int) -> Problem:
 
 
 def bomb(cap: int) -> Problem:
-    """Return a problem: the decompressed file is larger than the cap."""
+    """Return the problem that the decompressed file is larger than the cap."""
     return Problem(
         "uncompressed_too_large",
         f"The uncompressed size exceeds the limit of {megabytes(cap)}; decompression stopped there.",
@@ -161,7 +161,7 @@ def bomb(cap: int) -> Problem:
 
 
 def damaged_gzip(position: int, reason: str) -> Problem:
-    """Return a problem: the gzip data is damaged at a byte."""
+    """Return the problem that the gzip data is damaged at a given byte."""
     detail = reason.split(": ")[-1]
     return Problem(
         "damaged_archive",
@@ -172,7 +172,7 @@ def damaged_gzip(position: int, reason: str) -> Problem:
 
 
 def truncated_gzip(position: int) -> Problem:
-    """Return a problem: the gzip data is truncated."""
+    """Return the problem that the gzip data is truncated."""
     return Problem(
         "damaged_archive",
         f"The gzip data is truncated at byte {position:,}. Upload the file again.",
@@ -182,7 +182,7 @@ def truncated_gzip(position: int) -> Problem:
 
 
 def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
-    """Return a problem: the gzip file has too many tiny members."""
+    """Return the problem that the gzip file has too many tiny members."""
     return Problem(
         "too_many_members",
         f"The gzip data has more than {most:,} members (separately compressed pieces) of less than "
@@ -193,7 +193,7 @@ def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
 
 
 def damaged_zip(reason: str) -> Problem:
-    """Return a problem: the ZIP archive cannot be read."""
+    """Return the problem that the ZIP archive cannot be read."""
     if reason == "File is not a zip file":
         reason = "its directory is missing; the file may be truncated"
     return Problem(

@@ -70,7 +70,7 @@ def _length(stream: BinaryIO, block: bytes) -> tuple[int, bool]:
 
 
 def beginning_of(stream: BinaryIO, size: int) -> BinaryIO:
-    """Return a stream of the first `size` bytes of another stream, which it closes when closed."""
+    """Return a stream of the first `size` bytes of another stream; closing it closes both."""
     return io.BufferedReader(_Beginning(stream, size))
 
 

@@ -93,7 +93,7 @@ class Tally:
 
     @property
     def may_be_near(self) -> bool:
-        """Whether a column that starts with these rows may still turn out to be whole or near."""
+        """Whether all or nearly all values of a column that starts with these rows may be in 0..1."""
         return self.is_whole or (self.fitting > 0 and self.fitting >= self.misfits)
 
 

@@ -59,7 +59,7 @@ def read_label_predictions(
         column for the scored label may be called ``prediction``, target, label or toxicity, or have the name
         of the label.
     row_ids : RowIds
-        The ids for which it must contain predictions.
+        The ids for which the file must contain predictions.
     label : str
         The solution's label.
     other_labels : sequence of str
