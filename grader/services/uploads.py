@@ -182,7 +182,7 @@ def note_use(session: Session, *, token: str, now: datetime) -> None:
 
 
 def key_of(token: str) -> str:
-    """Return the idempotency key of a submission with this token."""
+    """Return the idempotency key for submitting the upload with this token."""
     return f"upload-{_hash(token)[:40]}"
 
 

@@ -134,8 +134,8 @@ def web_program(
 def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
     options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
     flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
-    # Jobs are database rows, so workers need not discover each other, which would take a second at each
-    # start, and nothing listens to their heartbeats.
+    # Jobs are database rows, so workers need not discover each other. Discovery would take a second at each
+    # start. Nothing listens to the workers' heartbeats.
     flags += ("--without-gossip", "--without-mingle", "--without-heartbeat")
     command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
     return Program(name, command, {**environment, **ONE_THREAD})

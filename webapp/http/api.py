@@ -248,7 +248,7 @@ def _once(known: Operation, act: Callable[[], Response]) -> Response:
     try:
         answer = act()
     except Exception as error:
-        if not db.is_unavailable(error):  # if it is unavailable, the outcome is unknown
+        if not db.is_unavailable(error):  # if the database is unavailable, the outcome is unknown
             with database.write() as session:
                 repeatable_requests.release(session, request_id=request_id)
         raise

@@ -110,7 +110,7 @@ def end_reading(failure: Exception | None = None) -> None:
 
 @contextmanager
 def writing() -> Iterator[Any]:
-    """Begin an action's transaction, and identify the user and check their role again in it.
+    """Open an action's write transaction, and check the user and their role again within it.
 
     Raises LoginNeeded or NotOrganizer if the session or the role has ended in the meantime.
     """

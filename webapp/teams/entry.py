@@ -114,7 +114,7 @@ class EntryRequest(Answer):
 
 
 class EntryRequestList(Answer):
-    """The pending requests to join, and the denied ones."""
+    """The pending requests to join, and the rejected ones."""
 
     waiting: list[EntryRequest]
     refused: list[EntryRequest]
@@ -130,7 +130,7 @@ class EntryDecision(Sent):
 @api.blueprint.get(f"{DESK}/entries")
 @organizers_operation(Role.VIEWER, answers=EntryRequestList, tag=TAG)
 def entry_requests(slug: str) -> EntryRequestList:
-    """List the pending requests to join, and the denied ones."""
+    """List the pending requests to join, and the rejected ones."""
     with reading() as session:
         competition = competition_of(session, slug)
         return EntryRequestList(

@@ -121,7 +121,7 @@ def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
 
 
 def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ...]:
-    """Count an attempt as wrong before its check; return the ids for `take_back`.
+    """Count an attempt as wrong before it is checked; return the ids for `take_back`.
 
     Raise TooManyGuesses.
     """
