@@ -118,7 +118,7 @@ def make_run(tmp_path: Path) -> Iterator[Callable[[str], Run]]:
 
 @pytest.mark.long
 def test_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]):
-    """This test is long because it starts every kind of process; others start only a few."""
+    """This test is slow because it starts every kind of process; other tests start only a few."""
     run = make_run(ALL)
     run.start(sys.executable, "-m", "pytest", *run.options)
     commands = run.commands()
@@ -148,7 +148,7 @@ def _children(process: psutil.Process) -> list[str]:
 
 @pytest.mark.long
 def test_processes_started_by_make_end_when_make_is_killed(make_run: Callable[[str], Run], tmp_path: Path):
-    """This test is long because it collects all tests first, which takes a minute."""
+    """This test is slow because it first collects all tests, which takes a minute."""
     run = make_run(CHEAP)
     stamp = ".venv/.complete"  # The stamp of the folder that runs these tests, which is already installed.
     run.start(

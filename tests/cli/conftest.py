@@ -15,7 +15,7 @@ from grader.worker.scorer import Scorer
 
 
 class ScoringHere:
-    """A substitute for `JobChild` that starts no process, which would dominate the run time."""
+    """A substitute for `JobChild` that starts no process, because starting one would take too long."""
 
     def __init__(self, settings: Settings, *, is_quiet: bool):
         # A log would interrupt the progress display.

@@ -93,7 +93,7 @@ class Service:
         )
 
     def command_here(self, *arguments):
-        """Run a command in this process, which is faster if the command is not under test."""
+        """Run a command that is not under test in this process, because this is faster."""
         others = {name: None for name in os.environ if name.startswith("FAIRBOARD_")}
         words = [str(argument) for argument in arguments]
         return CliRunner().invoke(main, words, prog_name="fairboard", env=others | self.environment)

@@ -337,7 +337,7 @@ def test_affected_users_are_notified(service, scene, act):
 
 @pytest.mark.both_databases
 def test_uploads_during_a_merge_exceed_no_limit_and_lose_no_file(service, scene, act, send):
-    """In either order, the limits apply: before the merger to each team, afterwards to the merged one."""
+    """In either order, the limits apply to each team before the merger and to the merged team afterwards."""
     competition = scene(max_daily_submissions=3)
     now = service.now
     request = act(mergers.request, competition, "ada", name="Team bob")
