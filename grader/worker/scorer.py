@@ -13,6 +13,7 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.files import RowIds, read_submission
+from grader.files.reading.containers import SMALL_BYTES
 from grader.services.jobs.leased_rows import Rejection
 from grader.services.scoring import batches, jobs
 from grader.services.scoring.jobs import Claim, Outcome
@@ -39,9 +40,11 @@ def batch_limit_seconds(settings: Settings) -> int:
 
 
 def warm_up() -> None:
-    """Load what the first job would load, such as pandas, so that forked processes share it."""
+    """Load what the first jobs need, so that forked processes share it."""
     configure_mappers()
-    read_submission(b"id,prediction\n1,0.5\n", RowIds.of("1"))
+    rows = SMALL_BYTES // 8  # Small files are read without pandas.
+    lines = "".join(f"{row},0.5\n" for row in range(rows))
+    read_submission(f"id,prediction\n{lines}".encode(), RowIds.of(map(str, range(rows))))
 
 
 @cache

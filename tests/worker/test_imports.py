@@ -52,7 +52,8 @@ def test_first_file_of_a_warm_process_loads_no_package():
     program = (
         "import sys; from grader.files import RowIds, read_submission; "
         "from grader.worker.scorer import warm_up; warm_up(); before = set(sys.modules); "
-        "read_submission(b'id,prediction\\n1,0.5\\n2,0.25\\n', RowIds.of(['1', '2'])); "
+        "rows = range(100_000); lines = ''.join(f'{row},0.25\\n' for row in rows); "
+        "read_submission(f'id,prediction\\n{lines}'.encode(), RowIds.of(map(str, rows))); "
         "assert 'pandas' in before and set(sys.modules) == before"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
