@@ -92,14 +92,15 @@ def draw(
     if not LEAST <= count <= MOST or count % 2:
         raise CannotDraw(
             f"The number of canary rows must be an even number from {LEAST} to {MOST}. Fewer rows would not "
-            "be conclusive, and half of the rows get a positive label."
+            "be conclusive. Half of the rows get a positive label, so the number must be even."
         )
     ignored, scored = np.flatnonzero(usage == IGNORED), np.flatnonzero(usage != IGNORED)
     lacking = max(0, count - ignored.size)
     if lacking and not from_scored:
         raise CannotDraw(
-            f"{ignored.size:,} rows have the Usage Ignored, {lacking:,} fewer than the requested canary "
-            "rows. Mark more rows as Ignored, request fewer canary rows, or allow scored rows to become "
+            f"{ignored.size:,} rows have the Usage Ignored, {lacking:,} fewer than the requested number of "
+            "canary rows. Mark more rows as Ignored, request fewer canary rows, or allow scored rows to "
+            "become "
             "canary rows."
         )
     if lacking > scored.size // 2:

@@ -152,7 +152,7 @@ class Settings(BaseSettings):
         30, ge=1, description="Hard time limit for scoring one submission, in seconds."
     )
     scoring_lease_seconds: int = Field(
-        40, ge=2, description="Lease of a claimed job, in seconds; must exceed the time limit."
+        40, ge=2, description="Lease duration of a claimed job, in seconds; must exceed the time limit."
     )
     scoring_memory_mb: int = Field(
         4096, ge=256, description="Maximum address space of a scoring process, in MB."

@@ -106,7 +106,7 @@ def frontier_chart(
         parts.append(f'<circle class="dot own" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')
     count = "1 team" if len(drawn.spots) == 1 else f"{len(drawn.spots):,} teams"
     description = (
-        f"Scatter plot of overall AUC and worst bias term of {count}, with the Pareto front. "
+        f"Scatter plot of worst bias term against overall AUC for {count}, with the Pareto front. "
         "The table below contains the values."
     )
     size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)

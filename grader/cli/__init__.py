@@ -82,7 +82,7 @@ main = CommandGroup(
             ),
             "backup": Entry("grader.cli.maintenance", "Back up the installation while the service runs."),
             "restore": Entry("grader.cli.maintenance", "Restore a backup into an empty installation."),
-            "orphans": Entry("grader.cli.maintenance", "List or delete blobs that no row refers to."),
+            "orphans": Entry("grader.cli.maintenance", "List or delete unreferenced blobs."),
         },
         "Shell": {"completion": Entry("grader.cli.group", "Print the shell completion script.")},
     },

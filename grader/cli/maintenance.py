@@ -47,7 +47,7 @@ def backup(folder: Path) -> None:
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
         made = backups.make(here.settings, here.database, here.storage, folder, tell=line.show)
     click.echo(
-        f"{folder}: the database of {made.made_at} and {counted(made.blob_count, 'blob')} "
+        f"{folder}: the database as of {made.made_at} and {counted(made.blob_count, 'blob')} "
         f"({counted(made.blob_bytes, 'byte')})."
     )
     click.echo("Not in the backup, but needed for a restore:")
@@ -81,7 +81,8 @@ def restore(folder: Path) -> None:
         done = backups.restore(settings, database, open_storage(settings.storage()), folder, tell=line.show)
     made = done.manifest
     click.echo(
-        f"Restored the state of {made.made_at}: {counted(made.blob_count, 'blob')}, schema {made.revision}."
+        f"Restored the state as of {made.made_at}: {counted(made.blob_count, 'blob')}, schema "
+        f"{made.revision}."
     )
     if not made.with_blobs:
         click.echo("This backup contains no blobs. The configured storage must already contain them.")
@@ -120,7 +121,7 @@ def migrate(without_backup: bool) -> None:
 @click.command()
 @click.option("--delete", is_flag=True, help="Delete the listed blobs.")
 def orphans(delete: bool) -> None:
-    """List blobs that no row has referred to for a day; the sweeper deletes them once a day."""
+    """List blobs that have been unreferenced for a day; the sweeper deletes them once a day."""
     with opened() as here:
         if delete:
             gone = blobs.collect(here.database, here.storage, is_sure=True)

@@ -48,7 +48,7 @@ def serve(host: str | None, port: int | None) -> None:
 @click.option(
     "--heartbeat",
     type=LocalPath(dir_okay=False),
-    help="A file to touch whenever the database responds; health checks can use its age.",
+    help="A file to touch whenever the database responds; health checks can read its modification time.",
 )
 def sweeper(heartbeat: Path | None) -> None:
     """Score submissions that no worker has finished in time, until SIGTERM or Ctrl-C.

@@ -272,8 +272,8 @@ def of_mail(session: Session) -> Iterator[Finding]:
         )
         yield warning(
             "e-mail",
-            f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no response'}. "
-            f"Correct {PREFIX}SMTP_*; the e-mails are then sent automatically.",
+            f"{count:,} e-mails could not be sent, the oldest for {_age(now - oldest)}: "
+            f"{error or 'no response'}. Correct {PREFIX}SMTP_*; the e-mails are then sent automatically.",
         )
     else:
         yield ok("e-mail", "No e-mails are overdue.")

@@ -150,7 +150,7 @@ def _migrating(database: Database) -> Iterator[Connection]:
                 _lock(connection)
                 yield connection
                 if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
-                    raise RuntimeError("The migration has violated foreign keys.")
+                    raise RuntimeError("The migration violated foreign key constraints.")
         finally:
             if sqlite and driver is not None:
                 driver.execute("PRAGMA foreign_keys = ON")

@@ -44,8 +44,8 @@ TOOLS = (
     (
         "wait_for_score",
         READ,
-        f"Wait at most {LONGEST_WAIT_SECONDS} s until a submission is scored, rejected or failed. "
-        "Call it again while the status is pending.",
+        f"Wait at most {LONGEST_WAIT_SECONDS} s until the status of a submission is scored, rejected or "
+        "failed. Call it again while the status is pending.",
     ),
     (
         "list_submissions",
@@ -66,7 +66,7 @@ ARGUMENTS = {
         "zip.",
     ),
     "submission": ("integer", "The number of the submission."),
-    "accepted_rules_version": ("integer", "The rules_version of read_competition."),
+    "accepted_rules_version": ("integer", "The rules_version returned by read_competition."),
     "code": ("string", "The entry code, if the competition requires one."),
     "name": ("string", "The name of the data file."),
     "description": ("string", "A description, such as what changed in this file."),

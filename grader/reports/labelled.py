@@ -318,7 +318,8 @@ def _fraction_chart(counts: FractionCounts) -> Chart:
 
 def _together(found: CoMentions, whole: DataAudit) -> Section:
     per_row = table(
-        f"Identities per row: mean {number(found.mean)}; {number(found.mean_where_any)} in rows with any",
+        f"Identities per row: mean {number(found.mean)}; {number(found.mean_where_any)} in rows with at "
+        "least one",
         ("identities", "rows"),
         ((str(count), f"{rows:,}") for count, rows in enumerate(found.identities_per_row)),
     )
@@ -331,7 +332,7 @@ def _together(found: CoMentions, whole: DataAudit) -> Section:
         ),
     )
     mentioned = table(
-        "Mean number of identities in rows that mention an identity, including itself",
+        "Mean number of identities in the rows that mention each identity, including that identity",
         ("identity", "mean"),
         ((name, number(mean)) for name, mean in found.mean_by_identity.items()),
     )

@@ -60,7 +60,7 @@ class OtherLength(ParticipantError):
     public_name = "other_length"
     kind = ErrorKind.MISMATCH
     message = (
-        "{upload.name} was announced with {upload.size_bytes:,} bytes, but {size_bytes:,} bytes were "
+        "The declared size of {upload.name} is {upload.size_bytes:,} bytes, but {size_bytes:,} bytes were "
         "received. Upload the file again."
     )
 

@@ -23,7 +23,9 @@ KEPT_FOR_SECONDS = 24 * 3600
 LOOK_AGAIN_SECONDS = 60
 SHARE_OF_ONE_LOOK = 16
 FREE_SHARE_OF_DISK = 10
-CACHEDIR_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Backups leave folders with this file out.\n"
+CACHEDIR_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Backup tools skip folders that contain this file.\n"
+)
 
 logger = logging.getLogger(__name__)
 

@@ -120,7 +120,7 @@ def test_a_column_of_true_and_false_is_reported_and_not_an_identity(check, solut
     rows = [f"{line},{bool(number % 2)}" for number, line in enumerate(lines)]
     code, text = check("\n".join([f"{header},black", *rows]).encode())
     assert code == 0
-    assert "The column 'black' contains truth values" in text
+    assert "The column 'black' contains Boolean values" in text
 
 
 def test_the_first_lines_name_the_identities_that_are_too_small(check, solution_csv: SOLUTION):

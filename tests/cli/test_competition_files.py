@@ -183,7 +183,7 @@ def test_options_next_to_a_file_are_rejected(run, folder: Path):
 def test_a_clone_is_a_draft_without_dates(run, published):
     result = run("competition", "clone", "toxic", "next", "--with-solution")
     assert result.exit_code == 0, result.output
-    assert "Nothing is missing" in result.output
+    assert "The draft is complete" in result.output
     printed = run("competition", "settings", "next").output
     assert "# closes = …" in printed
     assert "daily = 3" in printed

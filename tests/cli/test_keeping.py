@@ -86,7 +86,7 @@ def test_a_backup_is_created_and_restored_by_commands(admin, service, monkeypatc
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
     restored = admin("restore", tmp_path / "backup")
     assert restored.exit_code == 0, restored.output
-    assert re.match(r"Restored the state of \S+: 4 blobs", restored.stdout)
+    assert re.match(r"Restored the state as of \S+: 4 blobs", restored.stdout)
     assert "e-mails that will not be sent, because they may have been sent already: 1." in restored.stdout
     assert "toxicity" in admin("competition", "list").stdout
 

@@ -205,7 +205,7 @@ def test_command_reports_a_match_a_difference_or_an_unreadable_file(files):
     done = command(files, *both)
     assert done.returncode == 1
     assert re.search("sha256 of the submission: [0-9a-f]+ in the receipt, [0-9a-f]+ from", done.stderr)
-    assert "1 value differs of 50 compared." in done.stderr
+    assert "1 of 50 compared values differs." in done.stderr
 
     (files / "submission.csv").write_bytes(SUBMISSION + b"7,1\n")
     done = command(files, *both)

@@ -97,7 +97,7 @@ def create_competition(sent: SentFields) -> ResponseReturnValue:
 def create_competition_data(sent: SentFields) -> ResponseReturnValue:
     """Replace all data files of a competition, as Kaggle does; on an error, nothing changes."""
     if sent.text("competitionDatabundleType").upper().endswith("RERUN"):
-        raise Unsettable("Fairboard has no data for reruns. Omit `--rerun`.")
+        raise Unsettable("Fairboard does not support reruns. Omit `--rerun`.")
     with writing() as session:
         competition, now = organized(session, sent, Role.EDITOR), db.now(session)
         files, kept = _sent_files(sent), set()

@@ -57,9 +57,7 @@ def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
     if query.cursor is None:
         return asked
     if not asked.is_plain or query.page is not None:
-        raise Unreadable(
-            "cursor", query.cursor, "used without `page` and `q`, and only with the order by rank"
-        )
+        raise Unreadable("cursor", query.cursor, "used without `page` and `q`, and only when sorting by rank")
     return replace(asked, after=boards.Place.of(query.cursor))
 
 

@@ -80,7 +80,7 @@ RATE = {
     },
 }
 OTHER_ERROR = {
-    "description": "Any other error, for example from a proxy. All responses can have these headers.",
+    "description": "Any other error, for example from a proxy. Any response can include these headers.",
     "headers": {"Retry-After": WAIT, **RATE},
     "content": {"application/json": {"schema": ERROR}},
 }

@@ -222,7 +222,7 @@ def _merger_consequences(outlook: Outlook) -> Iterator[str]:
     if picks > outlook.selection_count:
         yield (
             f"Together, the teams have selected {picks:,} submissions, but only {outlook.selection_count:,} "
-            "may compete. Choose together which ones to keep."
+            "may compete. Decide together which ones to keep."
         )
     else:
         yield f"Together, the teams have selected {picks:,} of {outlook.selection_count:,} submissions."

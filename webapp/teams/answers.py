@@ -109,7 +109,7 @@ class MergerSide(Answer):
 
 
 class MergerOutlook(Answer):
-    """The effects of accepting a merge request: the joining team, the remaining team, the sum."""
+    """The effects of accepting a merge request: both teams, and their combined numbers."""
 
     taken: MergerSide
     into: MergerSide

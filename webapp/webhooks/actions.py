@@ -355,7 +355,7 @@ def _add_actions(owners: Owners) -> None:
     def redeliver(act: Act, webhook_id: int, delivery: str | None = None) -> Webhook:
         """Send an event from the log again, as a new delivery.
 
-        The new delivery has its own `delivery` id, and the old id as `redelivery_of`.
+        The new delivery has its own `delivery` id; `redelivery_of` contains the old id.
         """
         found = get(act, webhook_id)
         token = request.form.get("delivery", "") if delivery is None else delivery

@@ -257,7 +257,7 @@ def leaderboard(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Print the leaderboard; your own row is last if it is further down."""
+    """Print the leaderboard; if your row is not included, it is added at the end."""
     with connected(server, as_json=as_json, competition=competition) as client:
         board = client.leaderboard(
             split="private" if private else "public", search=search, most=None if is_whole else rows
@@ -370,7 +370,7 @@ def mcp(folder: Path, competition: str | None, server: str | None) -> None:
     {"mcpServers": {"fairboard": {"command": "fairboard", "args": ["mcp", "/home/ada/work"]}}}
 
     The tools read and write only files in FOLDER. The token's scopes determine which tools are available:
-    submitting requires the `submit` scope. The site and token are those of `fairboard login`, or
+    submitting requires the `submit` scope. The site and token are taken from `fairboard login`, or from
     FAIRBOARD_SERVER and FAIRBOARD_TOKEN.
     """
     from grader.mcp.protocol import serve

@@ -73,7 +73,7 @@ ORDERS = (
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Omit identities that fewer than N rows mention.",
+    help="Omit identities mentioned in fewer than N rows.",
 )
 @click.option(
     "--lowest",
@@ -201,7 +201,7 @@ def _inputs(
     grouped = {name: category for category, names in categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:
-        raise click.UsageError(f"--category names unknown identities: {', '.join(unknown)}.")
+        raise click.UsageError(f"--category contains unknown identities: {', '.join(unknown)}.")
     return Inputs(
         solution,
         predictions=_predictions(submission, solution),

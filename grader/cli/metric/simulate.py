@@ -87,8 +87,8 @@ def simulate(
     fairboard simulate solution.csv --mode ladder --step 0.005 --files 300 --seeds 20
 
     No data leaves this machine. The simulated attackers know the ids, the identities of each row and the
-    predictions of their own model, and receive scores as from a site. Without a Usage column, half of the
-    rows are public, in a new sample for each seed. A run takes about a minute for 20,000 rows.
+    predictions of their own model, and receive scores as they would from a site. Without a Usage column, each
+    seed makes a different random half of the rows public. A run takes about a minute for 20,000 rows.
     """
     from grader.feedback import Rule
     from grader.simulation import proposed_step, run

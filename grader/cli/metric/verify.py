@@ -20,8 +20,8 @@ FILE = LocalPath(exists=True, dir_okay=False)
 def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
     """Recompute the score in RECEIPT from the files and compare every count and every bit.
 
-    With only one of the files, only its hash is compared. The command uses a second implementation that
-    shares no code with the scoring. It takes a few seconds for 200,000 rows.
+    If you specify only one of the files, only its hash is compared. The command uses a second implementation
+    that shares no code with the scoring. It takes a few seconds for 200,000 rows.
 
     The exit code is 0 if everything matches the receipt, 1 if anything differs and 2 if a file cannot be
     read.
@@ -59,8 +59,8 @@ def _tell(checks: list[Check], *, is_whole: bool) -> None:
     if is_other:
         click.echo("A file is not the one that the receipt refers to, so other values differ too.", err=True)
     if differing:
-        noun = "value differs" if len(differing) == 1 else "values differ"
-        raise click.ClickException(f"{len(differing):,} {noun} of {len(checks):,} compared.")
+        verb = "differs" if len(differing) == 1 else "differ"
+        raise click.ClickException(f"{len(differing):,} of {len(checks):,} compared values {verb}.")
     for check in checks:
         if _is_main(check):
             click.echo(f"{check.what}: {check.found}")

@@ -40,7 +40,7 @@ REVEAL = _Final(
 )
 FINALIZE = _Final(
     path="close/finalize",
-    is_final="Final standings are kept permanently; later changes are stored in addition to them.",
+    is_final="Final standings are kept permanently. Later changes create new final standings.",
     question="Make the standings of {slug} final without verification?",
     undone="The standings are not final.",
 )
@@ -190,7 +190,8 @@ def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: s
         click.echo(f"{error.details['why']} {step.is_final}", err=True)
     if stage == "running":
         click.echo(
-            "The competition is still open and would close. You can verify it after it closes.", err=True
+            "The competition is still open, and this would close it. You can verify it after it closes.",
+            err=True,
         )
     else:
         click.echo(f"Verify first: `fairboard competition verify {desk.slug}`.", err=True)

@@ -121,7 +121,7 @@ CONDITIONS = (
     click.option(
         "--feedback",
         type=click.Choice([each.value for each in Feedback]),
-        help="The feedback mode: how much of their scores teams see before the reveal.  [default: "
+        help="The feedback mode: how much teams see of their scores before the reveal.  [default: "
         f"{USUAL_FEEDBACK}]",
     ),
     click.option(

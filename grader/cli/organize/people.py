@@ -99,7 +99,7 @@ def create(
     fairboard token create ada --name nightly --scope submit --days 30
 
     With --server, USER must be the owner of the token in use. The new token cannot have more scopes or expire
-    later.
+    later than that token.
     """
     _require_own(client, user)
     sent = {"name": name, "scopes": scopes or SCOPES[:2], "competition": slug, "days": days}

@@ -329,7 +329,9 @@ def _warn(warnings: list[Mapping[str, Any]], *, unless: Collection[str] = ()) ->
 
 def _missing(desk: Organizer) -> list[str]:
     lines = [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
-    return lines or [f"Nothing is missing. To publish it, run `fairboard competition publish {desk.slug}`."]
+    return lines or [
+        f"The draft is complete. To publish it, run `fairboard competition publish {desk.slug}`."
+    ]
 
 
 def _findings(file: Mapping[str, Any]) -> list[str]:

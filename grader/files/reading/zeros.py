@@ -11,9 +11,7 @@ from grader.files.reading.problems import Finding, Problem
 RUN = bytes(16)
 _BLOCK = 1 << 20
 _LONG_RUN = re.compile(rb"\0{%d,}" % len(RUN))
-_CAUSE = (
-    "Usually a full disk or an interrupted transfer truncated a copy. Copy the file again and check its size"
-)
+_CAUSE = "The usual cause is a full disk or an interrupted transfer. Copy the file again and check its size"
 
 
 @dataclass(frozen=True, slots=True)

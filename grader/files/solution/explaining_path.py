@@ -223,7 +223,7 @@ def _duplicate(text: str, first_line: int) -> Finding:
 
 def _bad_id(text: str) -> Finding:
     sentence = f"id {quoted(text)} is too long or contains a line break or a NUL byte"
-    return Finding(sentence, f"an id of one line and at most {_LONGEST_ID} characters", quoted(text))
+    return Finding(sentence, f"a single-line id of at most {_LONGEST_ID} characters", quoted(text))
 
 
 def _not_utf8(what: str, text: str) -> Finding:

@@ -36,8 +36,8 @@ class TooManyClasses(OrganizerError):
     def __init__(self, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = free_at - now
         super().__init__(
-            f"The daily limit of {CLASSES[0].count} lists of accounts per user and competition is reached. "
-            f"Try again {counting.when(free_at, now)}."
+            f"Each user and each competition is limited to {CLASSES[0].count} lists of accounts per day. Try "
+            f"again {counting.when(free_at, now)}."
         )
 
 

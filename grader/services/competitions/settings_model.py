@@ -108,7 +108,7 @@ def _dated(moment: datetime) -> datetime:
 
 
 def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
-    problems = [] if names else ["The score has no identity. Choose at least one."]
+    problems = [] if names else ["No identity is selected for the score. Choose at least one."]
     if len(names) > MAX_IDENTITIES:
         problems.append(f"The score has {len(names):,} identities. The limit is {MAX_IDENTITIES:,}.")
     twice = sorted({name for name in names if names.count(name) > 1})

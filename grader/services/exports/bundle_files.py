@@ -61,7 +61,7 @@ Scores have 5 decimals, terms 4 and table cells 2, as on the competition's pages
 WITH_SOLUTION = """\
 solution.csv              the solution in its canonical form
 solution-nonce.txt        the nonce: the commitment is the sha256 of its bytes followed by solution.csv
-receipts/                 the exact counts of every score; to recompute one, run `fairboard verify
+receipts/                 the exact counts behind every score; to recompute one, run `fairboard verify
                           receipts/N.json --solution solution.csv --submission FILE`
 """
 WITH_CANARIES = """\
@@ -232,8 +232,8 @@ def _metric_text(found: FinalResults) -> str:
         f"- Scoring version {found.scoring_version}, solution {found.solution_number} "
         f"(commitment {found.commitment})\n"
         f"- Metric code version {found.metric_code_version}, Fairboard {version('fairboard')}\n\n"
-        "Pairs are counted exactly, divided once and combined with 40 digits, so every machine computes the "
-        "same bits.\n"
+        "Pair counts are exact, and AUCs are combined with 40 digits, so every machine computes identical "
+        "scores.\n"
     )
 
 

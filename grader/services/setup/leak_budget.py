@@ -107,7 +107,7 @@ _REASONS = {
     (Audience.CLASS, Feedback.OPEN): f"{_OPEN}A class that trusts its members needs no protection from "
     "probing.",
     (Audience.ANYBODY, Feedback.OPEN): f"{_OPEN}The private rows decide the final ranks, so public labels "
-    "derived from the leaderboard are no advantage.",
+    "derived from the leaderboard give no advantage.",
     (Audience.PRIZES, Feedback.TIERED): "Participants see the band of each score. This shows more progress "
     "than a ladder, and the number of files is too small to derive many public labels.",
     (Audience.PRIZES, Feedback.LADDER): "Participants see a score only after a clear improvement, so "

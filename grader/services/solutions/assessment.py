@@ -175,7 +175,7 @@ def assess_settings(
     )
     problems = _unknown(rules.identities, truth.identities)
     if not rules.identities:
-        problems.append("The score has no identity. Choose at least one.")
+        problems.append("No identity is selected for the score. Choose at least one.")
     known = Rules(
         identities=tuple(name for name in rules.identities if name in truth.identities), metric=rules.metric
     )
@@ -299,7 +299,7 @@ def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[s
         names = tuple(name for name in choice.identities if name in truth.identities)
         problems = _unknown(choice.identities, truth.identities)
         if not choice.identities:
-            problems.append("The score has no identity. Choose at least one.")
+            problems.append("No identity is selected for the score. Choose at least one.")
         return names, problems
     names = _proposed(truth, choice)
     least = choice.min_class_rows

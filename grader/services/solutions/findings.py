@@ -113,7 +113,7 @@ def _truth_values(report: Mapping[str, Any]) -> Iterator[Finding]:
             ("column", "contains", "it") if len(names) == 1 else ("columns", "contain", "they")
         )
         text = (
-            f"The {columns} {listed(names, most=MOST_NAMED)} {hold} truth values, so {them} cannot be used "
+            f"The {columns} {listed(names, most=MOST_NAMED)} {hold} Boolean values, so {them} cannot be used "
             "as identities. To use a column as an identity, write 1 and 0 instead."
         )
         yield _finding(Level.WARNING, "truth_values", text)

@@ -119,7 +119,7 @@ CLOSE = Family(
 
 @CLOSE.action("/now", page="now", done="The competition is closed.")
 def close_competition(act: Act, sent: CloseRequest) -> None:
-    """Close an open competition now. Entry and mergers also end, and unset dates follow the new close."""
+    """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
     question = _question(act)
     closing.close_now(**act.parts, reason=sent.reason.strip())
     if is_form():

@@ -260,7 +260,7 @@ def add_organizer(slug: str, json: OrganizerRequest) -> Any:
 def create_accounts(slug: str, json: ClassRequest) -> Any:
     """Create accounts for a class, each with a one-time link or an API token.
 
-    If one fails, none is created.
+    Either all accounts are created or none.
     """
     made = class_of(slug, json.names, with_tokens=json.with_tokens)
     return ClassAccounts(accounts=[ClassAccount(**each) for each in made]), 201

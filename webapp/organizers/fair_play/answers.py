@@ -70,9 +70,9 @@ class AlikePair(Answer):
 class FollowingFile(Answer):
     """A file, possibly a benchmark, that matches the canary rows more closely than by chance.
 
-    There are `pairs` pairs of a canary row with a positive stored label and one with a negative stored label.
-    The file orders `as_drawn` of them like these labels. `chance` is the probability that an honest file
-    orders at least as many pairs this way.
+    `pairs` is the number of pairs of canary rows with different stored labels. The file orders `as_drawn` of
+    them in agreement with these labels. `chance` is the probability that an honest file orders at least as
+    many pairs this way.
     """
 
     line: str
@@ -90,7 +90,7 @@ class FollowingFile(Answer):
 class CanaryRowsAnswer(Answer):
     """The number of canary rows, and the files that match their stored labels.
 
-    If `are_too_few`, there are not enough rows for the number of analyzed files to report any file.
+    If `are_too_few` is true, no file can be reported, because there are too few rows for the number of files.
     """
 
     rows: int
@@ -226,8 +226,7 @@ class MergedAnswer(Answer):
 
 
 class SamePeopleAnswer(Answer):
-    """Shared logins, members who changed teams, and merged teams; `is_noted` is false if logins are not
-    recorded."""
+    """Connections between teams; `is_noted` is false if logins are not recorded."""
 
     is_noted: bool
     places: list[SharedPlaceAnswer]

@@ -38,7 +38,7 @@ def fair_play(slug: str) -> FairPlay:
 @blueprint.get(f"{HERE}/same-people")
 @organizers_operation(Role.EDITOR, answers=SamePeopleAnswer, tag=TAG)
 def same_people(slug: str) -> SamePeopleAnswer:
-    """Return moves between teams, merged teams, and the teams that share an address or a browser.
+    """Return users who changed teams, merged teams, and teams that share an address or a browser.
 
     The addresses and browsers themselves are not shown. If many teams share one, these teams are not listed.
     """

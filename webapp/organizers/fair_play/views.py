@@ -90,9 +90,9 @@ def _lines(
 
 def _sentences(file: FoundFollower, files: int) -> list[str]:
     sentences = [
-        f"There are {file.pairs:,} pairs of a canary row with a positive stored label and one with a "
-        f"negative stored label. The file orders {file.as_drawn:,g} of them like the stored labels. An "
-        f"honest file would match this many by chance once in {once_in(file.chance)} files.",
+        f"Of the {file.pairs:,} pairs of canary rows with different stored labels, the file orders "
+        f"{file.as_drawn:,g} in agreement with these labels. By chance, one in {once_in(file.chance)} honest "
+        "files matches at least this many.",
         f"{files:,} files were analyzed. The probability that any honest file among them matches this many "
         f"is 1 in {once_in(min(1.0, file.chance * files))}.",
     ]

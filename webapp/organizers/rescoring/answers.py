@@ -23,8 +23,8 @@ MOST_MOVED = 50
 class RescoringRequest(Sent):
     """The check of a corrected solution or of changed settings to rescore with, and the reason."""
 
-    solution: Annotated[Number | None, Field(description="The id of the check of a solution.")] = None
-    settings: Annotated[Number | None, Field(description="The id of the check of changed settings.")] = None
+    solution: Annotated[Number | None, Field(description="The id of a solution check.")] = None
+    settings: Annotated[Number | None, Field(description="The id of a settings check.")] = None
     reason: Text = ""
 
 

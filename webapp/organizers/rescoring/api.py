@@ -43,7 +43,7 @@ TABLES = {
 
 
 class DifferenceNotAgreed(OrganizerError):
-    """The leaderboard changes are no longer those to which the client agreed."""
+    """The leaderboard changes differ from those to which the client agreed."""
 
     public_name = "difference_not_agreed"
     digest: str

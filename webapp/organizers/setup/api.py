@@ -160,7 +160,7 @@ def upload_figure(slug: str) -> Any:
 @blueprint.delete(f"{FIGURES}/<name>")
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def remove_figure(slug: str, name: str) -> Any:
-    """Remove a figure; texts that still include it show a fault to organizers."""
+    """Remove a figure; texts that still include it show an error to organizers."""
     act(slug, figures.remove, name=name)
     prose.format_saved(slug)
     return "", 204

@@ -64,7 +64,7 @@ def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_mark
 
     assert "20 canary rows, which do not affect any score" in page and "once in 180,000 files" in page
     assert f"#{scene.leaked}" in page and "Mal" in page and "Ann" not in page
-    assert "There are 100 pairs" in page and "orders 100 of them like the stored labels" in page
+    assert "Of the 100 pairs of canary rows" in page and "orders 100 in agreement with these labels" in page
     assert "2 files were analyzed" in page and "1 in 92,000" in page
     answer = scene.app.test_client().get(f"/api/v1{PAGE}", headers=scene.ed.bearer).json["canaries"]
     [file] = answer["files"]
