@@ -40,8 +40,8 @@ def _compare(
         terms = " ".join(f"{(row.terms or {})[term]:8.4f}" for term in TERMS)
         demo.say(f"{row.rank:4}  {row.team:12} {row.score:8.5f}  {terms}")
     wrong = disagreements(board, expected[split])
-    agree = "disagrees with" if wrong else "agrees in every number and rank with"
-    demo.say(f"It {agree} the independent computation.")
+    verb = "does not match" if wrong else "matches"
+    demo.say(f"It {verb} the independent computation in every number and rank.")
     return [f"{title.capitalize()}: {sentence}" for sentence in wrong]
 
 

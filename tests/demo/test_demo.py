@@ -43,7 +43,7 @@ def test_demo_agrees_with_the_independent_computation_before_and_after_the_resco
     """Use four models in the short run; the dozen models of `make demo CHECK=1` take minutes."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("agrees in every number and rank") == 4
+    assert done.stdout.count("matches the independent computation in every number and rank") == 4
     assert "All leaderboards agree with the independent computation" in done.stdout
 
 

@@ -34,8 +34,8 @@ ONE_MODEL = ""
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Minimum number of Public and Private rows that mention an identity in the score; other "
-    "identities are only listed.",
+    help="Minimum number of Public and Private rows that must mention an identity for it to enter the "
+    "score; other identities are only listed.",
 )
 @metric_options
 @click.option(

@@ -58,8 +58,8 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
     if "rules" in changed:
         yield f"The rules changed to version {version}."
     if "reveal_rule" in changed:
-        is_by_date = after.reveal_rule is RevealRule.DATE
-        yield f"The private leaderboard is revealed {'on a date' if is_by_date else 'by the organizers'}."
+        how = "automatically" if after.reveal_rule is RevealRule.DATE else "only by the organizers"
+        yield f"The reveal rule changed: the private leaderboard is revealed {how}."
     if "takes_late_submissions" in changed:
         late = "accepted" if after.takes_late_submissions else "not accepted"
         yield f"Late submissions are {late} after the reveal."

@@ -26,7 +26,7 @@ KEPT = timedelta(days=30)
 # The mailer replaces this placeholder in the body with the site's public URL.
 SITE = "{site}"
 
-_NOTICE_FOOTER = f"\n\n-- \nChoose which e-mails you get: {SITE}/account\n"
+_NOTICE_FOOTER = f"\n\n-- \nChoose which e-mails you receive: {SITE}/account\n"
 
 
 class Notice(enum.StrEnum):

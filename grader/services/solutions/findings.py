@@ -201,8 +201,8 @@ def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:
             continue
         text = (
             f"{name.capitalize()} scores have a standard error of about {error:.4f}. The probability that "
-            f"two teams {assumed['difference']:g} apart swap ranks is {chance(swaps)} (at AUCs of "
-            f"{assumed['auc']:g})."
+            f"two teams with scores {assumed['difference']:g} apart swap ranks is {chance(swaps)} (at AUCs "
+            f"of {assumed['auc']:g})."
         )
         level = Level.WARNING if error > WIDE_ERROR else Level.NOTE
         yield _finding(level, "expected_error", text)

@@ -62,7 +62,7 @@ def scan(arena) -> str:
 def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_marked(scene):
     page = scan(scene).partition('id="canaries"')[2].partition('id="alike"')[0]
 
-    assert "20 canary rows, which do not affect any score" in page and "once in 180,000 files" in page
+    assert "20 canary rows, which do not affect any score" in page and "one in 180,000 honest files" in page
     assert f"#{scene.leaked}" in page and "Mal" in page and "Ann" not in page
     assert "Of the 100 pairs of canary rows" in page and "orders 100 in agreement with these labels" in page
     assert "2 files were analyzed" in page and "1 in 92,000" in page
