@@ -75,7 +75,7 @@ def test_a_backup_is_created_and_restored_by_commands(admin, service, monkeypatc
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     made = admin("backup", tmp_path / "backup")
     assert made.exit_code == 0, made.output
-    assert re.search(r"the database of \S+ and 4 blobs", made.stdout)
+    assert re.search(r"the database as of \S+ and 4 blobs", made.stdout)
     assert (
         "Not in the backup, but needed for a restore:\n- The secret key, FAIRBOARD_SECRET_KEY" in made.stdout
     )
