@@ -418,7 +418,8 @@ class CompetitionSettings(BaseModel):
             "texts.rules",
             "Rules",
             "rules",
-            help="Participants must accept the rules to join and again when the rules change. Markdown.",
+            help="Participants must accept the rules when they join and again when the rules change. "
+            "Markdown.",
         ),
     ] = ""
     data_description: Annotated[
@@ -449,15 +450,17 @@ METRIC_PARTS = {
     "power": Setting(
         "metric.power",
         "Exponent p of the power means",
-        help="-5 keeps a mean close to the weakest identity. inf and -inf are allowed.",
+        help="With -5, each mean is close to the AUC of the weakest identity. inf and -inf are allowed.",
     ),
     "label_threshold": Setting(
-        "metric.label_threshold", "Label threshold", help="A row is positive at this value or above."
+        "metric.label_threshold",
+        "Label threshold",
+        help="A row is positive if its label is at least this value.",
     ),
     "identity_threshold": Setting(
         "metric.identity_threshold",
         "Identity threshold",
-        help="A row mentions an identity at this value or above.",
+        help="A row mentions an identity if the value in its column is at least this value.",
     ),
 } | WEIGHTS
 

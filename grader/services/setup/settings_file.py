@@ -135,7 +135,7 @@ def write(slug: str, settings: CompetitionSettings) -> str:
 
 def _comment(setting: Setting, kind: Kind) -> str:
     """Return the description of a setting; for a date, it includes the default time of day."""
-    day = f" A date without a time is {setting.day:%H:%M} UTC." if kind is Kind.DATE else ""
+    day = f" A date without a time means {setting.day:%H:%M} UTC." if kind is Kind.DATE else ""
     return setting.description + day
 
 
@@ -194,7 +194,7 @@ def _metric_lines(metric: MetricSettings) -> Iterable[str]:
             key = part.key.rpartition(".")[2]
             yield f"{key} = {_number(getattr(metric, name))}  # {part.description}"
     weights = ", ".join(f"{name} = {weight!r}" for name, weight in metric.weights.as_dict().items())
-    yield f"weights = {{ {weights} }}  # They sum to 1."
+    yield f"weights = {{ {weights} }}  # Weights of the four terms. They must sum to 1."
 
 
 def _line(name: str, value: Any) -> str | None:
