@@ -69,7 +69,9 @@ def ask(
     Raises UnknownSubmission, InvalidQuestion, AlreadyAsked or TooManyOpen.
     """
     submission = accepting.get_own(session, user=user, submission_id=submission_id)
-    question = _checked(question, InvalidQuestion, "question")
+    question = plain_text(question)
+    if problem := _problem(question, "question"):
+        raise InvalidQuestion(problem)
     competition = lookup.lock(session, competition_id=submission.competition_id)
     now = now or db.now(session)
     waiting = _open(competition).join(Submission).where(Submission.team_id == submission.team_id)
@@ -96,7 +98,9 @@ def answer(act: Act, *, dispute_id: int, answer: str) -> Dispute:
 
     Raises UnknownDispute or InvalidAnswer.
     """
-    text = _checked(answer, InvalidAnswer, "answer")
+    text = plain_text(answer)
+    if problem := _problem(text, "answer"):
+        raise InvalidAnswer(problem)
     found = act.session.get(Dispute, dispute_id, with_for_update=True)
     if found is None or found.competition_id != act.competition.id:
         raise UnknownDispute(dispute_id=dispute_id)
@@ -154,13 +158,12 @@ def _open(competition: Competition) -> Select[Dispute]:
     return select(Dispute).where(Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
 
 
-def _checked(text: str, fault: type[InvalidQuestion] | type[InvalidAnswer], word: str) -> str:
-    text = plain_text(text)
+def _problem(text: str, word: str) -> str:
     if not text:
-        raise fault(f"Write the {word} first.")
+        return f"Write the {word} first."
     if len(text) > TEXT_MAX_LENGTH:
-        raise fault(f"The {word} has {len(text):,} characters. Shorten it to at most {TEXT_MAX_LENGTH:,}.")
-    return text
+        return f"The {word} has {len(text):,} characters. Shorten it to at most {TEXT_MAX_LENGTH:,}."
+    return ""
 
 
 def _tell_organizers(
