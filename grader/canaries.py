@@ -183,7 +183,7 @@ def least_chance(rows: int) -> float:
 
 
 def is_named(chance: float, files: int) -> bool:
-    """Return whether a file follows the coins too closely for this to be chance.
+    """Return whether a file follows the coins too closely to be due to chance.
 
     Parameters
     ----------

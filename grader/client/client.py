@@ -327,7 +327,7 @@ class Client:
             return self._transport.post(address, key=key, data=data, files=files)
 
     def _place(self, competition: str | None) -> str:
-        """Return the path of a competition below the API."""
+        """Return the path of a competition relative to the API's root."""
         return f"competitions/{quoted(self._slug(competition))}"
 
     def _slug(self, competition: str | None) -> str:

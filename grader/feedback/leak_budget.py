@@ -66,7 +66,7 @@ class PublicRows:
 
     @property
     def rarer(self) -> int:
-        """The number of rows in the rarer class, each of which affects an AUC most."""
+        """The number of rows in the rarer class, the rows that individually affect an AUC most."""
         return min(self.positives, self.rows - self.positives)
 
     @property

@@ -117,7 +117,7 @@ def _gunzipped(data: memoryview) -> bytes:
 def _member(data: memoryview, at: int, content: bytearray) -> int:
     """Append the decompressed member at offset `at` to `content` and return its end offset."""
     inflating = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    # Each step copies the unused input, so the first step must be small in case the members are tiny.
+    # Each step copies the unused input, so the first step must be small, because the members may be tiny.
     step = _SMALL_READ
     while not inflating.eof:
         piece = data[at : at + step]

@@ -1,4 +1,4 @@
-"""kill -9 while a rescoring is prepared, published or rolled back during uploads."""
+"""kill -9 while a rescoring is being prepared, published or rolled back during uploads."""
 
 from collections.abc import Callable
 from dataclasses import replace

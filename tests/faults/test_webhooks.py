@@ -1,4 +1,4 @@
-"""Kills of webhook senders: no lost events, unchanged delivery ids in retries."""
+"""Killed webhook senders: no lost events, unchanged delivery ids in retries."""
 
 from datetime import timedelta
 

@@ -40,7 +40,7 @@ PAGES = {
 
 @call(COMPETITIONS, "ListCompetitions")
 def list_competitions(sent: SentFields) -> ResponseReturnValue:
-    """Return a page of the competitions visible to the user, in the category Community."""
+    """Return a page of the competitions visible to the user, in the Community category."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
     with reading() as session:
         found = _searched(_in_tab(session, sent), sent)

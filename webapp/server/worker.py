@@ -52,7 +52,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         return listener.sock
 
     def _receive_into(self, data_dir: Path) -> None:
-        """Store bodies that are being received on the data disk, because /tmp may be in memory."""
+        """Store incoming request bodies on the data disk, because /tmp may be in memory."""
         folder = data_dir.absolute() / FOLDER
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

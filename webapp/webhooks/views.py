@@ -1,4 +1,4 @@
-"""Webhook view for pages and API, without secrets and URL paths."""
+"""Webhook view for pages and API, without secrets or URL paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

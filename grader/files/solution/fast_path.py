@@ -130,7 +130,7 @@ class _Proof:
         return first == self._commas_expected and bool((between == self._commas_expected).all())
 
     def records(self) -> int | None:
-        """Return the number of records after the last block, or None if it is doubtful."""
+        """Return the number of records after the last block, or None if it is uncertain."""
         if self._is_quoted:
             return None
         if self._last == _LF:

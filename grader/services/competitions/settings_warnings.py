@@ -66,7 +66,7 @@ def date_warnings_of_change(competition: Competition, changed: Collection[str], 
 
 
 def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
-    """Return the effects of changed dates that need confirmation: past or less than a day away.
+    """Return the effects of changed dates in the past or less than a day away, which need confirmation.
 
     Changes to a draft need no confirmation.
     """

@@ -1,4 +1,4 @@
-"""Results bundle of a finished competition: request, and data of the final standings.
+"""Results bundle of a finished competition: request, and data on the final standings.
 
 It contains the public results after the reveal, rounded as displayed. The solution and the exact receipts are
 included only on explicit request.

@@ -190,7 +190,7 @@ def _signed(value: float | None) -> str:
 
 
 def latex(text: str) -> str:
-    """Return a text with all special characters of LaTeX escaped."""
+    """Return the text with all LaTeX special characters escaped."""
     marks = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     marks |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     marks |= {mark: "\\" + mark for mark in "&%$#_{}"}

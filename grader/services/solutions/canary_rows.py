@@ -1,6 +1,6 @@
 """Canary rows of a solution: sampling, storage, and preservation in corrections.
 
-The list is a text with one line per row. The list is stored in the database and the solution in the blob
+The list is plain text with one line per row. The list is stored in the database and the solution in the blob
 storage, so a leaked solution does not reveal the rows. Each line ends in random digits, and the SHA-256 of
 the list is the nonce of the solution's commitment. The commitment is public from the opening, so the list
 cannot be changed after submissions have arrived.

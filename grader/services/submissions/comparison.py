@@ -1,4 +1,4 @@
-"""Submissions available for comparison: own, benchmarks, all competing after the reveal.
+"""Submissions available for comparison: own, benchmarks and, after the reveal, all competing ones.
 
 Each submission has the same results as on its own page, and each benchmark the same as on the leaderboard.
 """

@@ -1,4 +1,4 @@
-"""Submission on the page and over the API: limits, checks, identical files, selection."""
+"""Submitting through the page and the API: limits, checks, identical files, selection."""
 
 import json
 import re

@@ -68,7 +68,7 @@ class SettingsForm(SiteForm):
         return others
 
     def _metric(self, parts: dict[str, float], metric: MetricSettings) -> MetricSettings:
-        """Return the metric with the changed parts; report each invalid part at its own field."""
+        """Return the metric with the changed parts; report each invalid part on its own field."""
         weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
         if len(weights) == len(WEIGHTS):
             try:
