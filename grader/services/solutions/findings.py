@@ -152,7 +152,11 @@ def _leaks(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
             f"{by_chance(leak['error'])})."
         )
         if is_certain:
-            text += f" {_MEND[leak['hidden']]}" if stops else " The leak has existed since the competition opened."
+            text += (
+                f" {_MEND[leak['hidden']]}"
+                if stops
+                else " The leak has existed since the competition opened."
+            )
         level = Level.STOP if is_certain and stops else Level.WARNING
         yield _finding(level, "leak", text)
 
