@@ -78,7 +78,10 @@ def test_restored_installation_has_every_row_and_blob_and_continues(
     before = _rows(service.database)
     restored = elsewhere.restore(back_up())
     assert (restored.held_mails, restored.has_secret_key) == (0, True)
-    assert _rows(elsewhere.database) == before
+    after = _rows(elsewhere.database)
+    # No process may show a page that it kept before the restore.
+    assert after.pop("content_state") != before.pop("content_state")
+    assert after == before
     assert {blob.sha256 for blob in elsewhere.storage.blobs()} == {
         blob.sha256 for blob in service.storage.blobs()
     }

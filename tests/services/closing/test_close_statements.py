@@ -30,6 +30,7 @@ write
     insert notification
     insert audit_entry
     select standing
+    insert content_state
 """
 FINALIZE = """
 write
@@ -43,6 +44,7 @@ write
     insert final_standing
     insert notification
     insert audit_entry
+    insert content_state
 """
 
 

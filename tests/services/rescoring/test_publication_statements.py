@@ -27,6 +27,7 @@ write
     insert audit_entry
     lock webhook
     insert notification
+    insert content_state
 """
 AFTER_THE_FINAL_STANDINGS = """
 write
@@ -54,6 +55,7 @@ write
     insert audit_entry
     lock webhook
     insert notification
+    insert content_state
 """
 
 
