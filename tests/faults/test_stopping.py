@@ -78,11 +78,17 @@ def test_stopped_organizer_job_restarts_immediately(service, snag, eventually, s
             actor=Actor(None, "tests"),
             now=service.now,
         )
-    caught = snag(_Named(blob.sha256))
+    snag(_Named(blob.sha256))
     child = JobChild(service.settings)
     lane = threading.Thread(target=child.organize, args=(job.id,))
     lane.start()
-    eventually(caught.holds)
+
+    def is_claimed() -> bool:
+        with service.database.read() as session:
+            return session.scalars(select(OrganizerJob.state)).one() is JobState.CLAIMED
+
+    # The FIFO must have no writer: once it is open, the check reads its size of 0 and rejects the file.
+    eventually(is_claimed)
     child.stop()
     lane.join(HANG_SECONDS)
     with service.database.read() as session:
