@@ -99,7 +99,7 @@ api-errors: setup ## regenerate the list of errors of each API operation from th
 
 lock: ## regenerate requirements/*.lock from pyproject.toml
 	$(COMPILE) --extra server pyproject.toml -o requirements/app.lock
-	$(COMPILE) --extra server --extra client --extra dev pyproject.toml -o requirements/dev.lock
+	$(COMPILE) --extra server --extra client --extra otel --extra dev pyproject.toml -o requirements/dev.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 LOCKS = {
     "build.lock": ("build",),
     "app.lock": ("server",),
-    "dev.lock": ("server", "client", "dev"),
+    "dev.lock": ("server", "client", "otel", "dev"),
     "mutants.lock": ("mutants",),
 }
 
