@@ -56,6 +56,9 @@ CLIENTS = 4
 FILES_PER_TEAM = 13
 HANG_SECONDS = 60
 WARM_UP_FILES = 3
+# The sweeper starts its scoring process ten seconds after its own start. The measurement of an idle service
+# begins later: after this multiple of its duration.
+SETTLE = 1.5
 
 
 @dataclass
@@ -180,6 +183,7 @@ def measure(name: str, target: Target, load: Load, idle_seconds: float) -> Resul
     for body in load.bodies(1)[:WARM_UP_FILES]:
         token = next(tokens)
         target.await_score(target.upload(body, token), token)
+    time.sleep(SETTLE * idle_seconds)
     before, memory = target.cpu(), target.memory()
     time.sleep(idle_seconds)
     idle_cpu = sum((target.cpu() - before).values()) / idle_seconds

@@ -1,11 +1,14 @@
-"""Benchmark of startup: time to a command's first request and an agent's first response.
+"""Benchmark of startup: imports, first requests of commands, and the first response of a service.
 
-Run ``python benchmarks/start.py``, which takes about half a minute. Each figure is the median of several
-runs, with its ratio to ``python -c "import httpx, click"`` in the same run. All requests stay on this
-machine.
+Run ``python benchmarks/start.py``, which takes about a minute. Each figure is the median of several runs,
+with its ratio to ``python -c "import httpx, click"`` in the same run. All requests stay on this machine.
 """
 
+import contextlib
+import http.client
 import os
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +20,8 @@ from pathlib import Path
 from statistics import median
 
 RUNS = 11
+STARTS = 3
+HANG_SECONDS = 60
 INITIALIZE = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
 REFUSED = b'{"error": "unauthorized", "message": "No."}'
 
@@ -63,6 +68,41 @@ def agent(environment: dict[str, str], folder: str) -> float:
         return time.perf_counter() - begin
 
 
+def help_page() -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "grader.cli", "--help"], check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+def service() -> float:
+    """Start a service with an empty data folder, and return the time until `/readyz` answers 200."""
+    with tempfile.TemporaryDirectory(prefix="fb-") as folder, socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        listener.close()
+        environment = os.environ | {"FAIRBOARD_DATA_DIR": folder, "FAIRBOARD_PORT": str(port)}
+        begin = time.perf_counter()
+        quiet = subprocess.DEVNULL
+        words = [sys.executable, "-m", "grader.cli", "serve"]
+        with subprocess.Popen(words, env=environment, stdout=quiet, stderr=quiet) as process:
+            try:
+                while not ready(port):
+                    if process.poll() is not None or time.perf_counter() > begin + HANG_SECONDS:
+                        raise SystemExit("The service did not start.")
+                    time.sleep(0.01)
+                return time.perf_counter() - begin
+            finally:
+                process.send_signal(signal.SIGTERM)
+
+
+def ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    return False
+
+
 def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -74,6 +114,9 @@ def main() -> None:
         measured: dict[str, Callable[[], float]] = {
             'python -c "import httpx, click"': lambda: python("import httpx, click"),
             "python -c pass": lambda: python("pass"),
+            "import numpy": lambda: python("import numpy"),
+            "import grader.metrics": lambda: python("import grader.metrics"),
+            "fairboard --help": help_page,
             "fairboard submit: first request": lambda: command(environment, "submit", str(file), "-c", "x"),
             "fairboard leaderboard: first request": lambda: command(environment, "leaderboard", "-c", "x"),
             "fairboard mcp: first response": lambda: agent(environment, folder),
@@ -82,6 +125,7 @@ def main() -> None:
         for _ in range(RUNS):  # measured in turn, so that other load affects all commands
             for name, run in measured.items():
                 times[name].append(run())
+        times["fairboard serve: ready"] = [service() for _ in range(STARTS)]
     (base, *_) = times.values()
     for name, seconds in times.items():
         print(f"{name:40} {1000 * median(seconds):6.0f} ms  {median(seconds) / median(base):5.2f}x")
