@@ -37,6 +37,14 @@ POINTS = frozenset(
         "organizer_job.after_keep",
         "organizer_job.before_commit",
         "organizer_job.after_commit",
+        "backup.after_begin",
+        "backup.after_tables",
+        "backup.before_rename",
+        "backup.after_object",
+        "backup.before_record",
+        "backup.after_record",
+        "prune.after_record",
+        "prune.after_object",
     }
 )
 

@@ -72,8 +72,8 @@ _TRANSIENT_SQLITE = frozenset(
 # Tables whose changes affect no leaderboard page. Changes to any other table replace the content token.
 # fmt: off
 APART = frozenset({
-    "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "content_state",
-    "fair_play_mark", "known_address", "login", "login_place", "mail", "notification",
+    "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "backup_run",
+    "content_state", "fair_play_mark", "known_address", "login", "login_place", "mail", "notification",
     "notification_read", "repeatable_request", "scoring_job", "setup_link", "submission_grant", "tally",
     "webhook", "webhook_delivery",
 })

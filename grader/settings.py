@@ -89,7 +89,9 @@ def _content(path: str) -> str:
 class Settings(BaseSettings):
     """The settings, with defaults for an installation on one machine."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     data_dir: Path = Field(Path("var"), description="Folder with the database, the files and the secret key.")
     database_url: SecretStr | None = Field(
@@ -102,6 +104,33 @@ class Settings(BaseSettings):
         None,
         description="Blob storage, s3://bucket/prefix or file:///folder; by default, blobs/ in the data "
         "folder.",
+    )
+    backup_target: str | None = Field(
+        None,
+        description="Folder or s3://bucket/prefix for scheduled backups; by default, none are made.",
+    )
+    backup_interval_hours: float = Field(
+        24, gt=0, le=24 * 365, description="Interval between two scheduled backups, in hours."
+    )
+    backup_keep_days: float = Field(
+        30, gt=0, description="Age at which backups in the target are deleted, in days; the last one is kept."
+    )
+    backup_recipients: str = Field(
+        "",
+        description="Public age or SSH keys that backups are encrypted for, separated by commas; by default, "
+        "backups are not encrypted.",
+    )
+    backup_bucket_endpoint: str | None = Field(
+        None, description="Address of the S3 server of the backups; by default AWS_ENDPOINT_URL."
+    )
+    backup_bucket_region: str | None = Field(
+        None, description="S3 region of the backups; by default AWS_REGION."
+    )
+    backup_bucket_key_id: str | None = Field(
+        None, description="S3 access key of the backups; by default AWS_ACCESS_KEY_ID."
+    )
+    backup_bucket_secret: SecretStr | None = Field(
+        None, description="S3 secret key of the backups; by default AWS_SECRET_ACCESS_KEY."
     )
     cache_dir: Path | None = Field(
         None,
@@ -213,6 +242,20 @@ class Settings(BaseSettings):
             raise ValueError(not_a_path(str(folder)).rstrip("."))
         return folder
 
+    @field_validator("backup_target")
+    @classmethod
+    def _is_a_target(cls, target: str | None) -> str | None:
+        return None if target is None else backup_target(target)
+
+    @field_validator("backup_recipients")
+    @classmethod
+    def _are_public_keys(cls, text: str) -> str:
+        for key in _listed(text):
+            if not key.startswith(("age1", "ssh-")):
+                # The text is not quoted, because it may be a private key.
+                raise ValueError("expected public keys that start with age1 or ssh-, separated by commas")
+        return text
+
     @field_validator("webhook_private_networks")
     @classmethod
     def _are_networks(cls, text: str) -> str:
@@ -269,6 +312,10 @@ class Settings(BaseSettings):
             return self.secret_key.get_secret_value()
         return _kept_secret(self.data_dir / "secret_key")
 
+    def recipients(self) -> tuple[str, ...]:
+        """Return the public keys that backups are encrypted for."""
+        return tuple(sorted(_listed(self.backup_recipients)))
+
     def sends_mail(self) -> bool:
         """Return whether e-mail can be sent."""
         return self.smtp_host is not None
@@ -309,8 +356,23 @@ class Settings(BaseSettings):
         }
 
 
+def backup_target(target: str) -> str:
+    """Return the address of a bucket or the absolute path of a folder; raise ValueError for anything else."""
+    if target.startswith("s3://"):
+        if not urlsplit(target).netloc:
+            raise ValueError("expected a folder or s3://bucket/prefix")
+        return target.rstrip("/")
+    if is_elsewhere(target):
+        raise ValueError(not_a_path(target).rstrip("."))
+    return str(Path(target).absolute())
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
 def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(ip_network(each.strip()) for each in text.split(",") if each.strip())
+    return tuple(ip_network(each) for each in _listed(text))
 
 
 def _kept_secret(path: Path) -> str:

@@ -24,6 +24,7 @@ settings.load_profile("patient")
 pytest_plugins = (
     "tests.fixtures.guarded",
     "tests.fixtures.arena",
+    "tests.fixtures.buckets",
     "tests.fixtures.databases",
     "tests.fixtures.economy",
     "tests.fixtures.invariants",

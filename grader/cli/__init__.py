@@ -80,7 +80,7 @@ main = CommandGroup(
             "migrate": Entry(
                 "grader.cli.maintenance", "Upgrade the database schema to the installed version."
             ),
-            "backup": Entry("grader.cli.maintenance", "Back up the installation while the service runs."),
+            "backup": Entry("grader.cli.maintenance", "Create, list, verify and restore backups."),
             "restore": Entry("grader.cli.maintenance", "Restore a backup into an empty installation."),
             "orphans": Entry("grader.cli.maintenance", "List or delete unreferenced blobs."),
         },

@@ -59,14 +59,17 @@ class Installation:
 
 
 @contextmanager
-def opened() -> Iterator[Installation]:
-    """Open the installation that the environment configures; create the tables in an empty database."""
+def opened(*, with_newer_tables: bool = False) -> Iterator[Installation]:
+    """Open the installation that the environment configures; create the tables in an empty database.
+
+    During a rolling upgrade, the tables may be newer than this version.
+    """
     settings = load_settings()
     with opened_database(settings) as database:
         current = schema.current(database)
         if current is None:
             schema.upgrade(database)
-        elif current != schema.head():
+        elif current != schema.head() and not (with_newer_tables and schema.is_usable(database)):
             raise SchemaDiffers(current)
         yield Installation(settings, database, open_storage(settings.storage()))
 
@@ -77,7 +80,7 @@ def opened_database(settings: Settings) -> Iterator[Database]:
     make_data_folder(settings)
     database = Database(settings.database(), pool_size=2)
     try:
-        with database_failures_in_a_sentence(), _storage_failures_in_a_sentence():
+        with database_failures_in_a_sentence(), storage_failures_in_a_sentence():
             yield database
     finally:
         database.dispose()
@@ -108,7 +111,7 @@ def database_failures_in_a_sentence() -> Iterator[None]:
 
 
 @contextmanager
-def _storage_failures_in_a_sentence() -> Iterator[None]:
+def storage_failures_in_a_sentence() -> Iterator[None]:
     """Turn the errors of an unreachable storage into a ClickException."""
     try:
         yield

@@ -6,26 +6,30 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 from redis import Redis
 from redis.exceptions import RedisError
 
 from grader import db
+from grader.cli.group import SubcommandGroup
 from grader.cli.installation import (
+    database_failures_in_a_sentence,
     load_settings,
     make_data_folder,
     opened,
     opened_database,
     require_entry,
     running_out_of_room_in_a_sentence,
+    storage_failures_in_a_sentence,
 )
 from grader.cli.output import ProgressLine
 from grader.cli.parameters import LocalPath
 from grader.db import Database
-from grader.maintenance import backups, doctor_checks, schema
+from grader.maintenance import backup_store, backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import Finding, Level
-from grader.settings import PREFIX, Settings
+from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock, valkey
@@ -34,42 +38,157 @@ from grader.text import counted
 MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
 
 
-@click.command()
-@click.argument("folder", type=LocalPath())
-def backup(folder: Path) -> None:
-    """Back up the database, blobs and settings to the new FOLDER, while the service runs.
+class _Target(click.ParamType):  # type: ignore[type-arg]
+    """The folder or bucket of backups."""
+
+    name = "target"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return backup_target(value)
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+
+
+class _BackupGroup(SubcommandGroup):
+    """A group whose name alone, or with a target, makes a backup."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
+            args = ["create", *args]
+        return super().parse_args(ctx, args)
+
+
+_target = click.argument("target", type=_Target(), required=False)
+_name = click.option("--backup", "name", help="Name of a backup, from `fairboard backup list`. [newest]")
+_identity = click.option(
+    "--identity",
+    type=LocalPath(exists=True, dir_okay=False),
+    help="File with the private key (age or SSH) of an encrypted backup.",
+)
+
+
+@click.group(cls=_BackupGroup)
+def backup() -> None:
+    """Back up the installation while the service runs, and list, verify and restore backups.
 
     \b
-    fairboard backup /mnt/backups/2026-03-01
+    fairboard backup                                  # to FAIRBOARD_BACKUP_TARGET
+    fairboard backup /mnt/backups                     # to a folder
+    fairboard backup s3://bucket/prefix               # to a bucket
+    fairboard backup verify --identity backup.key
+    """
 
-    The backup is consistent. It contains no secrets; the command lists the secrets that a restore needs.
+
+@backup.command()
+@_target
+def create(target: str | None) -> None:
+    """Back up the database, blobs and settings to TARGET; `fairboard backup TARGET` for short.
+
+    The backup is consistent. Only content that is not yet in TARGET is copied. It contains no secrets; the
+    command lists the secrets that a restore needs.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
-        made = backups.make(here.settings, here.database, here.storage, folder, tell=line.show)
+        target = _chosen(target, here.settings)
+        made = backups.run(here.settings, here.database, here.storage, target=target, tell=line.show)
+    record = made.record
     click.echo(
-        f"{folder}: the database as of {made.made_at} and {counted(made.blob_count, 'blob')} "
-        f"({counted(made.blob_bytes, 'byte')})."
+        f"{target}: backup {record.name} with the database as of {record.made_at} and "
+        f"{counted(record.blob_count, 'blob')} ({counted(record.size, 'byte')}, "
+        f"{counted(made.copied, 'new byte')}"
+        f"{', encrypted' if record.recipients else ''})."
     )
     click.echo("Not in the backup, but needed for a restore:")
     for sentence in made.secrets:
         click.echo(f"- {sentence}")
-    if made.unusable_blobs:
+    if record.recipients:
+        click.echo(f"- The private key of one of these recipients: {', '.join(record.recipients)}.")
+    if made.unusable:
         raise click.ClickException(
-            f"{counted(len(made.unusable_blobs), 'blob')} in use could not be backed up (missing or "
+            f"{counted(len(made.unusable), 'blob')} in use could not be backed up (missing or "
             "damaged). "
             "Run `fairboard doctor` to see the rows that refer to them."
         )
 
 
+@backup.command("list")
+@_target
+@click.option("--json", "as_json", is_flag=True, help="Print the backups as JSON.")
+def list_(target: str | None, as_json: bool) -> None:
+    """List the backups in TARGET, oldest first, with missing objects."""
+    settings = load_settings()
+    with storage_failures_in_a_sentence():
+        store = backup_store.open_store(settings, _chosen(target, settings))
+        records, problems = store.records()
+        present = store.objects()
+    rows = [
+        {
+            "name": each.name,
+            "made_at": each.made_at,
+            "bytes": each.size,
+            "blobs": each.blob_count,
+            "encrypted": bool(each.recipients),
+            "missing_objects": len(each.damage(present)),
+        }
+        for each in records
+    ]
+    if as_json:
+        click.echo(json.dumps({"backups": rows, "problems": problems}, indent=1))
+    else:
+        for row in rows:
+            state = f"{row['missing_objects']} objects missing" if row["missing_objects"] else "complete"
+            kind = "encrypted" if row["encrypted"] else "plain"
+            click.echo(f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  {kind}  {state}")
+        for problem in problems:
+            click.echo(problem, err=True)
+    if problems or any(row["missing_objects"] for row in rows):
+        raise click.exceptions.Exit(1)
+
+
+@backup.command()
+@_target
+@_name
+@_identity
+@click.option("--database-url", help="Empty database for the trial restore, such as a PostgreSQL database.")
+def verify(target: str | None, name: str | None, identity: Path | None, database_url: str | None) -> None:
+    """Restore a backup to a temporary database, and compare every row and every blob.
+
+    By default, the database is a SQLite file in the data folder, which is deleted afterwards. A database
+    given by --database-url is emptied afterwards.
+    """
+    settings = load_settings()
+    make_data_folder(settings)
+    with (
+        running_out_of_room_in_a_sentence(),
+        database_failures_in_a_sentence(),
+        storage_failures_in_a_sentence(),
+        ProgressLine("blobs") as line,
+    ):
+        found = backups.open_backup(
+            settings, _chosen(target, settings), name=name, identities=_identities(identity)
+        )
+        with backups.scratch_database(settings, database_url) as scratch:
+            problems = backups.verify(found, scratch, tell=line.show)
+    if problems:
+        raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
+    click.echo(
+        f"The backup as of {found.made_at} is complete: all rows and {counted(found.blob_count, 'blob')} "
+        "match."
+    )
+
+
 @click.command()
-@click.argument("folder", type=LocalPath(exists=True, file_okay=False))
-def restore(folder: Path) -> None:
-    """Restore a backup of this or an earlier version from FOLDER into an empty installation.
+@_target
+@_name
+@_identity
+def restore(target: str | None, name: str | None, identity: Path | None) -> None:
+    """Restore a backup of this or an earlier version from TARGET into an empty installation.
 
     \b
-    FAIRBOARD_DATA_DIR=/srv/new fairboard restore /mnt/backups/2026-03-01
+    FAIRBOARD_DATA_DIR=/srv/new fairboard restore /mnt/backups
 
-    E-mails that were queued when the backup was made are not sent, because they may have been sent since.
+    The database may be of another kind (SQLite or PostgreSQL) than in the backup. E-mails that were queued
+    when the backup was made are not sent, because they may have been sent since.
     """
     settings = load_settings()
     with (
@@ -78,13 +197,15 @@ def restore(folder: Path) -> None:
         running_out_of_room_in_a_sentence(),
         ProgressLine("blobs") as line,
     ):
-        done = backups.restore(settings, database, open_storage(settings.storage()), folder, tell=line.show)
-    made = done.manifest
+        found = backups.open_backup(
+            settings, _chosen(target, settings), name=name, identities=_identities(identity)
+        )
+        done = backups.restore(settings, database, open_storage(settings.storage()), found, tell=line.show)
     click.echo(
-        f"Restored the state as of {made.made_at}: {counted(made.blob_count, 'blob')}, schema "
-        f"{made.revision}."
+        f"Restored the state as of {found.made_at}: {counted(found.blob_count, 'blob')}, schema "
+        f"{found.revision}."
     )
-    if not made.with_blobs:
+    if not found.with_blobs:
         click.echo("This backup contains no blobs. The configured storage must already contain them.")
     if done.held_mails:
         click.echo(
@@ -92,8 +213,21 @@ def restore(folder: Path) -> None:
             f"{done.held_mails:,}."
         )
     if not done.has_secret_key:
-        click.echo("The secret key differs from that of the backed-up installation. " + made.secrets[0])
+        click.echo("The secret key differs from that of the backed-up installation. " + found.secrets[0])
     click.echo("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
+
+
+backup.add_command(restore)
+
+
+def _chosen(target: str | None, settings: Settings) -> str:
+    if target is None and settings.backup_target is None:
+        raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")
+    return target or settings.backup_target or ""
+
+
+def _identities(path: Path | None) -> list[Any]:
+    return [] if path is None else backup_store.read_identities(path)
 
 
 @click.command()
@@ -188,6 +322,7 @@ def _of_database(
         yield from doctor_checks.of_scoring(session)
         if settings.sends_mail():
             yield from doctor_checks.of_mail(session)
+        yield from doctor_checks.of_backups(settings, session)
 
 
 def _of_service(settings: Settings) -> Iterator[Finding]:

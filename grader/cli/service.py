@@ -60,8 +60,8 @@ def sweeper(heartbeat: Path | None) -> None:
     if heartbeat is not None and not os.access(heartbeat.parent, os.W_OK):
         raise click.BadParameter(f"The folder {heartbeat.parent} is not writable.", param_hint="--heartbeat")
     show_log("%(asctime)s sweeper: %(message)s")
-    # This rejects the schema of another version.
-    with opened() as installation:
+    # This rejects the schema of an older version.
+    with opened(with_newer_tables=True) as installation:
         settings = installation.settings
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
 

@@ -1,29 +1,43 @@
-"""Backup and restore of an installation: database, blobs and settings in one folder.
+"""Backup, verification and restore of an installation, and deletion of old backups.
 
-The manifest `backup.json` is written last, so a folder that contains it is a complete backup. Secrets are not
-included, but the manifest lists the required ones. The cache is also not included.
+A backup contains the database, the blobs and the settings. Content that the store already has is not copied
+again. Secrets are not included, but the backup lists the required ones. The cache is also not included.
 """
 
+import gzip
 import hashlib
 import hmac
+import io
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+import logging
+import shutil
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any
 
 from pydantic import SecretStr
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from grader import db
+from grader.crash_points import reach
 from grader.db import Database
-from grader.errors import OrganizerError
-from grader.maintenance import database_copies, schema
-from grader.maintenance.database_copies import Tables
+from grader.errors import FairboardError, OrganizerError
+from grader.maintenance import backup_store, database_copies, old_backups, schema
+from grader.maintenance.backup_store import Folder, NotABackup, Record, Source, Store
+from grader.maintenance.database_copies import TableCopy
+from grader.maintenance.old_backups import OldBackup
 from grader.models import (
+    BackupRun,
     Competition,
     CompetitionState,
     JobState,
@@ -34,14 +48,15 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
+from grader.services import backup_runs
 from grader.services import webhook_outbox as webhooks
 from grader.services.mail.outbox import GIVEN_UP_AFTER
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk
-from grader.storage.stores import BlobMissing, LocalStorage, Storage
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
-FORMAT = 1
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
+SCRATCH, VERIFICATION = "backup-scratch-", "verify-scratch-"  # temporary folders in the data folder
 ANOTHER_FOLDER = (
     "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
     "delete."
@@ -50,18 +65,15 @@ WITHOUT_BACKUP = (
     "No table was changed. Free some space (`fairboard doctor` lists files that you can delete), or migrate "
     "without a backup: `fairboard migrate --without-backup`."
 )
-MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
-
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
+DISK_FULL = "A disk is full. Run `fairboard doctor` to see which files you can delete."
 BATCH = 1000
+RENEW_SECONDS = 20
+SHOWN = 5
 
 Tell = Callable[[int, int], None]
 
-
-class NotABackup(OrganizerError):
-    """The folder is not a usable backup; the message states the reason."""
-
-    public_name = "not_abackup"
+logger = logging.getLogger(__name__)
 
 
 class CannotBackUp(OrganizerError):
@@ -82,6 +94,13 @@ class NoRoomForBackup(CannotBackUp):
         )
 
 
+class BackupInterrupted(CannotBackUp):
+    """The process was told to stop during a backup."""
+
+    public_name = "backup_interrupted"
+    message = "The backup was interrupted."
+
+
 class CannotRestore(OrganizerError):
     """A restore into this installation is not possible; the message states the reason."""
 
@@ -89,82 +108,242 @@ class CannotRestore(OrganizerError):
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """The description of a backup (`backup.json`).
+class Made:
+    """A new backup; `copied` bytes were not yet in the store, and `unusable` blobs are missing or damaged."""
 
-    `files` contains the SHA-256 hash of each database file. `tables` contains the columns of tables that are
-    stored in separate files. `unusable_blobs` were already missing or damaged. `secret_key_mark` identifies
-    the secret key but does not reveal it.
-    """
-
-    made_at: str
-    fairboard: str
-    revision: str
-    database: str
-    files: dict[str, str]
-    tables: Tables
-    with_blobs: bool
-    blob_count: int
-    blob_bytes: int
-    unusable_blobs: list[str]
+    record: Record
+    copied: int
+    unusable: list[str]
     secrets: list[str]
-    secret_key_mark: str
-    format: int = FORMAT
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Read the manifest of a backup; raise NotABackup."""
-        try:
-            data = json.loads((folder / MANIFEST).read_text())
-        except FileNotFoundError:
-            raise NotABackup(f"{folder} is not a complete backup: {MANIFEST} is missing.") from None
-        except ValueError as error:
-            raise NotABackup(f"{folder / MANIFEST} cannot be read: {error}.") from None
-        if data.get("format") != FORMAT or {each.name for each in fields(cls)} != set(data):
-            raise NotABackup(
-                f"{folder} was created by an incompatible version of Fairboard: {data.get('fairboard')}."
-            )
-        return cls(**data)
 
 
 @dataclass(frozen=True)
 class Restored:
     """The result of a restore; to avoid duplicates, `held_mails` e-mails are not sent."""
 
-    manifest: Manifest
+    backup: "Backup"
     held_mails: int
     has_secret_key: bool
 
 
 @dataclass
-class _Copied:
-    count: int = 0
-    size: int = 0
-    unusable: list[str] = field(default_factory=list)
+class _Contents:
+    """The contents of a backup, which are encrypted with it: descriptions of the database and the blobs.
+
+    `blobs` maps the hash of each blob to its object. `hashes` contains the hash of each file of a table.
+    """
+
+    revision: str
+    tables: dict[str, TableCopy]
+    hashes: dict[str, str]
+    with_blobs: bool
+    blobs: dict[str, str] = field(default_factory=dict)
+    unusable_blobs: list[str] = field(default_factory=list)
+    settings: str = ""
+    secrets: list[str] = field(default_factory=list)
+    secret_key_mark: str = ""
+
+
+class StoredBackup:
+    """A backup in a store, with its decrypted contents."""
+
+    def __init__(self, store: Store, record: Record, identities: Sequence[Any]) -> None:
+        self._files = store.files
+        self._identities = identities if record.recipients else None
+        if record.recipients and not identities:
+            raise backup_store.WrongKey(
+                f"The backup {record.name} is encrypted. Specify the file with the private key: --identity "
+                "FILE."
+            )
+        with self._opened(record.contents) as file:
+            try:
+                data = json.loads(gzip.decompress(file.read()))
+                data["tables"] = {name: TableCopy(**each) for name, each in data["tables"].items()}
+                self.contents = _Contents(**data)
+            except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
+                raise NotABackup(f"The backup {record.name} is damaged: {error}.") from None
+        self.made_at, self.blob_count = record.made_at, record.blob_count
+        self.revision, self.with_blobs = self.contents.revision, self.contents.with_blobs
+        self.secrets, self.secret_key_mark = self.contents.secrets, self.contents.secret_key_mark
+
+    def blobs(self) -> Iterator[str]:
+        """Yield the names of all blobs."""
+        return iter(self.contents.blobs)
+
+    def open_blob(self, sha256: str) -> IO[bytes]:
+        """Open a blob; raise NotABackup."""
+        return self._opened(self.contents.blobs[sha256])
+
+    def fill(self, connection: Connection) -> list[str]:
+        """Insert all rows within `database_copies.filling`; return the tables that differ afterwards."""
+        return list(database_copies.copy_in(connection, self.contents.tables, open_part=self._open_part))
+
+    @contextmanager
+    def _open_part(self, name: str) -> Iterator[IO[bytes]]:
+        with self._opened(name) as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != self.contents.hashes[name]:  # type: ignore[arg-type]
+                raise NotABackup(f"The backup is damaged: the object {name} has changed.")
+            file.seek(0)
+            yield file
+
+    def _opened(self, name: str) -> IO[bytes]:
+        try:
+            return backup_store.open_object(self._files, name, self._identities)
+        except BlobMissing:
+            raise NotABackup(f"The backup is damaged: the object {name} is missing.") from None
+
+
+Backup = StoredBackup | OldBackup
+
+
+class _Writer:
+    """Adds content to a store unless the store already has it, and counts objects and bytes."""
+
+    def __init__(self, store: Store, beat: Callable[[], None]) -> None:
+        self._store, self._beat = store, beat
+        self._present = store.objects()
+        records, _ = store.records()
+        # A file that was truncated later has another size than in the record.
+        self._sizes = {name: size for record in records for name, size in record.objects.items()}
+        self.objects: dict[str, int] = {}
+        self.copied = 0
+
+    def add(self, sha256: str, open_source: Callable[[], Source]) -> str:
+        """Store content with this hash; return the object's name; raise BlobMissing or BlobDamaged."""
+        name = self._store.name_of(sha256)
+        size = self._present.get(name)
+        if size is None or self._sizes.get(name, size) != size:
+            with open_source() as source:
+                size = self._store.put(name, _Checked(source, sha256, self._beat))
+            self.copied += size
+            reach("backup.after_object")
+        self.objects[name] = size
+        self._beat()
+        return name
+
+
+class _Checked(io.RawIOBase):
+    """Passes bytes on, and raises BlobDamaged at the end if they do not match their hash."""
+
+    def __init__(self, source: Source, sha256: str, beat: Callable[[], None]) -> None:
+        self._source, self._sha256, self._beat = source, sha256, beat
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """Read and check bytes."""
+        self._beat()
+        data = self._source.read(size)
+        self._digest.update(data)
+        if not data and self._digest.hexdigest() != self._sha256:
+            raise BlobDamaged(self._sha256)
+        return data
+
+
+def open_backup(
+    settings: Settings, target: str, *, name: str | None = None, identities: Sequence[Any] = ()
+) -> Backup:
+    """Return the newest or the named backup of a target; raise NotABackup or WrongKey."""
+    if (Path(target) / old_backups.MANIFEST).is_file():
+        return OldBackup.read(Path(target))
+    store = backup_store.open_store(settings, target)
+    records, problems = store.records()
+    chosen = [record for record in records if name in (None, record.name)]
+    if not chosen:
+        what = f"no complete backup named {name}" if name else "no complete backup"
+        raise NotABackup(" ".join([f"{target} contains {what}.", *problems]))
+    return StoredBackup(store, chosen[-1], identities)
+
+
+def run(
+    settings: Settings,
+    database: Database,
+    storage: Storage,
+    *,
+    target: str,
+    tell: Tell | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> Made:
+    """Make a backup and record its result; in the configured target, delete old backups.
+
+    Raises BackupInProgress, BackupInterrupted or any error of `make`.
+    """
+    with database.write() as session:
+        run_id = backup_runs.begin(session, target=target, now=db.now(session)).id
+    reach("backup.after_begin")
+    try:
+        with _lease(database, run_id, is_stopped) as beat:
+            store = backup_store.open_store(settings, target)
+            made = make(settings, database, storage, store, tell=tell, beat=beat)
+            if target == settings.backup_target:
+                keep = timedelta(days=settings.backup_keep_days)
+                prune(store, keep=keep, now=made.record.time, beat=beat)
+    except (BackupInterrupted, KeyboardInterrupt):
+        with database.write() as session:
+            backup_runs.withdraw(session, run_id=run_id)
+        raise
+    except Exception as error:
+        with database.write() as session:
+            backup_runs.fail(
+                session,
+                run_id=run_id,
+                error=_reason(error),
+                is_scheduled=target == settings.backup_target,
+                now=db.now(session),
+            )
+        raise
+    with database.write() as session:
+        backup_runs.succeed(
+            session,
+            run_id=run_id,
+            name=made.record.name,
+            size_bytes=made.record.size,
+            copied_bytes=made.copied,
+            now=db.now(session),
+        )
+    return made
+
+
+def run_if_due(
+    settings: Settings, database: Database, storage: Storage, *, is_stopped: Callable[[], bool]
+) -> None:
+    """Make a scheduled backup if it is due and no other process is making one."""
+    if (target := settings.backup_target) is None:
+        return
+    with database.read() as session:
+        interval = timedelta(hours=settings.backup_interval_hours)
+        if not backup_runs.is_due(session, target=target, interval=interval, now=db.now(session)):
+            return
+    try:
+        made = run(settings, database, storage, target=target, is_stopped=is_stopped)
+    except (backup_runs.BackupInProgress, BackupInterrupted) as error:
+        logger.info("No backup was made. %s", error.message)
+        return
+    logger.info("Backup %s is complete: %s bytes were copied.", made.record.name, f"{made.copied:,}")
 
 
 def make(
-    settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
-) -> Manifest:
-    """Write a backup into a new folder, even while the service runs; if `storage` is None, omit blobs.
+    settings: Settings,
+    database: Database,
+    storage: Storage | None,
+    store: Store,
+    *,
+    tell: Tell | None = None,
+    beat: Callable[[], None] = lambda: None,
+) -> Made:
+    """Add a backup to a store, even while the service runs; if `storage` is None, omit blobs.
 
-    Raises CannotBackUp or DamagedDatabase.
+    `beat` is called repeatedly; its errors end the backup. Raises CannotBackUp or DamagedDatabase.
     """
-    _require_room(database, folder, advice=ANOTHER_FOLDER)
     revision = schema.current(database)
     if revision is None:
         raise CannotBackUp("There is nothing to back up: the database has no tables.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (folder / DATABASE_FOLDER).mkdir(mode=0o700)
-    except FileExistsError:
-        raise CannotBackUp(
-            f"{folder} already contains a complete or partial backup. Choose a new folder."
-        ) from None
+    folders = [settings.data_dir, *([store.files.root] if isinstance(store.files, Folder) else [])]
+    for folder in folders:
+        _require_room(database, folder, advice=ANOTHER_FOLDER)
+    store.files.remove_abandoned()
+    writer = _Writer(store, beat)
     named: set[str] = set()
     required: set[str] = set()
-    with database.read() as session:
-        made_at = db.now(session)
 
     def look(session: Session) -> None:
         # In an automatic backup, which has no storage, the tables may have an older schema.
@@ -172,25 +351,74 @@ def make(
             named.update(blobs.named(session))
             required.update(blobs.required(session))
 
-    tables = database_copies.copy_out(database, folder / DATABASE_FOLDER, look=look)
-    copied = _copy_blobs(storage, folder, named, required, tell) if storage else _Copied()
-    (folder / SETTINGS_FILE).write_text(_settings_text(settings))
-    manifest = Manifest(
-        made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
-        fairboard=version("fairboard"),
-        revision=revision,
-        database=database_copies.kind_of(database),
-        files={path.name: _sha256(path) for path in sorted((folder / DATABASE_FOLDER).iterdir())},
-        tables=tables,
+    with database.read() as session:
+        made_at = db.now(session).astimezone(UTC)
+    contents = _Contents(
+        revision,
+        tables={},
+        hashes={},
         with_blobs=storage is not None,
-        blob_count=copied.count,
-        blob_bytes=copied.size,
-        unusable_blobs=copied.unusable,
+        settings=_settings_text(settings),
         secrets=needed_secrets(settings),
         secret_key_mark=_mark(settings),
     )
-    _write_last(folder, manifest)
-    return manifest
+    with _scratch(settings) as scratch:
+        contents.tables = database_copies.copy_out(database, scratch, look=look)
+        reach("backup.after_tables")
+        for copy in contents.tables.values():
+            for place, part in enumerate(copy.parts):
+                path = scratch / part
+                sha256 = _sha256(path)
+                copy.parts[place] = writer.add(sha256, partial(io.FileIO, path))
+                contents.hashes[copy.parts[place]] = sha256
+    if storage is not None:
+        _add_blobs(storage, writer, contents, named, tell)
+        if contents.unusable_blobs:
+            with database.read() as session:  # some may have been deleted since the snapshot
+                required &= blobs.required(session)
+        contents.unusable_blobs = [each for each in contents.unusable_blobs if each in required]
+    text = gzip.compress(json.dumps(asdict(contents)).encode(), mtime=0)
+    described = writer.add(hashlib.sha256(text).hexdigest(), lambda: io.BytesIO(text))
+    record = Record(
+        name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
+        made_at=made_at.isoformat(),
+        fairboard=version("fairboard"),
+        recipients=store.recipients,
+        contents=described,
+        objects=writer.objects,
+        blob_count=len(contents.blobs),
+    )
+    beat()
+    reach("backup.before_record")
+    if damage := record.damage(store.objects()):
+        raise CannotBackUp(f"{len(damage):,} objects disappeared from the store during the backup.")
+    store.put_record(record)
+    reach("backup.after_record")
+    return Made(record, writer.copied, contents.unusable_blobs, contents.secrets)
+
+
+def prune(store: Store, *, keep: timedelta, now: datetime, beat: Callable[[], None] = lambda: None) -> None:
+    """Delete backups older than `keep` and unneeded objects; always keep the last complete backup.
+
+    Callers must hold the lock of a run. If a record is unreadable, nothing is deleted, because it may list
+    any object.
+    """
+    records, problems = store.records()
+    if problems:
+        logger.error("No old backups were deleted. %s", " ".join(problems))
+        return
+    present = store.objects()
+    complete = [record for record in records if not record.damage(present)]
+    kept = [record for record in records if record in complete[-1:] or record.time > now - keep]
+    for record in records:
+        if record not in kept:
+            store.delete_record(record)
+            reach("prune.after_record")
+            beat()
+    for name in present.keys() - {name for record in kept for name in record.objects}:
+        store.files.delete(name)
+        reach("prune.after_object")
+        beat()
 
 
 def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
@@ -202,7 +430,7 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
             name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
         folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
         _require_room(database, folder, advice=WITHOUT_BACKUP)
-        make(settings, database, None, folder)
+        make(settings, database, None, Store(Folder(folder)))
         say(f"The database has an older schema ({before}). A backup is in {folder}.")
     schema.upgrade(database)
     if before not in (None, schema.head()):
@@ -210,7 +438,7 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
 
 
 def restore(
-    settings: Settings, database: Database, storage: Storage, folder: Path, *, tell: Tell | None = None
+    settings: Settings, database: Database, storage: Storage, backup: Backup, *, tell: Tell | None = None
 ) -> Restored:
     """Fill an empty installation from a backup and upgrade its tables.
 
@@ -218,30 +446,101 @@ def restore(
     events that have probably happened since the backup are not sent, because they may already have been sent.
     Raises NotABackup, CannotRestore or UnknownTables.
     """
-    manifest = _checked(folder)
-    kind = database_copies.kind_of(database)
-    if manifest.database != kind:
-        raise CannotRestore(
-            f"The backup contains a {manifest.database} database, but the settings specify {kind}."
-        )
+    _require_empty(database, backup)
+    for done, sha256 in enumerate(backup.blobs(), start=1):
+        with backup.open_blob(sha256) as source:
+            stored = storage.put(source)
+        if stored.sha256 != sha256:
+            raise NotABackup(f"The backup is damaged: blob {sha256}.")
+        if tell is not None:
+            tell(done, backup.blob_count)
+    _fill(database, backup)
+    with database.write() as session:
+        _free_claims(session)
+        session.execute(delete(BackupRun).where(BackupRun.ended_at.is_(None)))
+        webhooks.give_up_all(session, now=db.now(session))
+        held = _hold_mails_back(session, made_at=datetime.fromisoformat(backup.made_at), now=db.now(session))
+    return Restored(backup, held, has_secret_key=_mark(settings) == backup.secret_key_mark)
+
+
+def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> list[str]:
+    """Restore a backup into an empty database and read every blob; return the problems.
+
+    Compares the rows of each table and the bytes of each blob with the hashes in the backup.
+    """
+    _require_empty(scratch, backup)
+    problems = []
+    try:
+        _fill(scratch, backup)
+    except (NotABackup, CannotRestore) as error:
+        problems.append(error.message)
+    else:
+        with scratch.read() as session:
+            lacking = blobs.required(session) - set(backup.blobs()) if backup.with_blobs else set()
+        if lacking:
+            problems.append(
+                f"{len(lacking):,} required blobs are not in the backup: {_some(sorted(lacking))}."
+            )
+    for done, sha256 in enumerate(backup.blobs(), start=1):
+        try:
+            with backup.open_blob(sha256) as source:
+                is_same = hashlib.file_digest(source, "sha256").hexdigest() == sha256  # type: ignore[arg-type]
+        except NotABackup as error:
+            problems.append(error.message)
+        else:
+            if not is_same:
+                problems.append(f"The backup is damaged: blob {sha256}.")
+        if tell is not None:
+            tell(done, backup.blob_count)
+    return problems
+
+
+@contextmanager
+def scratch_database(settings: Settings, url: str | None = None) -> Iterator[Database]:
+    """Open an empty database for a trial restore; by default, a temporary SQLite file in the data folder."""
+    with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=VERIFICATION) as folder:
+        database = Database(url or f"sqlite:///{Path(folder).absolute() / 'fairboard.db'}")
+        is_ours = schema.current(database) is None
+        try:
+            yield database
+        finally:
+            if is_ours and url:
+                schema.downgrade(database, "base")
+            database.dispose()
+
+
+def _require_empty(database: Database, backup: Backup) -> None:
+    schema.require_known(backup.revision)
     if schema.current(database) is not None and not database_copies.is_empty(database):
         raise CannotRestore(
             "The database is not empty. Restore into an empty one: move the data folder elsewhere, or set "
             f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
         )
-    if manifest.with_blobs:
-        _restore_blobs(folder, storage, tell)
-    database_copies.copy_in(
-        database, folder / DATABASE_FOLDER, tables=manifest.tables, revision=manifest.revision
-    )
+
+
+def _fill(database: Database, backup: Backup) -> None:
+    with database_copies.filling(database, revision=backup.revision) as connection:
+        if differing := backup.fill(connection):
+            raise CannotRestore(
+                f"The restored rows differ from the backup in these tables: {', '.join(differing)}. "
+                "No table was changed."
+            )
     schema.upgrade(database)
-    with database.write() as session:
-        _free_claims(session)
-        webhooks.give_up_all(session, now=db.now(session))
-        held = _hold_mails_back(
-            session, made_at=datetime.fromisoformat(manifest.made_at), now=db.now(session)
-        )
-    return Restored(manifest, held, has_secret_key=_mark(settings) == manifest.secret_key_mark)
+
+
+def _add_blobs(
+    storage: Storage, writer: _Writer, contents: _Contents, names: set[str], tell: Tell | None
+) -> None:
+    """Add all available blobs; the others are unusable."""
+    total = len(names)
+    for sha256 in sorted(names):
+        try:
+            contents.blobs[sha256] = writer.add(sha256, partial(storage.open, sha256))
+        except (BlobMissing, BlobDamaged):
+            contents.unusable_blobs.append(sha256)
+            total -= 1
+        if tell is not None:
+            tell(len(contents.blobs), total)
 
 
 def _free_claims(session: Session) -> None:
@@ -343,60 +642,56 @@ def _settings_text(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _copy_blobs(
-    storage: Storage, folder: Path, names: set[str], required: set[str], tell: Tell | None
-) -> _Copied:
-    """Copy all available blobs; count missing or damaged blobs as unusable only if they are required."""
-    target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
-    done, total = 0, len(names)
-    for sha256 in sorted(names):
-        is_usable = False
-        try:
-            with storage.open(sha256) as source:
-                blob = target.put(source)
-        except BlobMissing:
-            pass
-        else:
-            is_usable = blob.sha256 == sha256
-            if not is_usable:
-                target.delete(blob.sha256)
-        if is_usable:
-            copied.count, copied.size, done = copied.count + 1, copied.size + blob.size, done + 1
-        else:
-            total -= 1
-            if sha256 in required:
-                copied.unusable.append(sha256)
-        if tell is not None:
-            tell(done, total)
-    return copied
+@contextmanager
+def _lease(database: Database, run_id: int, is_stopped: Callable[[], bool]) -> Iterator[Callable[[], None]]:
+    """Renew the lease of a run in a thread; yield a function that raises if the run must end."""
+    done = threading.Event()
+    renewed_at = time.monotonic()
+
+    def renew() -> None:
+        nonlocal renewed_at
+        with database.write() as session:
+            backup_runs.renew(session, run_id=run_id, now=db.now(session))
+        renewed_at = time.monotonic()
+
+    def repeat() -> None:
+        while not done.wait(RENEW_SECONDS):
+            try:
+                renew()
+            except Exception as error:  # `beat` tries again and raises the error
+                logger.warning("The lease of a backup was not renewed: %s", error)
+
+    def beat() -> None:
+        if is_stopped():
+            raise BackupInterrupted
+        if time.monotonic() - renewed_at > 2 * RENEW_SECONDS:
+            renew()
+
+    thread = threading.Thread(target=repeat, name="lease of a backup", daemon=True)
+    thread.start()
+    try:
+        yield beat
+    finally:
+        done.set()
+        thread.join()
 
 
-def _restore_blobs(folder: Path, storage: Storage, tell: Tell | None) -> None:
-    kept = LocalStorage(folder / BLOB_FOLDER)
-    listed = list(kept.blobs())
-    for done, blob in enumerate(listed, start=1):
-        with kept.open(blob.sha256) as source:
-            if storage.put(source).sha256 != blob.sha256:
-                raise NotABackup(f"The backup is damaged: blob {blob.sha256}.")
-        if tell is not None:
-            tell(done, len(listed))
+@contextmanager
+def _scratch(settings: Settings) -> Iterator[Path]:
+    """Create a temporary folder on the disk of the data folder; delete those of killed processes."""
+    for left in settings.data_dir.glob(f"{SCRATCH}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    for left in settings.data_dir.glob(f"{VERIFICATION}*"):  # another process may be using a recent one
+        if time.time() - left.stat().st_mtime > timedelta(days=1).total_seconds():
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=SCRATCH) as folder:
+        yield Path(folder)
 
 
-def _checked(folder: Path) -> Manifest:
-    manifest = Manifest.read(folder)
-    schema.require_known(manifest.revision)
-    damaged = [
-        name for name, sha256 in manifest.files.items() if _sha256(folder / DATABASE_FOLDER / name) != sha256
-    ]
-    if damaged:
-        raise NotABackup(f"The backup is damaged: these files have changed: {', '.join(damaged)}.")
-    if manifest.with_blobs:
-        count = sum(1 for _ in LocalStorage(folder / BLOB_FOLDER).blobs())
-        if count != manifest.blob_count:
-            raise NotABackup(
-                f"The backup is damaged: it contains {count:,} of {manifest.blob_count:,} blobs."
-            )
-    return manifest
+def _reason(error: Exception) -> str:
+    if disk.is_full(error):
+        return DISK_FULL
+    return error.message if isinstance(error, FairboardError) else f"{type(error).__name__}: {error}"
 
 
 def _require_room(database: Database, folder: Path, *, advice: str) -> None:
@@ -405,21 +700,13 @@ def _require_room(database: Database, folder: Path, *, advice: str) -> None:
         raise NoRoomForBackup(folder, needed=needed, free=free, advice=advice)
 
 
-def _write_last(folder: Path, manifest: Manifest) -> None:
-    draft = folder / f"{MANIFEST}.draft"
-    draft.write_text(json.dumps(asdict(manifest), indent=1) + "\n")
-    for path in (draft, folder / SETTINGS_FILE, folder / DATABASE_FOLDER):
-        disk.sync(path)
-    draft.replace(folder / MANIFEST)
-    disk.sync(folder)
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" and others" if len(names) > SHOWN else "")
 
 
 def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _mark(settings: Settings) -> str:

@@ -1,28 +1,38 @@
-"""Consistent export of a whole database to files, even during writes, and its import.
+"""Portable copies of a whole database, even during writes, and their import into SQLite or PostgreSQL.
 
-SQLite uses its online backup API. PostgreSQL uses COPY within one snapshot, which requires no PostgreSQL
-programs. Rows are copied unchanged, because the tables may have an older schema.
+A copy contains one or several compressed files per table, with one row per line as a JSON array. Times are in
+UTC, and bytes are in Base64. Rows are otherwise unchanged, because the tables may have an older schema.
 """
 
+import base64
 import gzip
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Context, Decimal
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import IO, Any
 
 from sqlalchemy import (
+    JSON,
+    Column,
     Connection,
-    NullPool,
-    column,
-    create_engine,
+    Date,
+    DateTime,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    cast,
     delete,
     func,
+    insert,
     inspect,
     literal,
     select,
-    table,
     text,
 )
 from sqlalchemy.orm import Session
@@ -30,12 +40,11 @@ from sqlalchemy.orm import Session
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.maintenance import schema
-from grader.storage import disk
 
-SQLITE_FILE = "fairboard.db"
-BUSY_SECONDS = 60
-
-Tables = dict[str, list[str]]
+PART_ROWS = 50_000  # unchanged parts are not copied again
+BATCH = 1000
+REVISION_TABLE = "alembic_version"
+_EXACT = Context(prec=1000)
 
 
 class DamagedDatabase(OrganizerError):
@@ -43,6 +52,19 @@ class DamagedDatabase(OrganizerError):
 
     public_name = "damaged_database"
     message = "The database is damaged: {finding}."
+
+
+@dataclass
+class TableCopy:
+    """A copied table: its columns, its number of rows, their digest, and its files."""
+
+    columns: list[str]
+    row_count: int = 0
+    digest: str = ""
+    parts: list[str] = field(default_factory=list)
+
+
+Copies = dict[str, TableCopy]
 
 
 def kind_of(database: Database) -> str:
@@ -61,139 +83,201 @@ def size_bytes(database: Database) -> int:
         return int(session.execute(text(query)).scalar_one())
 
 
-def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Tables:
-    """Write the database into a folder; return the columns of tables that have separate files.
+def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Copies:
+    """Write the database into a folder; raise DamagedDatabase.
 
     `look` is called with a session that sees exactly the copied state.
     """
-    if kind_of(database) == "sqlite":
-        copy = folder / SQLITE_FILE
-        _copy_sqlite(_sqlite_path(database), copy)
-        with _reading_sqlite(copy) as session:
-            look(session)
-        return {}
     with database.read() as session:  # a single snapshot
         connection = session.connection()
-        tables = _tables(connection)
-        for name, columns in tables.items():
-            _copy_table_out(connection, name, columns, folder / f"{name}.copy.gz")
+        if kind_of(database) == "sqlite":
+            finding = session.execute(text("PRAGMA integrity_check(1)")).scalar_one()
+            if finding != "ok":
+                raise DamagedDatabase(finding=finding)
+        copies = {found.name: _copy_out(connection, found, folder) for found in tables(connection)}
         look(session)
-    return tables
+    return copies
 
 
-def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) -> None:
-    """Fill an empty database atomically with the output of `copy_out` at this revision."""
-    if kind_of(database) == "sqlite":
-        database.dispose()
-        _replace_sqlite(folder / SQLITE_FILE, _sqlite_path(database))
-        return
+@contextmanager
+def filling(database: Database, *, revision: str) -> Iterator[Connection]:
+    """Empty the tables of an unused database at a revision, and fill them in one transaction."""
     schema.downgrade(database, "base")
     schema.upgrade(database, revision)
-    with database.engine.begin() as connection, _without_references(connection):
-        for name in _tables(connection):
-            connection.execute(delete(table(name)))  # migrations may have inserted rows
-        for name, columns in tables.items():
-            _copy_table_in(connection, name, columns, folder / f"{name}.copy.gz")
-            _advance_ids(connection, name, columns)
+    with schema.migrating(database) as connection, _without_references(connection):
+        for found in tables(connection):
+            connection.execute(delete(found))  # migrations may have inserted rows
+        yield connection
+        for found in tables(connection):
+            _advance_ids(connection, found)
+
+
+def copy_in(
+    connection: Connection, copies: Copies, *, open_part: Callable[[str], AbstractContextManager[IO[bytes]]]
+) -> Iterator[str]:
+    """Insert copied rows within `filling`; yield the name of each table whose rows differ from the copy."""
+    present = {found.name: found for found in tables(connection)}
+    for name, copy in copies.items():
+        digest = _Digest(present[name], copy.columns)
+        for part in copy.parts:
+            with open_part(part) as file, gzip.open(file, "rt", encoding="utf-8") as lines:
+                insert_rows(connection, present[name], copy.columns, map(json.loads, lines))
+        for row in read_rows(connection, present[name], copy.columns):
+            digest.add(row)
+        if (digest.count, digest.value) != (copy.row_count, copy.digest):
+            yield name
 
 
 def is_empty(database: Database) -> bool:
     """Return whether all tables are empty."""
     with database.read() as session:
+        connection = session.connection()
         return not any(
-            session.execute(select(literal(1)).select_from(table(name)).limit(1)).first()
-            for name in inspect(session.connection()).get_table_names()
-            if name != "alembic_version"
+            connection.execute(select(literal(1)).select_from(found).limit(1)).first()
+            for found in tables(connection)
+            if found.name != REVISION_TABLE
         )
 
 
-def _copy_sqlite(source: Path, target: Path) -> None:
-    with (
-        closing(sqlite3.connect(source, timeout=BUSY_SECONDS)) as present,
-        closing(sqlite3.connect(target)) as copy,
-    ):
-        present.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # stores the copy in a single file
-        (finding,) = copy.execute("PRAGMA integrity_check").fetchone()
-    if finding != "ok":
-        raise DamagedDatabase(finding=finding)
-    disk.sync(target)
-
-
-@contextmanager
-def _reading_sqlite(path: Path) -> Iterator[Session]:
-    """Open a read-only copy without creating other files."""
-    engine = create_engine(f"sqlite:///{_read_only(path)}&uri=true", poolclass=NullPool)
-    with Session(engine) as session:
-        yield session
-    engine.dispose()
-
-
-def _read_only(path: Path) -> str:
-    return f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
-
-
-def _replace_sqlite(source: Path, target: Path) -> None:
-    draft = target.with_name(f"{target.name}.restoring")
-    draft.unlink(missing_ok=True)
-    with (
-        closing(sqlite3.connect(_read_only(source), uri=True)) as kept,
-        closing(sqlite3.connect(draft)) as copy,
-    ):
-        kept.backup(copy)
-    disk.sync(draft)
-    for ending in ("-wal", "-shm"):
-        target.with_name(target.name + ending).unlink(missing_ok=True)
-    draft.replace(target)
-    disk.sync(target.parent)
-
-
-def _sqlite_path(database: Database) -> Path:
-    return Path(database.engine.url.database or "")
-
-
-def _tables(connection: Connection) -> Tables:
+def tables(connection: Connection) -> list[Table]:
+    """Return all tables with their columns and primary keys."""
     found = inspect(connection)
-    return {
-        name: [column["name"] for column in found.get_columns(name)]
-        for name in sorted(found.get_table_names())
-    }
+    result = []
+    for name in sorted(found.get_table_names()):
+        keys = found.get_pk_constraint(name)["constrained_columns"]
+        columns = [
+            Column(each["name"], each["type"], primary_key=each["name"] in keys)
+            for each in found.get_columns(name)
+        ]
+        for each in columns:
+            if isinstance(each.type, JSON):
+                each.type.none_as_null = True  # distinguishes NULL from JSON's null
+        result.append(Table(name, MetaData(), *columns))
+    return result
 
 
-def _copy_table_out(connection: Connection, name: str, columns: Sequence[str], path: Path) -> None:
-    command = f"COPY {_quoted(name)} ({_listed(columns)}) TO STDOUT"
-    with (
-        gzip.open(path, "wb", compresslevel=1) as file,
-        _cursor(connection) as cursor,
-        cursor.copy(command) as rows,
-    ):
-        for data in rows:
-            file.write(data)
-    disk.sync(path)
+def read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> Iterator[list[Any]]:
+    """Yield the rows of a table as JSON-ready values, in the order of the primary key."""
+    chosen = [source.c[name] for name in columns]
+    query = (
+        select(*(cast(each, Text) if isinstance(each.type, JSON) else each for each in chosen))
+        .order_by(*source.primary_key)
+        .execution_options(stream_results=True, yield_per=BATCH)
+    )
+    for row in connection.execute(query):
+        yield [_plain(value) for value in row]
 
 
-def _copy_table_in(connection: Connection, name: str, columns: Sequence[str], path: Path) -> None:
-    command = f"COPY {_quoted(name)} ({_listed(columns)}) FROM STDIN"
-    with (
-        gzip.open(path, "rb") as file,
-        _cursor(connection) as cursor,
-        cursor.copy(command) as rows,
-    ):
-        while data := file.read(1 << 20):
-            rows.write(data)
+def insert_rows(
+    connection: Connection, target: Table, columns: Sequence[str], rows: Iterable[list[Any]]
+) -> None:
+    """Insert rows of JSON-ready values."""
+    convert = [_converter(target.c[name].type, connection.dialect.name) for name in columns]
+    batch: list[dict[str, Any]] = []
+    for row in rows:
+        values = zip(columns, convert, row, strict=True)
+        batch.append({name: None if value is None else make(value) for name, make, value in values})
+        if len(batch) == BATCH:
+            connection.execute(insert(target), batch)
+            batch = []
+    if batch:
+        connection.execute(insert(target), batch)
 
 
-def _advance_ids(connection: Connection, name: str, columns: Sequence[str]) -> None:
-    if "id" in columns:
-        last = connection.scalar(select(func.max(column("id"))).select_from(table(name)))
+def _copy_out(connection: Connection, source: Table, folder: Path) -> TableCopy:
+    copy = TableCopy([each.name for each in source.columns])
+    digest = _Digest(source, copy.columns)
+    rows = read_rows(connection, source, copy.columns)
+    while first := next(rows, None):
+        part = f"{source.name}.{len(copy.parts)}"
+        with (folder / part).open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
+            for row in _first_rows(first, rows):
+                packed.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                digest.add(row)
+        copy.parts.append(part)
+    copy.row_count, copy.digest = digest.count, digest.value
+    return copy
+
+
+def _first_rows(first: list[Any], rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    yield first
+    for _ in range(PART_ROWS - 1):
+        if (row := next(rows, None)) is None:
+            return
+        yield row
+
+
+class _Digest:
+    """The number of rows and the sum of their hashes, the same in any order and in both databases."""
+
+    def __init__(self, source: Table, columns: Sequence[str]) -> None:
+        self.count = self._sum = 0
+        self._columns = [
+            (columns.index(name), isinstance(source.c[name].type, JSON)) for name in sorted(columns)
+        ]
+
+    @property
+    def value(self) -> str:
+        """The digest of all rows so far."""
+        return f"{self._sum % 2**256:064x}"
+
+    def add(self, row: Sequence[Any]) -> None:
+        """Add a row of JSON-ready values."""
+        same = [
+            _canonical(row[place]) if is_json and row[place] is not None else row[place]
+            for place, is_json in self._columns
+        ]
+        self._sum += int.from_bytes(hashlib.sha256(json.dumps(same).encode()).digest(), "big")
+        self.count += 1
+
+
+def _canonical(document: str) -> str:
+    """Return a JSON document in the form that is equal for text in SQLite and JSONB in PostgreSQL."""
+    data = json.loads(document, parse_float=_number, parse_int=_number)
+    return json.dumps(data, sort_keys=True)
+
+
+def _number(literal_: str) -> list[str]:
+    number = _EXACT.create_decimal(literal_)
+    return ["number", str((number + 0).normalize(_EXACT) if number else Decimal(0))]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return (value.astimezone(UTC) if value.tzinfo else value).replace(tzinfo=None).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
+
+
+def _converter(kind: Any, dialect: str) -> Callable[[Any], Any]:
+    if isinstance(kind, DateTime):
+        zone = UTC if dialect == "postgresql" else None
+        return lambda value: datetime.fromisoformat(value).replace(tzinfo=zone)
+    if isinstance(kind, Date):
+        return date.fromisoformat
+    if isinstance(kind, LargeBinary):
+        return base64.b64decode
+    if isinstance(kind, JSON):
+        return lambda value: JSON.NULL if (data := json.loads(value)) is None else data
+    return lambda value: value
+
+
+def _advance_ids(connection: Connection, target: Table) -> None:
+    """Let PostgreSQL's next id follow the greatest one; SQLite does this itself."""
+    if connection.dialect.name == "postgresql" and "id" in target.c:
+        last = connection.scalar(select(func.max(target.c.id)))
         if last is not None:
-            sequence = func.pg_get_serial_sequence(_quoted(name), "id")
+            sequence = func.pg_get_serial_sequence(_quoted(target.name), "id")
             connection.execute(select(func.setval(sequence, last)))
 
 
 @contextmanager
 def _without_references(connection: Connection) -> Iterator[None]:
     """Drop foreign keys during the block, because some rows refer to each other in cycles."""
+    if connection.dialect.name == "sqlite":  # `schema.migrating` disables and checks them
+        yield
+        return
     found = connection.execute(
         text(
             "SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) "
@@ -205,15 +289,6 @@ def _without_references(connection: Connection) -> Iterator[None]:
     yield
     for owner, name, definition in found:
         connection.execute(text(f"ALTER TABLE {owner} ADD CONSTRAINT {name} {definition}"))
-
-
-def _cursor(connection: Connection) -> Any:
-    driver: Any = connection.connection.driver_connection
-    return driver.cursor()
-
-
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(_quoted(column) for column in columns)
 
 
 def _quoted(name: str) -> str:

@@ -18,6 +18,7 @@ from grader.db import Database
 from grader.maintenance import schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
+from grader.services import backup_runs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs, queue_health
 from grader.services.scoring.queue_health import Sign
@@ -31,6 +32,7 @@ SHOWN = 5
 SHOWN_FILES = 3
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
+BACKUP_PATIENCE = timedelta(hours=1)
 _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
 # If one of these settings is off, accepted submissions may be lost when the machine crashes.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
@@ -277,6 +279,24 @@ def of_mail(session: Session) -> Iterator[Finding]:
         )
     else:
         yield ok("e-mail", "No e-mails are overdue.")
+
+
+def of_backups(settings: Settings, session: Session) -> Iterator[Finding]:
+    """Check that backups succeed at the scheduled interval."""
+    now = db.now(session)
+    status = backup_runs.status(session, now=now, target=settings.backup_target)
+    last = status.last_success_at
+    state = f"The last backup is {_age(now - last)} old." if last else "There is no backup."
+    interval = timedelta(hours=settings.backup_interval_hours)
+    if status.failing_since is not None:
+        since = f"{status.failing_since:%Y-%m-%d %H:%M} UTC"
+        yield alarm("backup", f"Backups have failed since {since}: {status.error} {state}")
+    elif settings.backup_target is None:
+        yield ok("backup", f"{state} Backups are not scheduled ({PREFIX}BACKUP_TARGET is not set).")
+    elif not status.running_since and (last is None or now - last > interval + BACKUP_PATIENCE):
+        yield alarm("backup", f"{state} The sweeper should make one. Check that it is running.")
+    else:
+        yield ok("backup", state)
 
 
 def _newest(session: Session) -> datetime | None:

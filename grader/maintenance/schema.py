@@ -105,7 +105,7 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
     """Make a change in one transaction; retry while other transactions hold a lock on a table."""
     for _ in range(TRIES):
         try:
-            with _migrating(database) as connection:
+            with migrating(database) as connection:
                 return change(connection)
         except OperationalError as error:
             if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
@@ -134,7 +134,7 @@ def _scripts() -> ScriptDirectory:
 
 
 @contextmanager
-def _migrating(database: Database) -> Iterator[Connection]:
+def migrating(database: Database) -> Iterator[Connection]:
     """Open the transaction of a migration.
 
     SQLite alters a table by copying and dropping it, which foreign keys prevent. They are therefore disabled,

@@ -1,6 +1,7 @@
 """Database tables: columns, constraints, relationships."""
 
 from grader.models.audit import AuditEntry, FairPlayMark
+from grader.models.backups import BackupRun
 from grader.models.competitions import (
     Announcement,
     Competition,
@@ -60,6 +61,7 @@ __all__ = [
     "Announcement",
     "ApiToken",
     "AuditEntry",
+    "BackupRun",
     "BodyFormat",
     "Competition",
     "CompetitionState",

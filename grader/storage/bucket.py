@@ -30,13 +30,16 @@ WHOSE_KEYS = "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 class BucketStorage:
     """Blobs as objects `sha256` under a prefix of an S3-compatible bucket."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, **configuration: str) -> None:
+        """Connect to a bucket; `configuration` (endpoint, region, …) takes precedence over AWS_*."""
         from obstore.store import S3Store
 
-        endpoint = _endpoint() or ""
+        self._endpoint = configuration.get("endpoint") or _endpoint()
+        endpoint = self._endpoint or ""
         self._url = url
         self._store = S3Store.from_url(
             url,
+            **configuration,  # type: ignore[arg-type]
             client_options={"allow_http": endpoint.startswith("http://"), "timeout": BUCKET_TIMEOUT},
             retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=5)},
         )
@@ -145,9 +148,9 @@ class BucketStorage:
         except FileNotFoundError as error:
             if NO_BUCKET not in CODE.findall(str(error)):
                 raise
-            raise StorageUnavailable(_sentence(error, self._url)) from error
+            raise StorageUnavailable(_sentence(error, self._url, self._endpoint)) from error
         except BaseError as error:
-            raise StorageUnavailable(_sentence(error, self._url)) from error
+            raise StorageUnavailable(_sentence(error, self._url, self._endpoint)) from error
 
 
 def _endpoint() -> str | None:
@@ -155,10 +158,10 @@ def _endpoint() -> str | None:
     return os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or None
 
 
-def _sentence(error: Exception, url: str) -> str:
+def _sentence(error: Exception, url: str, endpoint: str | None) -> str:
     """Return a short message with the remedy; the client's own message is thirty lines long."""
     text = str(error)
-    bucket, server = urlsplit(url).netloc, _endpoint() or "Amazon S3"
+    bucket, server = urlsplit(url).netloc, endpoint or "Amazon S3"
     codes, status = CODE.findall(text), STATUS.search(text)
     code = codes[-1] if codes else ""
     if code == NO_BUCKET:

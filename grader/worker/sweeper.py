@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from grader import db
 from grader.db import Database
+from grader.maintenance import backups
 from grader.services import webhook_outbox
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.scoring import batches, jobs
@@ -37,6 +38,7 @@ ORGANIZERS_WAIT_SECONDS = 1  # poll interval; short because an organizer is watc
 LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this machine
 DUE_SECONDS = 0.5  # maximum age of a query that lanes share
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
+BACKUP_SECONDS = 60  # interval between two checks whether a backup is due
 READY_AFTER_SECONDS = 10  # children must not slow down the service's startup
 
 logger = logging.getLogger(__name__)
@@ -218,16 +220,23 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
         signal.signal(number, lambda *_: stop.set())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 12)
+    database = Database(settings.database(), pool_size=CHILDREN + 14)
     sweeper = Sweeper(settings, database, heartbeat=heartbeat)
     repeating.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(
         target=_call_webhooks, args=(settings, database, sweeper.due, stop), name="webhooks", daemon=True
     )
     webhooks.start()
+    backup = Lane(
+        "backup",
+        partial(backups.run_if_due, settings, database, storage, is_stopped=stop.is_set),
+        BACKUP_SECONDS,
+        READY_AFTER_SECONDS,
+    )
+    backup_threads = repeating.start([backup] if settings.backup_target else [], stop)
     mailer = repeating.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
     try:
         sweeper.run(stop)
-        repeating.join([*mailer, webhooks], STOP_GRACE_SECONDS)
+        repeating.join([*mailer, *backup_threads, webhooks], STOP_GRACE_SECONDS)
     finally:
         database.dispose()

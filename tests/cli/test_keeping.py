@@ -6,15 +6,16 @@ import re
 import sqlite3
 import warnings
 from datetime import timedelta
-from pathlib import Path
 
+import pyrage
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 from sqlalchemy.exc import OperationalError
 
 from grader import db
+from grader.cli import installation
 from grader.db import Database
-from grader.maintenance import doctor_checks, schema
+from grader.maintenance import backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import Level
 from grader.models import Submission
 from grader.services.mail import outbox
@@ -39,8 +40,8 @@ def test_migrate_backs_older_tables_up_and_reports_both_steps(admin, older, sett
     result = admin("migrate")
     assert result.exit_code == 0, result.output
     said = re.search(rf"older schema \({OLDER}\)\. A backup is in (\S+)\.\n", result.stdout)
-    manifest = json.loads((Path(said[1]) / "backup.json").read_text())
-    assert (manifest["revision"], manifest["with_blobs"]) == (OLDER, False)
+    backup = backups.open_backup(settings, said[1])
+    assert (backup.revision, backup.with_blobs) == (OLDER, False)
     assert result.stdout.endswith(f"Upgraded the database schema from {OLDER} to {schema.head()}.\n")
     assert "backed up" not in admin("migrate").stdout
 
@@ -69,26 +70,70 @@ def test_a_backup_of_an_older_version_is_restored_with_current_tables(
 
 
 @on_sqlite
-def test_a_backup_is_created_and_restored_by_commands(admin, service, monkeypatch, tmp_path):
+def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, monkeypatch, tmp_path):
+    key, target = pyrage.x25519.Identity.generate(), tmp_path / "backups"
+    (tmp_path / "key").write_text(f"{key}\n")
+    monkeypatch.setenv("FAIRBOARD_BACKUP_RECIPIENTS", str(key.to_public()))
     service.score(service.submit(service.competition()))
     with service.database.write() as session:
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
-    made = admin("backup", tmp_path / "backup")
+    made = admin("backup", target)
     assert made.exit_code == 0, made.output
-    assert re.search(r"the database as of \S+ and 4 blobs", made.stdout)
+    assert re.search(
+        r"backup \w+ with the database as of \S+ and 4 blobs \(.* new bytes, encrypted\)", made.stdout
+    )
     assert (
         "Not in the backup, but needed for a restore:\n- The secret key, FAIRBOARD_SECRET_KEY" in made.stdout
     )
-    again = admin("backup", tmp_path / "backup")
-    assert again.exit_code == 1 and "Choose a new folder" in again.stderr
-    assert "not empty" in admin("restore", tmp_path / "backup").stderr
+    assert f"- The private key of one of these recipients: {key.to_public()}." in made.stdout
+    monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", str(target))
+    assert admin("backup").exit_code == 0
+    listed = json.loads(admin("backup", "list", "--json").stdout)["backups"]
+    assert [(each["blobs"], each["encrypted"], each["missing_objects"]) for each in listed] == [
+        (4, True, 0)
+    ] * 2
+    assert re.fullmatch(
+        r"(\S+ +[\d,]+ bytes +4 blobs  encrypted  complete\n){2}", admin("backup", "list").stdout
+    )
+    assert "--identity FILE" in admin("backup", "verify").stderr
+    verified = admin("backup", "verify", "--identity", tmp_path / "key", "--backup", listed[0]["name"])
+    assert re.match(r"The backup as of \S+ is complete: all rows and 4 blobs match\.", verified.stdout)
+    assert "not empty" in admin("restore", target, "--identity", tmp_path / "key").stderr
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "other"))
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
-    restored = admin("restore", tmp_path / "backup")
+    restored = admin("backup", "restore", "--identity", tmp_path / "key")
     assert restored.exit_code == 0, restored.output
     assert re.match(r"Restored the state as of \S+: 4 blobs", restored.stdout)
     assert "e-mails that will not be sent, because they may have been sent already: 1." in restored.stdout
     assert "toxicity" in admin("competition", "list").stdout
+
+
+@on_sqlite
+def test_an_incomplete_backup_is_listed_and_fails_its_verification(admin, service, tmp_path):
+    sha256 = service.submit(service.competition()).submission.sha256
+    assert "Specify a folder or a bucket, or set FAIRBOARD_BACKUP_TARGET." in admin("backup").stderr
+    assert "contains no complete backup." in admin("restore", tmp_path).stderr
+    assert admin("backup", tmp_path / "backups").exit_code == 0
+    next((tmp_path / "backups").rglob(sha256)).unlink()
+    listed = admin("backup", "list", tmp_path / "backups")
+    assert (listed.exit_code, listed.stdout.endswith("plain  1 objects missing\n")) == (1, True)
+    verified = admin("backup", "verify", tmp_path / "backups")
+    assert verified.exit_code == 1
+    assert re.search(
+        rf"cannot be restored completely:\n.*the object objects/../{sha256} is missing", verified.stderr
+    )
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_backup_is_verified_in_a_given_database(admin, service, tmp_path, empty_postgresql_url):
+    service.score(service.submit(service.competition()))
+    assert admin("backup", tmp_path).exit_code == 0
+    command = ("backup", "verify", tmp_path, "--database-url", empty_postgresql_url)
+    for _ in range(2):  # It is emptied afterwards.
+        assert "all rows and 4 blobs match." in admin(*command).stdout
+    used = ("backup", "verify", tmp_path, "--database-url", service.settings.database())
+    assert "The database is not empty." in admin(*used).stderr
+    assert schema.current(service.database) is not None
 
 
 @on_sqlite
@@ -101,6 +146,15 @@ def test_orphans_are_listed_and_deleted_only_with_the_option(admin, service):
     assert service.storage.exists(old)
     assert admin("orphans", "--delete").stdout == "Deleted: 1 blob (3 bytes).\n"
     assert not service.storage.exists(old)
+
+
+@on_sqlite
+def test_only_the_sweeper_accepts_newer_tables_during_a_rolling_upgrade(admin, service):
+    with service.database.write() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    assert "belongs to another version of Fairboard (9999" in admin("backup", "/nowhere").stderr
+    with installation.opened(with_newer_tables=True) as found:
+        assert not schema.is_current(found.database)
 
 
 @on_sqlite

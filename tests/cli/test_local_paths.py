@@ -56,16 +56,26 @@ def test_every_path_of_every_command_is_local(name: str):
                 each.convert(address, parameter, None)
 
 
-def test_backup_paths_are_among_the_checked_paths():
-    assert {"fairboard backup folder", "fairboard restore folder", "fairboard analyze html"} <= set(PATHS)
+def test_paths_of_options_and_arguments_are_among_the_checked_paths():
+    assert {"fairboard restore identity", "fairboard analyze html"} <= set(PATHS)
+
+
+@pytest.mark.parametrize("address", [each for each in ADDRESSES if not each.startswith("s3://")])
+@pytest.mark.parametrize("command", [("backup",), ("backup", "list"), ("restore",)])
+def test_target_of_backups_is_a_folder_or_a_bucket(
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...], address: str
+):
+    monkeypatch.chdir(tmp_path)
+    result = run(*command, address)
+    assert result.exit_code == 1
+    assert f"{address!r} is a URL or a remote address. Use a path on this machine" in result.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize(
     "words",
     [
-        ("backup",),
-        ("restore",),
         ("competition", "bundle", "toxicity", "--out"),
         ("competition", "export", "toxicity", "scores", "-o"),
     ],

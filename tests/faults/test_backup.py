@@ -91,7 +91,7 @@ def test_backup_restores_everything_and_sends_no_email_twice(
     first = processes.sweeper(service.settings)
     eventually(lambda: len(post.received) >= 3)
     known = dict(load.acknowledged)
-    backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    backups.run(service.settings, service.database, service.storage, target=str(tmp_path / "backup"))
     later, told = len(load.acknowledged), len(post.received)
     eventually(lambda: len(load.acknowledged) > later and len(post.received) > told)
     load.end()
@@ -100,7 +100,8 @@ def test_backup_restores_everything_and_sends_no_email_twice(
     processes.kill(first)
 
     database, storage = Database(restored_settings.database()), open_storage(restored_settings.storage())
-    backups.restore(restored_settings, database, storage, tmp_path / "backup")
+    backup = backups.open_backup(restored_settings, str(tmp_path / "backup"))
+    backups.restore(restored_settings, database, storage, backup)
     with database.read() as session:
         found = {row.id: row.sha256 for row in session.scalars(select(Submission))}
     assert known.items() <= found.items()

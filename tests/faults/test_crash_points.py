@@ -109,6 +109,38 @@ REACHED_IN = {
         "grader/worker/organizer_jobs/worker.py",
         "The result of an organizer's job is committed.",
     ),
+    "backup.after_begin": (
+        "grader/maintenance/backups.py",
+        "A backup has the lock but has copied nothing.",
+    ),
+    "backup.after_tables": (
+        "grader/maintenance/backups.py",
+        "The tables are in the temporary folder; the store is unchanged.",
+    ),
+    "backup.before_rename": (
+        "grader/maintenance/backup_store.py",
+        "A file of a folder is written and synced, but has no final name.",
+    ),
+    "backup.after_object": (
+        "grader/maintenance/backups.py",
+        "An object is stored; no record lists it.",
+    ),
+    "backup.before_record": (
+        "grader/maintenance/backups.py",
+        "All objects of a backup are stored, but not its record.",
+    ),
+    "backup.after_record": (
+        "grader/maintenance/backups.py",
+        "A backup is complete, but its run is not recorded.",
+    ),
+    "prune.after_record": (
+        "grader/maintenance/backups.py",
+        "The record of an old backup is deleted, but not its objects.",
+    ),
+    "prune.after_object": (
+        "grader/maintenance/backups.py",
+        "One of several unneeded objects is deleted.",
+    ),
 }
 REACHED = re.compile(r'\breach(?:\(|ed=)"([^"]+)"')
 COMES_TWICE = "from grader.crash_points import reach; [reach('claim.after_commit') for _ in range(2)]"

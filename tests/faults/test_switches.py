@@ -238,11 +238,12 @@ def test_rescoring_continues_from_a_backup_made_halfway(
 ):
     before, version = board(service), prepare(seed=2)
     processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at="batch.before_commit")
-    backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    backups.run(service.settings, service.database, service.storage, target=str(tmp_path / "backup"))
     folder = tmp_path / "elsewhere"
     settings = make_settings(data_dir=folder, database_url=SecretStr(f"sqlite:///{folder / 'fairboard.db'}"))
     database, storage = Database(settings.database()), open_storage(settings.storage())
-    backups.restore(settings, database, storage, tmp_path / "backup")
+    backup = backups.open_backup(settings, str(tmp_path / "backup"))
+    backups.restore(settings, database, storage, backup)
     restored = replace(service, database=database, storage=storage, settings=settings)
     assert board(restored) == before and states(restored) == [LIVE, PREPARING]
     # The original installation still exists, and the two do not depend on each other.

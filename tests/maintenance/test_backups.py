@@ -1,7 +1,12 @@
 """SQLite and PostgreSQL backups: completeness, no secrets, restore on another machine."""
 
+import gzip
+import hashlib
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,9 +19,10 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import backups, schema
-from grader.maintenance.backups import CannotBackUp, CannotRestore, NotABackup
-from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
+from grader.maintenance import backup_store, backups, database_copies, schema
+from grader.maintenance.backup_store import NotABackup
+from grader.maintenance.backups import CannotBackUp, CannotRestore, Made
+from grader.models import AuditEntry, Competition, Mail, OrganizerJobKind, SubmissionStatus, User
 from grader.services.jobs import organizer_jobs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs
@@ -36,7 +42,8 @@ class Elsewhere:
     storage: Storage
 
     def restore(self, folder: Path):
-        return backups.restore(self.settings, self.database, self.storage, folder)
+        backup = backups.open_backup(self.settings, str(folder))
+        return backups.restore(self.settings, self.database, self.storage, backup)
 
     def score_all(self):
         scorer = Scorer(self.database, self.storage, lease=timedelta(seconds=40))
@@ -64,10 +71,16 @@ def back_up(service, tmp_path: Path) -> Callable[..., Path]:
 
     def make(name: str = "backup") -> Path:
         folder = tmp_path / name
-        backups.make(service.settings, service.database, service.storage, folder)
+        make_backup(service, folder)
         return folder
 
     return make
+
+
+def make_backup(service, folder: Path | str, settings: Settings | None = None, **options) -> Made:
+    settings = settings or service.settings
+    store = backup_store.open_store(settings, str(folder))
+    return backups.make(settings, service.database, service.storage, store, **options)
 
 
 def test_restored_installation_has_every_row_and_blob_and_continues(
@@ -91,6 +104,127 @@ def test_restored_installation_has_every_row_and_blob_and_continues(
     assert service.submission(accepted).status is SubmissionStatus.SCORED
     with pytest.raises(DBAPIError), elsewhere.database.write() as session:
         session.execute(text("UPDATE audit_entry SET reason = 'none'"))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("store", ["folder", "bucket"])
+def test_backup_of_either_database_is_restored_into_the_other(
+    service, request: pytest.FixtureRequest, tmp_path: Path, store: str
+):
+    target = str(tmp_path / "backup") if store == "folder" else request.getfixturevalue("bucket_url")
+    competition = service.competition()
+    service.score(service.submit(competition))
+    with service.database.write() as session:
+        # Values that the databases store differently.
+        session.get_one(Competition, competition.id).overview = "Ünïcode \\N \t 1e400 \U0001f642"
+        organizer_jobs.add(
+            session,
+            competition=competition,
+            kind=OrganizerJobKind.CHECK,
+            parameters={"b": 1e22, "a": [0.1, None, 2**60, "\u2028", -0.0], "": {}},
+            created_by=None,
+            now=service.now,
+        )
+    installations = [service]
+    for number, url in enumerate((request.getfixturevalue("empty_postgresql_url"), None)):
+        last = installations[-1]
+        made = make_backup(last, target)
+        backup = backups.open_backup(last.settings, target, name=made.record.name)
+        folder = tmp_path / f"elsewhere {number}"
+        settings = Settings(data_dir=folder, database_url=url and SecretStr(url), secret_key=SecretStr("s"))
+        found = Elsewhere(settings, Database(settings.database()), open_storage(settings.storage()))
+        backups.restore(settings, found.database, found.storage, backup)
+        with backups.scratch_database(last.settings) as scratch:
+            assert backups.verify(backup, scratch) == []
+        installations.append(found)
+    first, last = (
+        backups.open_backup(service.settings, target, name=make_backup(each, target).record.name)
+        for each in (service, installations[-1])
+    )
+    digests = [
+        {name: (copy.row_count, copy.digest) for name, copy in each.contents.tables.items()}
+        for each in (first, last)
+    ]
+    for each in digests:
+        del each["content_state"]
+    assert digests[0] == digests[1]
+    assert list(first.blobs()) == list(last.blobs())
+    before, after = _rows(service.database), _rows(installations[-1].database)
+    assert before.pop("content_state") != after.pop("content_state")
+    assert after == before
+    for each in installations[1:]:
+        each.database.dispose()
+
+
+def test_backup_in_the_old_format_is_restored(service, elsewhere: Elsewhere, tmp_path: Path):
+    service.score(service.submit(service.competition()))
+    write_old_backup(service, tmp_path / "old")
+    elsewhere.restore(tmp_path / "old")
+    before, after = _rows(service.database), _rows(elsewhere.database)
+    assert before.pop("content_state") != after.pop("content_state")
+    assert after == before
+    assert {blob.sha256 for blob in elsewhere.storage.blobs()} == {
+        blob.sha256 for blob in service.storage.blobs()
+    }
+
+
+def test_damaged_backup_in_the_old_format_is_rejected(service, elsewhere: Elsewhere, tmp_path: Path):
+    service.submit(service.competition())
+    folder = tmp_path / "old"
+    write_old_backup(service, folder)
+    next(path for path in (folder / "blobs").rglob("*") if path.is_file()).unlink()
+    with pytest.raises(NotABackup, match=r"contains \d of \d blobs"):
+        elsewhere.restore(folder)
+    file = next((folder / "database").iterdir())
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(NotABackup, match="these files have changed"):
+        elsewhere.restore(folder)
+    assert not (elsewhere.settings.data_dir / "fairboard.db").exists()
+
+
+def write_old_backup(service, folder: Path):
+    """Write a backup in the format of development versions."""
+    (folder / "database").mkdir(parents=True)
+    tables: dict[str, list[str]] = {}
+    if service.database.engine.dialect.name == "sqlite":
+        with (
+            closing(sqlite3.connect(service.database.engine.url.database)) as present,
+            closing(sqlite3.connect(folder / "database" / "fairboard.db")) as copy,
+        ):
+            present.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+    else:
+        with service.database.engine.connect() as connection:
+            for each in database_copies.tables(connection):
+                tables[each.name] = [column.name for column in each.columns]
+                names = ", ".join(f'"{name}"' for name in tables[each.name])
+                with (
+                    gzip.open(folder / "database" / f"{each.name}.copy.gz", "wb") as file,
+                    connection.connection.driver_connection.cursor() as cursor,
+                    cursor.copy(f'COPY "{each.name}" ({names}) TO STDOUT') as rows,
+                ):
+                    for data in rows:
+                        file.write(data)
+    shutil.copytree(service.settings.data_dir / "blobs", folder / "blobs")
+    manifest = {
+        "made_at": "2026-01-05T12:00:00+00:00",
+        "fairboard": "0.1",
+        "revision": schema.head(),
+        "database": service.database.engine.dialect.name,
+        "files": {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in (folder / "database").iterdir()
+        },
+        "tables": tables,
+        "with_blobs": True,
+        "blob_count": len(list(service.storage.blobs())),
+        "blob_bytes": 0,
+        "unusable_blobs": [],
+        "secrets": ["The secret key."],
+        "secret_key_mark": "",
+        "format": 1,
+    }
+    (folder / "backup.json").write_text(json.dumps(manifest))
 
 
 def test_restored_installation_sends_no_email_twice(
@@ -127,14 +261,17 @@ def test_backup_contains_no_secrets_and_lists_the_required_ones(
         }
     )
     folder = tmp_path / "backup"
-    made = backups.make(settings, service.database, service.storage, folder)
+    made = make_backup(service, folder, settings)
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.rglob("*"):
         if path.is_file():
-            assert b"the-secret" not in path.read_bytes() and b"the-smtp" not in path.read_bytes()
+            content = path.read_bytes()
+            content += gzip.decompress(content) if content[:2] == b"\x1f\x8b" else b""
+            assert b"the-secret" not in content and b"the-smtp" not in content
     assert "FAIRBOARD_SECRET_KEY" in made.secrets[0]
     assert any("FAIRBOARD_SMTP_PASSWORD" in sentence for sentence in made.secrets)
-    assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in (folder / "settings.env").read_text()
+    (backup,) = [backups.open_backup(settings, str(folder))]
+    assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in backup.contents.settings
     assert not elsewhere.restore(folder).has_secret_key
 
 
@@ -143,74 +280,67 @@ def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path: P
     gone, damaged = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
     service.storage.delete(gone)
     next((service.settings.data_dir / "blobs").rglob(damaged)).write_bytes(b"other")
-    made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
-    assert set(made.unusable_blobs) == {gone, damaged}
+    made = make_backup(service, tmp_path / "backup")
+    assert set(made.unusable) == {gone, damaged}
 
 
-def test_incomplete_or_changed_backup_is_rejected_before_any_change(
+def test_incomplete_or_changed_backup_is_not_restored(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere, tmp_path: Path
 ):
-    service.submit(service.competition())
-    with pytest.raises(NotABackup, match="is not a complete backup"):
+    sha256 = service.submit(service.competition()).submission.sha256
+    with pytest.raises(NotABackup, match="contains no complete backup"):
         elsewhere.restore(tmp_path)
     folder = back_up("a")
-    next(path for path in (folder / "blobs").rglob("*") if path.is_file()).unlink()
-    with pytest.raises(NotABackup, match=r"contains \d of \d blobs"):
-        elsewhere.restore(folder)
-    folder = back_up("b")
-    file = next((folder / "database").iterdir())
-    file.write_bytes(file.read_bytes()[:-1] + b"?")
-    with pytest.raises(NotABackup, match="these files have changed"):
-        elsewhere.restore(folder)
-    assert not (elsewhere.settings.data_dir / "fairboard.db").exists()
-
-
-def test_blob_changed_in_the_backup_is_not_restored(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere
-):
-    sha256 = service.submit(service.competition()).submission.sha256
-    folder = back_up()
-    next((folder / "blobs").rglob(sha256)).write_bytes(b"other")
+    next((folder / "objects").rglob(sha256)).write_bytes(b"other")
     with pytest.raises(NotABackup, match=sha256):
         elsewhere.restore(folder)
+    next((folder / "objects").rglob(sha256)).unlink()
+    with pytest.raises(NotABackup, match=f"the object objects/../{sha256} is missing"):
+        elsewhere.restore(folder)
+    folder = back_up("b")
+    backup = backups.open_backup(service.settings, str(folder))
+    part = folder / backup.contents.tables["submission"].parts[0]
+    part.write_bytes(part.read_bytes()[:-1] + b"?")
+    with pytest.raises(NotABackup, match=r"the object objects/../\w+ has changed"):
+        elsewhere.restore(folder)
+    assert database_copies.is_empty(elsewhere.database)
+    elsewhere.restore(back_up("c"))  # An attempt that failed leaves the installation usable.
 
 
-def test_restore_requires_an_empty_installation_and_backup_an_empty_folder(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere
-):
+def test_restore_requires_an_empty_installation(service, back_up: Callable[..., Path], elsewhere: Elsewhere):
     service.competition()
     folder = back_up()
-    with pytest.raises(CannotBackUp, match="already contains a complete or partial backup"):
-        back_up()
     with pytest.raises(CannotRestore, match="not empty"):
-        backups.restore(service.settings, service.database, service.storage, folder)
+        Elsewhere(service.settings, service.database, service.storage).restore(folder)
     elsewhere.restore(folder)
     with pytest.raises(CannotRestore, match="not empty"):
         elsewhere.restore(folder)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_backup_of_another_database_kind_or_version_is_rejected(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere
-):
+def test_backup_of_another_version_is_rejected(service, back_up: Callable[..., Path], elsewhere: Elsewhere):
     service.competition()
     folder = back_up()
-    manifest = json.loads((folder / "backup.json").read_text())
-    for change, told in (
-        ({"database": "postgresql"}, "contains a postgresql database, but the settings specify sqlite"),
-        ({"revision": "9999"}, "newer version of Fairboard"),
-        ({"revision": "0022"}, "older version of Fairboard that this one cannot upgrade"),
-        ({"format": 2}, "incompatible version of Fairboard"),
+    (path,) = (folder / "backups").iterdir()
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"format": 3}))
+    with pytest.raises(NotABackup, match="incompatible version of Fairboard"):
+        elsewhere.restore(folder)
+    path.write_text(json.dumps(record))
+    for revision, told in (
+        ("9999", "newer version of Fairboard"),
+        ("0022", "older version of Fairboard that this one cannot upgrade"),
     ):
-        (folder / "backup.json").write_text(json.dumps(manifest | change))
-        with pytest.raises(Exception, match=told):
-            elsewhere.restore(folder)
+        backup = backups.open_backup(service.settings, str(folder))
+        backup.revision = revision
+        with pytest.raises(schema.UnknownTables, match=told):
+            backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, backup)
 
 
 def test_backup_without_enough_space_is_not_started(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match="folder on a larger disk") as refused:
-        backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+        make_backup(service, tmp_path / "backup")
     assert "migrate" not in str(refused.value)
     assert not (tmp_path / "backup").exists()
 
@@ -244,10 +374,10 @@ def test_progress_of_a_backup_ends_with_the_number_of_blobs(service, tmp_path: P
     def tell(done: int, total: int):
         told.append((done, total))
 
-    made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup", tell=tell)
-    assert made.unusable_blobs == []
+    made = make_backup(service, tmp_path / "backup", tell=tell)
+    assert made.unusable == []
     assert told[0][0] == 0  # The first name has no blob.
-    assert told[-1] == (made.blob_count, made.blob_count)
+    assert told[-1] == (made.record.blob_count, made.record.blob_count)
 
 
 def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:

@@ -6,14 +6,12 @@ import os
 import shutil
 import threading
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from errno import EIO
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -28,36 +26,10 @@ from grader.storage.stores import (
     StoredBlob,
     open_storage,
 )
+from tests.fixtures.buckets import s3_bucket
 from webapp.http import responses
 
 ABSENT = "0" * 64
-
-
-@pytest.fixture(scope="session")
-def bucket_url() -> Iterator[str]:
-    """A bucket on an S3 server in this process."""
-    with _bucket() as (_, url):
-        yield url
-
-
-@contextmanager
-def _bucket() -> Iterator[tuple[Any, str]]:
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
-        from moto.server import ThreadedMotoServer
-
-        server = ThreadedMotoServer(port=0, verbose=False)
-        server.start()
-        host, port = server.get_host_and_port()
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        patch.setenv("AWS_ACCESS_KEY_ID", "test")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-        patch.setenv("AWS_REGION", "us-east-1")
-        import urllib.request
-
-        request = urllib.request.Request(f"http://{host}:{port}/blobs", method="PUT")
-        urllib.request.urlopen(request).close()
-        yield server, "s3://blobs/fairboard"
-        server.stop()
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -118,7 +90,7 @@ def test_disk_error_during_a_read_is_not_reported_as_a_missing_file(
 
 
 def test_bucket_outage_during_a_read_is_not_reported_as_a_missing_file():
-    with _bucket() as (server, url):
+    with s3_bucket() as (server, url):
         storage = open_storage(url)
         blob = storage.put(os.urandom(1 << 20) * 20)
         with storage.open(blob.sha256) as file:

@@ -1,0 +1,327 @@
+"""Backup stores in a folder or a bucket: encrypted objects, and records of complete backups.
+
+A store contains `objects/ab/abcdef…` and one record for each complete backup, `backups/NAME.json`. A record
+is written last and lists the objects that its backup needs, so that objects can be deleted without the
+private key. The name of an object is the SHA-256 hash of its content, or, in an encrypted backup, a keyed
+hash that does not reveal the content.
+"""
+
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Self
+
+from grader.crash_points import reach
+from grader.errors import OrganizerError
+from grader.settings import Settings
+from grader.storage import disk
+from grader.storage.bucket import PIECE_BYTES, BucketStorage
+from grader.storage.stores import CHUNK_BYTES, BlobMissing, StorageUnavailable
+
+FORMAT = 2
+OBJECTS, RECORDS, DRAFTS = "objects", "backups", "drafts"
+_OBJECT = re.compile(rf"{OBJECTS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
+
+Write = Callable[[IO[bytes]], None]
+Source = IO[bytes] | io.RawIOBase
+
+
+class NotABackup(OrganizerError):
+    """The data is not a usable backup; the message states the reason."""
+
+    public_name = "not_abackup"
+
+
+class WrongKey(OrganizerError):
+    """The backup is encrypted, and no given identity can decrypt it."""
+
+    public_name = "wrong_key"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A complete backup: its time, its objects with their sizes, and the object with its contents."""
+
+    name: str
+    made_at: str
+    fairboard: str
+    recipients: list[str]
+    contents: str
+    objects: dict[str, int]
+    blob_count: int
+    format: int = FORMAT
+
+    @classmethod
+    def read(cls, text: bytes, name: str) -> Self:
+        """Return a stored record; raise NotABackup."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise NotABackup(f"The record {name} cannot be read: {error}.") from None
+        if data.get("format") != FORMAT or {each.name for each in fields(cls)} != set(data):
+            raise NotABackup(
+                f"The backup {name} was created by an incompatible version of Fairboard: "
+                f"{data.get('fairboard')}."
+            )
+        return cls(**data)
+
+    @property
+    def time(self) -> datetime:
+        """The time of the backed-up state."""
+        return datetime.fromisoformat(self.made_at)
+
+    @property
+    def size(self) -> int:
+        """The total size of the objects, including those shared with other backups."""
+        return sum(self.objects.values())
+
+    def damage(self, present: dict[str, int]) -> list[str]:
+        """Return the objects that are missing from a listing or have another size."""
+        return [name for name, size in self.objects.items() if present.get(name) != size]
+
+
+class Folder:
+    """Files below a local folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all complete files below a folder."""
+        return {
+            path.relative_to(self.root).as_posix(): path.stat().st_size
+            for path in (self.root / folder).rglob("*")
+            if path.is_file()
+        }
+
+    def put(self, name: str, write: Write) -> int:
+        """Store what `write` writes, durably and atomically; return the size."""
+        path, draft = self.root / name, self.root / DRAFTS / secrets.token_hex(16)
+        for folder in (self.root, draft.parent, path.parent.parent, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            with draft.open("xb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+            reach("backup.before_rename")
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        # An earlier process may have been killed after it created a folder and before it synced its name.
+        for folder in (path.parent, path.parent.parent, self.root, self.root.parent):
+            disk.sync(folder)
+        return size
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file; raise BlobMissing or StorageUnavailable."""
+        try:
+            return (self.root / name).open("rb")
+        except FileNotFoundError:
+            raise BlobMissing(name) from None
+        except OSError as error:
+            raise StorageUnavailable(f"{error}.") from error
+
+    def delete(self, name: str) -> None:
+        """Delete a file if it exists."""
+        (self.root / name).unlink(missing_ok=True)
+
+    def remove_abandoned(self) -> int:
+        """Delete incomplete files of killed processes."""
+        drafts = list((self.root / DRAFTS).glob("*"))
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
+        return len(drafts)
+
+
+class Bucket(BucketStorage):
+    """Files under a prefix of a bucket."""
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all files below a folder."""
+        with self._asking():
+            return {each["path"]: each["size"] for page in self._store.list(folder) for each in page}
+
+    def put(self, name: str, write: Write) -> int:  # type: ignore[override]
+        """Store what `write` writes; return the size."""
+        with tempfile.TemporaryFile() as file:
+            write(file)
+            size = file.tell()
+            file.seek(0)
+            with self._asking():
+                # Only files of several pieces need the requests of a multipart upload.
+                self._store.put(name, file if size > PIECE_BYTES else file.read())
+        return size
+
+
+Files = Folder | Bucket
+
+
+class Store:
+    """A backup store with its encryption."""
+
+    def __init__(self, files: Files, *, recipients: Sequence[str] = (), secret: str = "") -> None:
+        self.files = files
+        self.recipients = list(recipients)
+        self._key = hashlib.sha256("\n".join([secret, *recipients]).encode()).digest()
+
+    def name_of(self, sha256: str) -> str:
+        """Return the name of the object with this content.
+
+        Names depend on the recipients: after a change of keys, all content is encrypted for the new keys.
+        """
+        name = (
+            hashlib.blake2b(sha256.encode(), key=self._key, digest_size=32).hexdigest()
+            if self.recipients
+            else sha256
+        )
+        return f"{OBJECTS}/{name[:2]}/{name}"
+
+    def objects(self) -> dict[str, int]:
+        """Return the sizes of all objects."""
+        return {name: size for name, size in self.files.sizes(OBJECTS).items() if _OBJECT.fullmatch(name)}
+
+    def put(self, name: str, source: Source) -> int:
+        """Encrypt and store an object; return its stored size."""
+        return self.files.put(name, lambda target: self._seal(source, target))
+
+    def records(self) -> tuple[list[Record], list[str]]:
+        """Return all complete backups, oldest first, and the messages about unreadable records."""
+        found, problems = [], []
+        for name in self.files.sizes(RECORDS):
+            if name.endswith(".json"):
+                try:
+                    with self.files.open(name) as file:
+                        found.append(Record.read(file.read(), name))
+                except NotABackup as error:
+                    problems.append(error.message)
+        return sorted(found, key=lambda each: (each.time, each.name)), problems
+
+    def put_record(self, record: Record) -> None:
+        """Make a backup complete."""
+        text = json.dumps(asdict(record)).encode()
+        self.files.put(f"{RECORDS}/{record.name}.json", lambda file: _write(file, text))
+
+    def delete_record(self, record: Record) -> None:
+        """Delete a backup; its objects remain."""
+        self.files.delete(f"{RECORDS}/{record.name}.json")
+
+    def _seal(self, source: Source, target: IO[bytes]) -> None:
+        if not self.recipients:
+            while chunk := source.read(CHUNK_BYTES):
+                target.write(chunk)
+            return
+        import pyrage
+
+        relays = _Relay(source), _Relay(target)
+        try:
+            pyrage.encrypt_io(*relays, [_recipient(each) for each in self.recipients])
+        except pyrage.EncryptError:
+            for relay in relays:
+                if relay.error is not None:
+                    raise relay.error from None
+            raise
+
+
+def open_store(settings: Settings, target: str) -> Store:
+    """Return the store at a target, which encrypts for the recipients in the settings."""
+    files: Files = Folder(Path(target))
+    if target.startswith("s3://"):
+        configuration = {
+            "endpoint": settings.backup_bucket_endpoint,
+            "region": settings.backup_bucket_region,
+            "access_key_id": settings.backup_bucket_key_id,
+            "secret_access_key": settings.backup_bucket_secret
+            and settings.backup_bucket_secret.get_secret_value(),
+        }
+        files = Bucket(target, **{name: value for name, value in configuration.items() if value})
+    for key in settings.recipients():
+        _recipient(key)
+    return Store(files, recipients=settings.recipients(), secret=settings.secret())
+
+
+def open_object(files: Files, name: str, identities: Sequence[Any] | None) -> BinaryIO:
+    """Open an object for reading; with `identities`, decrypt it into a temporary file.
+
+    Raises BlobMissing, StorageUnavailable, WrongKey or NotABackup.
+    """
+    source = files.open(name)
+    if identities is None:
+        return source
+    import pyrage
+
+    target = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        with source:
+            pyrage.decrypt_io(source, target, identities)
+    except (pyrage.DecryptError, OSError) as error:
+        target.close()
+        if disk.is_full(error) or "No space left" in str(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        if "No matching keys" in str(error):
+            raise WrongKey("None of the given identities can decrypt this backup.") from None
+        raise NotABackup(f"The object {name} is damaged: {error}.") from None
+    target.seek(0)
+    return target
+
+
+def read_identities(path: Path) -> list[Any]:
+    """Return the private keys in a file of age or SSH; raise WrongKey if there are none."""
+    import pyrage
+
+    text = path.read_text()
+    try:
+        if "PRIVATE KEY" in text:
+            return [pyrage.ssh.Identity.from_buffer(text.encode())]
+        lines = (line.strip() for line in text.splitlines())
+        found = [pyrage.x25519.Identity.from_str(line) for line in lines if line and line[0] != "#"]
+    except pyrage.IdentityError:
+        found = []
+    if not found:
+        raise WrongKey(f"{path} contains no private key of age (AGE-SECRET-KEY-…) or SSH.")
+    return found
+
+
+def _recipient(key: str) -> Any:
+    import pyrage
+
+    kind = pyrage.ssh if key.startswith("ssh-") else pyrage.x25519
+    try:
+        return kind.Recipient.from_str(key)
+    except pyrage.RecipientError as error:
+        raise WrongKey(f"FAIRBOARD_BACKUP_RECIPIENTS contains an invalid key, {key}: {error}.") from None
+
+
+def _write(file: IO[bytes], data: bytes) -> None:
+    file.write(data)
+
+
+class _Relay(io.RawIOBase):
+    """Passes reads and writes on and remembers their error, which the encryption replaces with a text."""
+
+    def __init__(self, file: Source) -> None:
+        self._file = file
+        self.error: BaseException | None = None
+
+    def read(self, size: int = -1) -> Any:
+        return self._remembering(self._file.read, size)
+
+    def write(self, data: Any) -> Any:
+        return self._remembering(self._file.write, data)
+
+    def _remembering(self, act: Callable[[Any], Any], value: Any) -> Any:
+        try:
+            return act(value)
+        except BaseException as error:
+            self.error = error
+            raise

@@ -1,0 +1,113 @@
+"""kill -9 of a backup at each step: the last backup stays usable, and the next run cleans up."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pyrage
+import pytest
+from sqlalchemy import select, update
+
+from grader import db
+from grader.maintenance import backup_store, backups
+from grader.models import BackupRun
+from grader.services import backup_runs
+from grader.settings import Settings
+from grader.storage.stores import open_storage
+
+KEY = pyrage.x25519.Identity.generate()
+RUN = (
+    "from grader.settings import load; from grader.db import Database\n"
+    "from grader.maintenance import backups; from grader.storage.stores import open_storage\n"
+    "settings = load(); database = Database(settings.database())\n"
+    "backups.run(settings, database, open_storage(settings.storage()), target=settings.backup_target)"
+)
+POINTS = (
+    "backup.after_begin",
+    "backup.after_tables",
+    "backup.before_rename",
+    "backup.before_rename:4",
+    "backup.after_object",
+    "backup.after_object:2",
+    "backup.before_record",
+    "backup.after_record",
+    "prune.after_record",
+    "prune.after_object",
+    "prune.after_object:2",
+)
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings], tmp_path: Path) -> Settings:
+    """Settings of an encrypted target in which only the last backup is kept."""
+    return make_settings(
+        backup_target=str(tmp_path / "backups"),
+        backup_recipients=str(KEY.to_public()),
+        backup_keep_days=1e-9,
+        sweep_interval_seconds=0.2,
+    )
+
+
+def usable(settings: Settings) -> list[str]:
+    """Verify all backups, and return their names."""
+    records, problems = backup_store.open_store(settings, settings.backup_target).records()
+    assert problems == []
+    for record in records:
+        backup = backups.open_backup(settings, settings.backup_target, name=record.name, identities=[KEY])
+        with backups.scratch_database(settings) as scratch:
+            assert backups.verify(backup, scratch) == []
+    return [record.name for record in records]
+
+
+@pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+@pytest.mark.parametrize("point", POINTS)
+def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_up(
+    service, settings: Settings, processes, tmp_path: Path, point: str
+):
+    competition = service.competition()
+    service.submit(competition, seed=1)
+    storage = open_storage(settings.storage())
+    first = backups.run(settings, service.database, storage, target=settings.backup_target)
+    service.submit(competition, seed=2)
+    processes.crash(settings, "-c", RUN, at=point)
+    names = usable(settings)
+    assert names and (first.record.name in names or point.startswith("prune"))
+
+    with pytest.raises(backup_runs.BackupInProgress):
+        backups.run(settings, service.database, storage, target=settings.backup_target)
+    with service.database.write() as session:
+        session.execute(update(BackupRun).values(lease_until=db.now(session)))
+    last = backups.run(settings, service.database, storage, target=settings.backup_target)
+    assert usable(settings) == [last.record.name]
+    assert backup_store.open_store(settings, settings.backup_target).objects() == last.record.objects
+    assert list((tmp_path / "backups" / "drafts").iterdir()) == []
+    assert list(settings.data_dir.glob(f"{backups.SCRATCH}*")) == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_two_sweepers_make_one_scheduled_backup_at_a_time(
+    service, settings: Settings, processes, eventually: Callable[..., None]
+):
+    service.submit(service.competition())
+    settings = settings.model_copy(update={"backup_interval_hours": 1 / 3600})
+    program = (
+        "import grader.worker.sweeper as sweeper\n"
+        "sweeper.BACKUP_SECONDS = sweeper.READY_AFTER_SECONDS = 0.1\n"
+        "from grader.settings import load; sweeper.sweep_until_told_to_stop(load())"
+    )
+    started = [processes.python(settings, "-c", program) for _ in range(2)]
+
+    def runs() -> list[BackupRun]:
+        with service.database.read() as session:
+            return list(session.scalars(select(BackupRun).order_by(BackupRun.id)))
+
+    eventually(lambda: sum(run.name is not None for run in runs()) >= 3)
+    for process in started:
+        process.terminate()
+    assert [process.wait() for process in started] == [0, 0]
+    found = [run for run in runs() if run.ended_at]
+    assert all(run.error is None for run in found)
+    assert all(last.ended_at <= following.started_at for last, following in pairwise(found))
+    assert len(usable(settings)) == 1

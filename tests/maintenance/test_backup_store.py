@@ -1,0 +1,373 @@
+"""Backup stores: incremental copies, encryption, damage, retention, schedule and lock."""
+
+import errno
+import io
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+from sqlalchemy import select
+
+from grader import db
+from grader.maintenance import backup_store, backups, doctor_checks
+from grader.maintenance.backup_store import NotABackup, WrongKey
+from grader.maintenance.backups import BackupInterrupted, CannotBackUp
+from grader.models import BackupRun, Mail, User
+from grader.services import backup_runs
+from grader.services.backup_runs import RETRY_AFTER, BackupInProgress, BackupLost
+from grader.settings import Settings
+
+DAY = timedelta(days=1)
+KEY = pyrage.x25519.Identity.generate()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "folder":
+        return str(tmp_path / "backups")
+    return f"{request.getfixturevalue('bucket_url')}-{tmp_path.name}"
+
+
+@pytest.fixture
+def configured(service, target: str) -> Settings:
+    """Settings with an encrypted target."""
+    return service.settings.model_copy(
+        update={"backup_target": target, "backup_recipients": str(KEY.to_public())}
+    )
+
+
+def run(service, settings: Settings, **options):
+    return backups.run(
+        settings, service.database, service.storage, target=settings.backup_target or "", **options
+    )
+
+
+def opened(settings: Settings, *identities, name: str | None = None):
+    return backups.open_backup(settings, settings.backup_target or "", identities=identities, name=name)
+
+
+def check(settings: Settings, *identities, name: str | None = None) -> list[str]:
+    with backups.scratch_database(settings) as scratch:
+        return backups.verify(opened(settings, *identities, name=name), scratch)
+
+
+def status(service) -> backup_runs.BackupStatus:
+    with service.database.read() as session:
+        return backup_runs.status(session, now=db.now(session))
+
+
+def store_of(settings: Settings) -> backup_store.Store:
+    return backup_store.open_store(settings, settings.backup_target or "")
+
+
+def test_second_backup_copies_only_new_content(service, configured: Settings):
+    competition = service.competition()
+    service.submit(competition)
+    first = run(service, configured)
+    again = run(service, configured)
+    assert first.copied == first.record.size
+    assert again.copied < first.copied / 4  # the description, the runs and their time
+    service.submit(competition, seed=2)
+    third = run(service, configured)
+    assert third.copied > again.copied
+    assert [record.name for record in store_of(configured).records()[0]] == [
+        first.record.name,
+        again.record.name,
+        third.record.name,
+    ]
+    for made in (first, again, third):
+        assert check(configured, KEY, name=made.record.name) == []
+    found = status(service)
+    assert (found.size_bytes, found.copied_bytes) == (third.record.size, third.copied)
+    assert found.last_success_at is not None and found.error is found.running_since is None
+
+
+def test_encrypted_store_reveals_no_content_and_requires_its_key(service, configured: Settings):
+    sha256 = service.submit(service.competition()).submission.sha256
+    run(service, configured)
+    files = store_of(configured).files
+    for folder in ("objects", "backups"):
+        for name in files.sizes(folder):
+            with files.open(name) as file:
+                content = file.read()
+            assert sha256 not in name and sha256.encode() not in content
+            assert name.startswith("backups") or content.startswith(b"age-encryption.org/v1")
+    with pytest.raises(WrongKey, match="--identity FILE"):
+        opened(configured)
+    with pytest.raises(WrongKey, match="None of the given identities"):
+        opened(configured, pyrage.x25519.Identity.generate())
+    assert check(configured, pyrage.x25519.Identity.generate(), KEY) == []
+
+
+def test_large_content_is_stored_in_pieces_and_read_back(configured: Settings):
+    store, data = store_of(configured), os.urandom(1 << 20) * 20
+    name = store.name_of("large")
+    assert store.put(name, io.BytesIO(data)) == store.objects()[name] > len(data)
+    with backup_store.open_object(store.files, name, [KEY]) as file:
+        assert file.read() == data
+
+
+def test_new_key_encrypts_all_content_again(service, configured: Settings):
+    service.submit(service.competition())
+    first = run(service, configured)
+    other = pyrage.x25519.Identity.generate()
+    changed = configured.model_copy(update={"backup_recipients": str(other.to_public())})
+    second = run(service, changed)
+    assert not first.record.objects.keys() & second.record.objects.keys()
+    assert check(changed, other) == []
+    with pytest.raises(WrongKey):
+        opened(changed, KEY)
+
+
+def test_key_files_of_age_and_ssh_are_read(tmp_path: Path):
+    path = tmp_path / "key"
+    path.write_text(f"# created: today\n# public key: {KEY.to_public()}\n{KEY}\n")
+    (found,) = backup_store.read_identities(path)
+    assert str(found) == str(KEY)
+    path.write_text(str(KEY.to_public()))
+    with pytest.raises(WrongKey, match="contains no private key"):
+        backup_store.read_identities(path)
+
+
+def test_private_or_invalid_key_is_rejected_without_being_shown(service, configured: Settings):
+    with pytest.raises(ValueError, match="expected public keys") as refused:
+        Settings(backup_recipients=str(KEY))
+    assert "SECRET" not in str(refused.value)
+    wrong = configured.model_copy(update={"backup_recipients": "age1nonsense"})
+    with pytest.raises(WrongKey, match="FAIRBOARD_BACKUP_RECIPIENTS contains an invalid key"):
+        run(service, wrong)
+
+
+def test_verification_names_each_damaged_and_missing_object_and_a_new_backup_repairs_sizes(
+    service, configured: Settings
+):
+    competition = service.competition()
+    damaged, missing = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
+    run(service, configured)
+    store = store_of(configured)
+    names = [opened(configured, KEY).contents.blobs[sha256] for sha256 in (damaged, missing)]
+    with store.files.open(names[0]) as file:
+        content = file.read()
+    store.files.put(names[0], lambda file: _write(file, content[:-9] + bytes(9)))
+    store.files.delete(names[1])
+    problems = check(configured, KEY)
+    assert [sum(name in each for each in problems) for name in names] == [1, 1] and len(problems) == 2
+    store.files.put(names[0], lambda file: _write(file, content[:-9]))
+    assert run(service, configured).copied > 0
+    assert check(configured, KEY) == []
+
+
+def test_damaged_rows_and_description_are_found(service, target: str):
+    settings = service.settings.model_copy(update={"backup_target": target})
+    service.submit(service.competition())
+    made = run(service, settings)
+    store = store_of(settings)
+    (part,) = opened(settings).contents.tables["submission"].parts
+    store.files.put(part, lambda file: _write(file, b"damaged"))
+    assert check(settings) == [f"The backup is damaged: the object {part} has changed."]
+    store.files.put(made.record.contents, lambda file: _write(file, b"damaged"))
+    with pytest.raises(NotABackup, match=f"The backup {made.record.name} is damaged"):
+        opened(settings)
+
+
+def test_verification_finds_rows_that_differ(service, configured: Settings, monkeypatch: pytest.MonkeyPatch):
+    service.submit(service.competition())
+    run(service, configured)
+    backup = opened(configured, KEY)
+    backup.contents.tables["submission"].digest = "0" * 64
+    with backups.scratch_database(configured) as scratch:
+        assert backups.verify(backup, scratch) == [
+            "The restored rows differ from the backup in these tables: submission. No table was changed."
+        ]
+
+
+def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings):
+    competition = service.competition()
+    service.submit(competition)
+    made = [run(service, configured) for _ in range(3)]
+    store, now = store_of(configured), made[-1].record.time
+    backups.prune(store, keep=DAY, now=now)
+    assert len(store.records()[0]) == 3
+    backups.prune(store, keep=now - made[1].record.time, now=now)
+    assert [each.name for each in store.records()[0]] == [made[2].record.name]
+    assert store.objects() == made[2].record.objects
+    backups.prune(store, keep=timedelta(), now=now + 1000 * DAY)  # The last one is kept.
+    assert check(configured, KEY) == []
+
+
+def test_retention_keeps_the_last_undamaged_backup(service, configured: Settings):
+    service.submit(service.competition())
+    first, second = run(service, configured), run(service, configured)
+    store = store_of(configured)
+    store.files.delete(second.record.contents)
+    backups.prune(store, keep=timedelta(), now=second.record.time + DAY)
+    assert [each.name for each in store.records()[0]] == [first.record.name]
+    assert check(configured, KEY) == []
+
+
+def test_retention_deletes_nothing_if_a_record_is_unreadable(service, configured: Settings, caplog):
+    service.competition()
+    made = run(service, configured)
+    store = store_of(configured)
+    store.files.put("backups/newer.json", lambda file: _write(file, json.dumps({"format": 3}).encode()))
+    orphan = "objects/00/" + "0" * 64
+    store.files.put(orphan, lambda file: _write(file, b"x"))
+    again = run(service, configured)
+    assert orphan in store.objects() and "No old backups were deleted." in caplog.text
+    assert [each.name for each in store.records()[0]] == [made.record.name, again.record.name]
+
+
+@pytest.mark.both_databases
+def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
+    with service.database.write() as session:
+        first = backup_runs.begin(session, target="/x", now=service.now)
+    with service.database.write() as session, pytest.raises(BackupInProgress):
+        backup_runs.begin(session, target="/x", now=service.now + backup_runs.LEASE / 2)
+    later = service.now + 2 * backup_runs.LEASE
+    with service.database.write() as session:
+        backup_runs.begin(session, target="/x", now=later)
+    with service.database.write() as session, pytest.raises(BackupLost):
+        backup_runs.renew(session, run_id=first.id, now=later)
+    with service.database.read() as session:
+        assert session.get_one(BackupRun, first.id).error == backup_runs.ENDED_EARLY
+
+
+@pytest.mark.both_databases
+def test_schedule_catches_up_and_retries_after_a_pause(service):
+    interval, now = DAY, service.now
+
+    def due(at) -> bool:
+        with service.database.read() as session:
+            return backup_runs.is_due(session, target="/x", interval=interval, now=at)
+
+    def begin(at) -> int:
+        with service.database.write() as session:
+            return backup_runs.begin(session, target="/x", now=at).id
+
+    assert due(now)
+    run_id = begin(now)
+    assert not due(now)
+    with service.database.write() as session:
+        backup_runs.succeed(session, run_id=run_id, name="a", size_bytes=1, copied_bytes=1, now=now)
+    assert not due(now + interval * 0.99)
+    assert due(now + interval) and due(now + 9 * interval)
+    run_id = begin(now + interval)
+    with service.database.write() as session:
+        backup_runs.fail(session, run_id=run_id, error="Full.", is_scheduled=True, now=now + interval)
+    assert not due(now + interval + RETRY_AFTER / 2)
+    assert due(now + interval + RETRY_AFTER)
+    with service.database.write() as session:  # A backup in another place replaces no scheduled one.
+        run_id = backup_runs.begin(session, target="/usb", now=now + interval + RETRY_AFTER).id
+        backup_runs.succeed(session, run_id=run_id, name="b", size_bytes=1, copied_bytes=1, now=now)
+    assert due(now + interval + RETRY_AFTER)
+
+
+def test_administrators_receive_one_email_until_a_backup_succeeds(service, configured: Settings, monkeypatch):
+    service.competition()
+    user = service.user("ada")
+    with service.database.write() as session:
+        stored = session.get_one(User, user.id)
+        stored.is_admin, stored.email, stored.email_verified_at = True, "ada@example.org", service.now
+
+    def full(*_: Any):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def mails() -> list[Mail]:
+        with service.database.read() as session:
+            return list(session.scalars(select(Mail).where(Mail.key.contains("backup"))))
+
+    run(service, configured)
+    with monkeypatch.context() as patch:
+        patch.setattr(backup_store.Store, "put", full)
+        service.submit(service.competition("second"))
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space"):
+                run(service, configured)
+    (mail,) = mails()
+    assert "A disk is full." in mail.body and "The last complete backup contains" in mail.body
+    assert status(service).error == backups.DISK_FULL and status(service).failing_since is not None
+    with service.database.read() as session:
+        (finding,) = doctor_checks.of_backups(configured, session)
+    assert finding.level == "alarm" and "A disk is full." in finding.message
+    run(service, configured)
+    assert status(service).error is None and check(configured, KEY) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(backup_store.Store, "put_record", full)
+        with pytest.raises(OSError, match="No space"):
+            run(service, configured)
+    assert len(mails()) == 2
+
+
+def test_full_disk_under_a_draft_leaves_the_last_backup_usable(service, tmp_path: Path, monkeypatch):
+    settings = service.settings.model_copy(
+        update={"backup_target": str(tmp_path / "b"), "backup_recipients": str(KEY.to_public())}
+    )
+    service.competition()
+    run(service, settings)
+    service.submit(service.competition("second"))
+
+    def fsync(descriptor: int):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        with pytest.raises(OSError, match="No space"):
+            run(service, settings)
+    assert list((tmp_path / "b" / "drafts").iterdir()) == []
+    assert list(settings.data_dir.glob("backup-scratch-*")) == []
+    assert check(settings, KEY) == []
+
+
+def test_interrupted_backup_can_be_repeated_at_once(service, configured: Settings):
+    service.submit(service.competition())
+    calls = iter([False] * 5)
+    with pytest.raises(BackupInterrupted):
+        run(service, configured, is_stopped=lambda: next(calls, True))
+    assert store_of(configured).records() == ([], [])
+    with service.database.read() as session:
+        assert session.scalars(select(BackupRun)).all() == []
+    run(service, configured)
+    assert check(configured, KEY) == []
+
+
+def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured: Settings, monkeypatch):
+    service.submit(service.competition())
+    monkeypatch.setattr(backups, "RENEW_SECONDS", 0)
+    monkeypatch.setattr(backup_runs, "LEASE", timedelta())
+    with pytest.raises(BackupLost):
+        run(service, configured)
+    assert store_of(configured).records() == ([], [])
+
+
+def test_object_that_disappears_during_a_backup_is_noticed(service, configured: Settings, monkeypatch):
+    service.submit(service.competition())
+    run(service, configured)
+    service.submit(service.competition("second"))
+    listed = store_of(configured).objects()
+    monkeypatch.setattr(backup_store.Store, "objects", lambda _: listed)
+    with pytest.raises(CannotBackUp, match=r"\d objects disappeared"):
+        run(service, configured)
+
+
+def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured: Settings):
+    def finding(settings: Settings) -> doctor_checks.Finding:
+        with service.database.read() as session:
+            (found,) = doctor_checks.of_backups(settings, session)
+        return found
+
+    assert finding(service.settings).level == "ok" and "not scheduled" in finding(service.settings).message
+    assert finding(configured).level == "alarm" and "There is no backup." in finding(configured).message
+    service.competition()
+    run(service, configured)
+    assert finding(configured).level == "ok"
+    with service.database.write() as session:
+        session.scalars(select(BackupRun)).one().started_at -= 2 * DAY
+    assert "The sweeper should make one." in finding(configured).message
+
+
+def _write(file, data: bytes):
+    file.write(data)
