@@ -1,7 +1,10 @@
 """Release rollout under traffic: migrations, process replacement, client retries."""
 
+import io
 import os
 import socket
+import subprocess
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +22,7 @@ from sqlalchemy import select
 
 from grader.db import Database
 from grader.maintenance import schema
-from grader.models import JobState, ScoringJob, Submission
+from grader.models import JobState, Score, ScoringJob, Submission
 from grader.settings import Settings
 from grader.worker import broker
 from tests.fixtures.patience import HANG_SECONDS, eventually
@@ -28,6 +31,11 @@ from tests.fixtures.web import BOUNDARY, form
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 THREADS = 3
+# The last commit with schema 0025. Replace it with the previous release after each release.
+PREVIOUS_RELEASE, PREVIOUS_SCHEMA = "663671384054f089568b5f827f32ef4a1d59a148", "0025"
+ROOT = Path(__file__).parents[2]
+# Each process appends the location of its code to this file.
+MARK = "import os; print(__file__, file=open(os.environ['FAIRBOARD_TEST_MARK'], 'a'))\n"
 # Typical changes in a new release: columns and an index in tables to which every upload writes.
 NEXT_RELEASE = """
 import sqlalchemy as sa
@@ -91,6 +99,7 @@ class Traffic:
     sent: dict[int, bytes] = field(default_factory=dict)
     broken: list[Any] = field(default_factory=list)
     lost_connections: int = 0
+    pause_seconds: float = 0
 
     def __post_init__(self):
         self._stop = threading.Event()
@@ -114,7 +123,7 @@ class Traffic:
     def _run(self, number: int):
         caller = self.web.caller(self.tokens[number % len(self.tokens)])
         for each in range(100_000):
-            if self._stop.is_set():
+            if self._stop.wait(self.pause_seconds):
                 return
             content = self.predictions_csv(seed=100_000 * number + each)
             answer = self._ask(caller.send, content, key=f"{number} {each}")
@@ -180,6 +189,102 @@ def test_migration_under_traffic_and_a_long_query_is_invisible_to_users(
     migrating.dispose()
     assert (traffic.broken, traffic.lost_connections) == ([], 0)
     assert schema.current(service.database) == "9001"
+    nothing_is_lost()
+
+
+class GivenSettings(Settings):
+    """Settings of which another release receives only those that are set, because it may not know all."""
+
+    def environment(self) -> dict[str, str]:
+        names = {f"FAIRBOARD_{name.upper()}" for name in self.model_fields_set}
+        return {name: value for name, value in super().environment().items() if name in names}
+
+
+@pytest.fixture(scope="session")
+def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the code of the previous release, from the repository's history."""
+    git = ["git", "-C", str(ROOT)]
+    archive = subprocess.run([*git, "archive", PREVIOUS_RELEASE], capture_output=True, check=False)
+    if archive.returncode:
+        pytest.skip(f"The history does not contain {PREVIOUS_RELEASE}. Run: git fetch --unshallow")
+    folder = tmp_path_factory.mktemp("previous")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    with (folder / "grader" / "__init__.py").open("a") as file:
+        file.write(MARK)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+def test_upgrade_and_downgrade_under_traffic_lose_nothing_and_change_no_score(
+    service,
+    make_settings: Callable[..., Settings],
+    make_web,
+    traffic: Traffic,
+    processes,
+    previous_release: Path,
+    nothing_is_lost: Callable[[], None],
+    make_token,
+    predictions_csv,
+    tmp_path: Path,
+):
+    given = {"web_workers": 1, "web_threads": 8, "disk_reserve_mb": 0, "rank_cache_mb": 0}
+    sweeping = {"sweep_interval_seconds": 0.2, "sweep_after_seconds": 0}
+    settings = GivenSettings(**make_settings(**given, **sweeping).model_dump(exclude_unset=True))
+    traffic.web = web = make_web(settings)
+    traffic.pause_seconds = 0.3  # the sweeper scores all files in order
+    tokens = [make_token(name) for name in ("eve", "fay", "gus")]
+    mark = tmp_path / "mark"
+    probes: list[int] = []
+
+    def start(code: Path) -> tuple[Any, Any]:
+        environment = {"PYTHONPATH": str(code), "FAIRBOARD_TEST_MARK": str(mark)}
+        sweep = "from grader.settings import load; from grader.worker import sweeper\n"
+        sweep += "sweeper.sweep_until_told_to_stop(load())"
+        sweeper = processes.python(settings, "-P", "-c", sweep, environment=environment)
+        return web.start(**environment), sweeper
+
+    def replace(old: tuple[Any, Any] | None, code: Path) -> tuple[Any, Any]:
+        """Start a release next to the other one, which then ends; then score a file with it."""
+        started = start(code)
+        if old is not None:
+            web.stop(old[0])
+            old[1].terminate()
+            assert old[1].wait(HANG_SECONDS) == 0
+        caller = web.caller(tokens[len(probes)])
+        probes.append(caller.send(predictions_csv(seed=999_999)).data["id"])
+        path = f"/api/v1/submissions/{probes[-1]}"
+        eventually(lambda: caller.get(path).data["status"] == "scored", "the score")
+        return started
+
+    schema.downgrade(service.database, PREVIOUS_SCHEMA)
+    previous = replace(None, previous_release)
+    locations = {Path(line).parents[1] for line in mark.read_text().splitlines()}
+    assert locations == {previous_release}
+    migrating = Database(settings.database())
+    with traffic:
+        traffic.wait_for_more()
+        schema.upgrade(migrating)
+        traffic.wait_for_more()
+        assert web.caller().get("/readyz").status == 200
+        current = replace(previous, ROOT)
+        traffic.wait_for_more()
+        _, sweeper = replace(current, previous_release)  # the previous release on the newer tables
+        traffic.wait_for_more()
+        assert web.caller().get("/readyz").status == 200
+    migrating.dispose()
+    sweeper.terminate()
+    assert sweeper.wait(HANG_SECONDS) == 0
+    assert traffic.broken == []
+    with service.database.read() as session:
+        columns = [
+            each for each in Score.__table__.c if each.name not in ("id", "submission_id", "created_at")
+        ]
+        query = select(*columns).order_by(Score.split)
+        scores = [session.execute(query.where(Score.submission_id == each)).all() for each in probes]
+    assert scores[0] and all(each == scores[0] for each in scores)
     nothing_is_lost()
 
 
