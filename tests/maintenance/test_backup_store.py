@@ -10,6 +10,13 @@ from typing import Any
 
 import pyrage
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from sqlalchemy import select
 
 from grader import db
@@ -128,6 +135,15 @@ def test_key_files_of_age_and_ssh_are_read(tmp_path: Path):
     path.write_text(f"# created: today\n# public key: {KEY.to_public()}\n{KEY}\n")
     (found,) = backup_store.read_identities(path)
     assert str(found) == str(KEY)
+    private = Ed25519PrivateKey.generate()
+    path.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+    public = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+    store = backup_store.Store(backup_store.Folder(tmp_path / "store"), recipients=[public])
+    store.put(store.name_of("x"), io.BytesIO(b"content"))
+    with backup_store.open_object(
+        store.files, store.name_of("x"), backup_store.read_identities(path)
+    ) as file:
+        assert file.read() == b"content"
     path.write_text(str(KEY.to_public()))
     with pytest.raises(WrongKey, match="contains no private key"):
         backup_store.read_identities(path)
