@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import psycopg
 from sqlalchemy import (
@@ -40,13 +41,12 @@ from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 from grader.errors import ParticipantError
+from grader.settings import PREFIX, Settings
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
 # SQLite writers pause between attempts. The pauses decrease from the first value to the second.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
-# PostgreSQL terminates idle write transactions, because other transactions wait for their locks.
-IDLE_TIMEOUT_MS = 30_000
 # Without these limits, a thread would wait for a server that has disappeared for about 15 minutes.
 _NETWORK_PATIENCE = {
     "connect_timeout": "5",  # seconds
@@ -64,6 +64,12 @@ _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 # SQLSTATE codes for an unavailable lock, a serialization failure and a deadlock.
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
+# SQLSTATE codes of exceeded limits, with the setting of each.
+_LIMITS = {
+    "57014": "database_statement_timeout_seconds",
+    "55P03": "database_lock_timeout_seconds",
+    "25P03": "database_idle_timeout_seconds",
+}
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 )
@@ -146,6 +152,17 @@ def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
     )
 
 
+class Timeouts(NamedTuple):
+    """Time limits of PostgreSQL's transactions, in seconds; 0 means no limit.
+
+    Only read transactions have a limit per statement, because rescorings may write for minutes.
+    """
+
+    read_statement: float = 0
+    write_lock: float = 0
+    write_idle: float = 30
+
+
 class Database:
     """Read and write sessions for one database.
 
@@ -157,8 +174,8 @@ class Database:
     sessions that read the same token read the same leaderboards.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 5) -> None:
-        self.engine = _create_engine(url, pool_size=pool_size)
+    def __init__(self, url: str, *, pool_size: int = 5, timeouts: Timeouts = Timeouts()) -> None:  # noqa: B008
+        self.engine = _create_engine(url, pool_size=pool_size, timeouts=timeouts)
         reading: dict[str, Any] = {"fairboard_reads": True}
         if self.engine.dialect.name == "postgresql":
             reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -168,6 +185,23 @@ class Database:
         event.listen(writes, "commit", _replace_token)
         self._write = sessionmaker(writes, expire_on_commit=False)
         self._read = sessionmaker(self.engine.execution_options(**reading), expire_on_commit=False)
+
+    @classmethod
+    def of(cls, settings: Settings, *, pool_size: int) -> Self:
+        """Return the database of the settings, for a process whose work may take long."""
+        idle = settings.database_idle_timeout_seconds
+        return cls(settings.database(), pool_size=pool_size, timeouts=Timeouts(write_idle=idle))
+
+    @classmethod
+    def for_requests(cls, settings: Settings) -> Self:
+        """Return the database of the settings, for a web process, whose requests must not wait long."""
+        timeouts = Timeouts(
+            read_statement=settings.database_statement_timeout_seconds,
+            write_lock=settings.database_lock_timeout_seconds,
+            write_idle=settings.database_idle_timeout_seconds,
+        )
+        pool_size = settings.database_pool_size or settings.web_threads
+        return cls(settings.database(), pool_size=pool_size, timeouts=timeouts)
 
     @contextmanager
     def write(self) -> Iterator[Session]:
@@ -226,7 +260,16 @@ def is_unavailable(error: BaseException) -> bool:
     return False
 
 
-def _create_engine(url: str, *, pool_size: int) -> Engine:
+def exceeded_limit(error: BaseException) -> str | None:
+    """Return the setting whose limit was exceeded, or None; the transaction has changed nothing."""
+    if isinstance(error, PoolTimeout):
+        return f"{PREFIX}DATABASE_POOL_SIZE"
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    setting = _LIMITS.get(origin.sqlstate or "") if isinstance(origin, psycopg.Error) else None
+    return f"{PREFIX}{setting.upper()}" if setting else None
+
+
+def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
@@ -237,7 +280,8 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
             parsed = parsed.set(query={**_NETWORK_PATIENCE, **parsed.query})
         engine = create_engine(parsed, pool_pre_ping=True, **options)
         if parsed.get_backend_name() == "postgresql":
-            event.listen(engine, "begin", _begin_postgresql)
+            event.listen(engine, "connect", partial(_configure_postgresql, timeouts))
+            event.listen(engine, "begin", partial(_begin_postgresql, timeouts))
         event.listen(engine, "handle_error", _refuse_unstorable)
         return engine
     if parsed.database:
@@ -287,9 +331,37 @@ def _has_changed(connection: Connection) -> bool:
     return bool(connection.info.pop("fairboard_changed", False))
 
 
-def _begin_postgresql(connection: Connection) -> None:
-    if not connection.get_execution_options().get("fairboard_reads", False):
-        connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS}")
+def _configure_postgresql(timeouts: Timeouts, connection: Any, record: Any) -> None:
+    """Set the limit per statement for the session, and detect a pooler such as PgBouncer.
+
+    A pooler reports other process numbers than the server. In transaction mode, each transaction may run in
+    another session of the server, so sessions must keep no settings and no prepared statements.
+    """
+    (server_process,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+    record.info["fairboard_pooled"] = server_process != connection.info.backend_pid
+    if record.info["fairboard_pooled"]:
+        connection.prepare_threshold = None
+    elif timeouts.read_statement:
+        connection.execute(f"SET statement_timeout = {_milliseconds(timeouts.read_statement)}")
+    connection.commit()
+
+
+def _begin_postgresql(timeouts: Timeouts, connection: Connection) -> None:
+    limits = {
+        "statement_timeout": 0.0,
+        "lock_timeout": timeouts.write_lock,
+        "idle_in_transaction_session_timeout": timeouts.write_idle,
+    }
+    if connection.get_execution_options().get("fairboard_reads", False):
+        if not connection.info["fairboard_pooled"] or not timeouts.read_statement:
+            return
+        limits = {"statement_timeout": timeouts.read_statement}
+    calls = (f"set_config('{name}', '{_milliseconds(limit)}', true)" for name, limit in limits.items())
+    connection.exec_driver_sql(f"SELECT {', '.join(calls)}")
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(1000 * seconds)
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:

@@ -97,6 +97,25 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         None, description="SQLAlchemy URL of the database; by default, SQLite in the data folder."
     )
+    database_pool_size: int | None = Field(
+        None, ge=1, description="Database connections per web process; by default, one per thread."
+    )
+    database_statement_timeout_seconds: float = Field(
+        30,
+        ge=0,
+        description="Time limit of a PostgreSQL query of a page or the API, in seconds; 0 means no limit.",
+    )
+    database_lock_timeout_seconds: float = Field(
+        30,
+        ge=0,
+        description="Longest wait of a request for a PostgreSQL lock, in seconds; 0 means no limit.",
+    )
+    database_idle_timeout_seconds: float = Field(
+        30,
+        ge=0,
+        description="Longest pause in a PostgreSQL write transaction, in seconds; 0 means no limit. Other "
+        "transactions may wait for its locks.",
+    )
     broker_url: SecretStr | None = Field(
         None, description="Redis or Valkey URL of the queue; by default, `serve` starts its own Valkey."
     )

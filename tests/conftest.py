@@ -30,6 +30,7 @@ pytest_plugins = (
     "tests.fixtures.invariants",
     "tests.fixtures.ladders",
     "tests.fixtures.live_site",
+    "tests.fixtures.pgbouncer",
     "tests.fixtures.proxy",
     "tests.fixtures.readers",
     "tests.fixtures.receivers",

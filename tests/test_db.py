@@ -4,14 +4,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.db import Database
+from grader.db import Database, Timeouts
 from grader.models import SetupLink
+from grader.settings import Settings
 from tests.fixtures.races import race
 
 pytestmark = pytest.mark.both_databases
@@ -159,9 +161,8 @@ def test_unreachable_server_times_out_and_the_url_can_set_the_timeout(
     assert (used["connect_timeout"], used["tcp_user_timeout"], used["keepalives_idle"]) == ("5", "30000", "7")
 
 
-def test_stalled_writer_does_not_block_others_forever(postgresql_url: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(db, "IDLE_TIMEOUT_MS", 500)
-    database = Database(postgresql_url)
+def test_stalled_writer_does_not_block_others_forever(postgresql_url: str):
+    database = Database(postgresql_url, timeouts=Timeouts(write_idle=0.5))
     with database.write() as session:
         session.add(link("free"))
     locked = select(SetupLink).with_for_update()
@@ -174,6 +175,59 @@ def test_stalled_writer_does_not_block_others_forever(postgresql_url: str, monke
     with database.read() as session:
         assert session.scalars(select(SetupLink.token_sha256)).one() == "mine"
     database.dispose()
+
+
+def limits_of(session: Session) -> list[str]:
+    names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    return [session.scalar(text(f"SHOW {name}")) for name in names]
+
+
+@pytest.mark.parametrize("pooled", [False, pytest.param(True, marks=pytest.mark.system)])
+def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not(
+    pooled: bool, postgresql_url: str, request: pytest.FixtureRequest
+):
+    url = request.getfixturevalue("pgbouncer").url if pooled else postgresql_url
+    limited = Database(url, timeouts=Timeouts(read_statement=0.2, write_lock=0.2, write_idle=30))
+    other = Database(url)
+    with other.write() as session:
+        session.add(link("free"))
+    with pytest.raises(DBAPIError) as slow, limited.read() as session:
+        session.execute(text("SELECT pg_sleep(60)"))
+    locked = select(SetupLink).with_for_update()
+    with other.write() as session:
+        session.scalars(locked).one()
+        with pytest.raises(DBAPIError) as waited, limited.write() as another:
+            another.scalars(locked).one()
+    with limited.write() as session:
+        session.execute(text("SELECT pg_sleep(0.4)"))
+        assert limits_of(session) == ["0", "200ms", "30s"]
+    for database, expected in ((limited, ["200ms", "0", "0"]), (other, ["0", "0", "0"])):
+        with database.read() as session:
+            assert limits_of(session) == expected
+    with other.write() as session:
+        assert limits_of(session) == ["0", "0", "30s"]
+    limited.dispose()
+    other.dispose()
+    assert db.is_unavailable(slow.value) and db.is_unavailable(waited.value)
+    assert db.exceeded_limit(slow.value) == "FAIRBOARD_DATABASE_STATEMENT_TIMEOUT_SECONDS"
+    assert db.exceeded_limit(waited.value) == "FAIRBOARD_DATABASE_LOCK_TIMEOUT_SECONDS"
+    assert db.exceeded_limit(PoolTimeout()) == "FAIRBOARD_DATABASE_POOL_SIZE"
+    assert db.exceeded_limit(ValueError()) is None
+
+
+def test_settings_limit_web_processes_only(postgresql_url: str):
+    chosen = {"pool_size": 3, "statement_timeout_seconds": 7, "lock_timeout_seconds": 8}
+    values: dict[str, Any] = {f"database_{name}": value for name, value in chosen.items()}
+    settings = Settings(database_url=SecretStr(postgresql_url), database_idle_timeout_seconds=9, **values)
+    web, other = Database.for_requests(settings), Database.of(settings, pool_size=1)
+    for database, reads, writes in ((web, "7s", ["0", "8s", "9s"]), (other, "0", ["0", "0", "9s"])):
+        with database.read() as session:
+            assert limits_of(session)[0] == reads
+        with database.write() as session:
+            assert limits_of(session) == writes
+    assert (web.engine.pool.size(), other.engine.pool.size()) == (3, 1)
+    web.dispose()
+    other.dispose()
 
 
 def test_database_locked_too_long_is_unavailable_but_a_wrong_query_is_not(

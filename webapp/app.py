@@ -37,7 +37,7 @@ def create_app(
 
     With a `shell`, every request has the rights of that command, so only its own process may send requests.
     """
-    database = database or Database(settings.database(), pool_size=settings.web_threads)
+    database = database or Database.for_requests(settings)
     site = Site(
         settings=settings,
         database=database,

@@ -78,7 +78,7 @@ def opened(*, with_newer_tables: bool = False) -> Iterator[Installation]:
 def opened_database(settings: Settings) -> Iterator[Database]:
     """Open the database without checking its schema."""
     make_data_folder(settings)
-    database = Database(settings.database(), pool_size=2)
+    database = Database.of(settings, pool_size=2)
     try:
         with database_failures_in_a_sentence(), storage_failures_in_a_sentence():
             yield database

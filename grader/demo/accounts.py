@@ -16,7 +16,7 @@ def main(administrator: str, *names: str) -> None:
     """Print a JSON list of accounts, with name, token and, for new accounts, the password."""
     settings = load()
     passwords = accounts.password_hasher(settings)
-    database = db.Database(settings.database(), pool_size=1)
+    database = db.Database.of(settings, pool_size=1)
     made = []
     for name in names:
         password = None

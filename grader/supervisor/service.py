@@ -77,7 +77,7 @@ def address_of(listener: socket.socket) -> str:
 
 def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> str | None:
     """Back up and upgrade the database; return a setup token if there is no administrator."""
-    database = Database(settings.database(), pool_size=1)
+    database = Database.of(settings, pool_size=1)
     try:
         backups.migrate(settings, database, say=announce)
         with database.write() as session:

@@ -52,7 +52,7 @@ def ask_for_what_waits(sender: Any, **_: object) -> None:
 
 def hint_at_all(settings: Settings, app: Celery) -> None:
     """Send a hint for every waiting job; a second hint for the same job is harmless."""
-    database = Database(settings.database(), pool_size=1)
+    database = Database.of(settings, pool_size=1)
     try:
         with database.read() as session:
             waiting = jobs.waiting(

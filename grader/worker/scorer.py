@@ -79,7 +79,7 @@ class Scorer:
     def of(cls, settings: Settings) -> "Scorer":
         """Return a scorer with its own connections."""
         return cls(
-            Database(settings.database(), pool_size=1),
+            Database.of(settings, pool_size=1),
             open_storage(settings.storage()),
             lease=timedelta(seconds=settings.scoring_lease_seconds),
             rejected_bytes=settings.rejected_files_mb * 1_000_000,

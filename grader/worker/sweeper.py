@@ -220,7 +220,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
         signal.signal(number, lambda *_: stop.set())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 14)
+    database = Database.of(settings, pool_size=CHILDREN + 14)
     sweeper = Sweeper(settings, database, heartbeat=heartbeat)
     repeating.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(

@@ -58,6 +58,7 @@ OUTCOME_UNKNOWN = (
     f"{DATABASE_AWAY} This request may have taken effect, so check before you send it again. "
     "A file sent with an Idempotency-Key is accepted only once, however often you send it."
 )
+DATABASE_BUSY = "The database is overloaded, so this request was not completed. Try again in a few seconds."
 STORAGE_AWAY = "The file storage is not responding. Try again in a few seconds."
 RETRY_SECONDS = 5
 FORM_EXPIRED = "This form has expired or came from another site. Go back, reload the page and try again."
@@ -210,8 +211,12 @@ def _disk_full(error: Exception) -> ResponseReturnValue:
 
 
 def _database_away(error: Exception) -> ResponseReturnValue:
-    log.error("The database is not responding: %s: %s", _request(), error)
-    message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
+    if setting := db.exceeded_limit(error):
+        log.error("The limit set by %s was exceeded: %s: %s", setting, _request(), error)
+        message = DATABASE_BUSY
+    else:
+        log.error("The database is not responding: %s: %s", _request(), error)
+        message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return answer(503, name="database_unavailable", message=message, headers=headers)
 

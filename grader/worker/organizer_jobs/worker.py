@@ -62,7 +62,7 @@ class OrganizerWorker:
     @classmethod
     def of(cls, settings: Settings) -> "OrganizerWorker":
         """Return a worker with its own database connections, one of which extends leases."""
-        database = Database(settings.database(), pool_size=2)
+        database = Database.of(settings, pool_size=2)
         return cls(settings, database, open_storage(settings.storage()))
 
     @ending.shielded()

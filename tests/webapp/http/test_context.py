@@ -262,11 +262,26 @@ def test_an_organizer_removed_meanwhile_changes_no_setting_with_the_kaggle_comma
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_read_with_a_lost_connection_returns_503(arena, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("failing", "sentence", "logged"),
+    [
+        ("SELECT pg_terminate_backend(pg_backend_pid())", "is not responding", "is not responding"),
+        ("SELECT pg_sleep(60)", "is overloaded", "FAIRBOARD_DATABASE_STATEMENT_TIMEOUT_SECONDS"),
+    ],
+)
+def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(
+    failing: str,
+    sentence: str,
+    logged: str,
+    arena,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
     find = organizers.competition_and_role
 
     def lose(session, **given):
-        session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        session.execute(text("SET LOCAL statement_timeout = 100"))
+        session.execute(text(failing))
         return find(session, **given)
 
     arena.competition()
@@ -274,3 +289,5 @@ def test_a_read_with_a_lost_connection_returns_503(arena, monkeypatch: pytest.Mo
     monkeypatch.setattr(organizers, "competition_and_role", lose)
     answer = arena.app.test_client().get(API, headers=ann.bearer)
     assert (answer.status_code, answer.json["error"]) == (503, "database_unavailable")
+    assert sentence in answer.json["message"] and int(answer.headers["Retry-After"]) == 5
+    assert logged in caplog.text

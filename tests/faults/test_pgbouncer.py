@@ -1,0 +1,107 @@
+"""A site behind PgBouncer in transaction mode: migrations, snapshots, uploads, scoring, backup, restart."""
+
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, text
+
+from grader.db import Database
+from grader.maintenance import backups, schema
+from grader.models import ScoringJob, Submission, User
+from grader.services import counting
+from tests.fixtures.races import race
+
+ADDRESS = "/api/v1/competitions/toxicity"
+CLIENTS, FILES = 6, 4
+
+
+@pytest.fixture
+def database_url(pgbouncer) -> str:
+    return str(pgbouncer.url)
+
+
+def test_each_transaction_may_run_in_another_session_of_the_server(database: Database):
+    """Otherwise, the other tests of this file would prove nothing."""
+    with database.engine.connect() as connection:
+        sessions = set()
+        for _ in range(10):
+            with connection.begin():
+                sessions.add(connection.scalar(text("SELECT pg_backend_pid()")))
+            race(*[lambda: _any_user(database)] * 2)
+        assert len(sessions) > 1
+        driver = connection.connection.driver_connection
+        assert driver is not None and driver.prepare_threshold is None
+
+
+def _any_user(database: Database):
+    with database.read() as session:
+        session.scalar(select(User.id).limit(1))
+
+
+def test_migrations_run_in_both_directions(database: Database):
+    schema.downgrade(database, "base")
+    assert schema.current(database) is None
+    assert race(*[lambda: schema.upgrade(database)] * 2) == [None, None]
+    assert schema.is_current(database)
+
+
+def test_repeated_statements_named_locks_and_snapshots_work(service):
+    database = service.database
+    user = service.user("ada").id
+    rename = select(User).where(User.id == user)
+
+    def count_up():
+        for _ in range(20):
+            with database.write() as session:
+                counting.hold_lock(session, "a name")
+                row = session.scalars(rename).one()
+                row.about = str(int(row.about or 0) + 1)
+
+    with database.read() as reader:
+        before = reader.scalars(rename).one().about
+        assert race(*[count_up] * 4) == [None] * 4
+        reader.expire_all()
+        assert reader.scalars(rename).one().about == before
+    with database.read() as reader:
+        assert reader.scalars(rename).one().about == "80"
+
+
+def test_uploads_scores_and_backups_are_complete_and_a_restarted_pooler_is_used_again(
+    service, web, make_token, predictions_csv, check_invariants, pgbouncer, eventually, tmp_path: Path
+):
+    service.competition(max_pending_submissions=1000, max_daily_submissions=None)
+    web.start()
+    sent: dict[int, bytes] = {}
+
+    def upload(number: int):
+        caller = web.caller(make_token(f"user {number}"))
+        for each in range(FILES):
+            content = predictions_csv(seed=FILES * number + each)
+            answer = caller.send(content)
+            assert answer.status == 201, answer
+            sent[answer.data["id"]] = content
+            assert caller.get(f"{ADDRESS}/leaderboard").status == 200
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(upload, range(CLIENTS)))
+    assert len(sent) == CLIENTS * FILES
+    caller, late = web.caller(make_token("late")), predictions_csv(seed=1000)
+    assert caller.get(f"{ADDRESS}/leaderboard").status == 200
+    pgbouncer.kill()
+    refused = caller.send(late, key="late")
+    assert (refused.status, refused.data["error"]) == (503, "database_unavailable")
+    pgbouncer.start()
+    eventually(lambda: caller.send(late, key="late").status == 201)
+    with service.database.read() as session:
+        job_ids = session.scalars(select(ScoringJob.id)).all()
+        sent[max(session.scalars(select(Submission.id)))] = late
+    service.run(*job_ids)
+    check_invariants(
+        service.database,
+        service.storage,
+        acknowledged={number: sha256(content).hexdigest() for number, content in sent.items()},
+    )
+    made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    assert made.blob_count > len(sent)
