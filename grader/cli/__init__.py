@@ -58,6 +58,7 @@ main = CommandGroup(
                 "grader.cli.service", ("Score submissions that no worker has finished in time.")
             ),
             "settings": Entry("grader.cli.service", "Show all settings and their values."),
+            "capacity": Entry("grader.cli.service", "Estimate the resources that a competition needs."),
             "doctor": Entry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),
         },
         "Competitions and accounts": {
