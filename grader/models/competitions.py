@@ -8,6 +8,7 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     ForeignKey,
+    Index,
     Integer,
     String,
     Text,
@@ -190,7 +191,10 @@ class Participation(Base):
     """
 
     __tablename__ = "participation"
-    __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
+    __table_args__ = (
+        UniqueConstraint("competition_id", "user_id"),
+        Index("ix_participation_competition_id_state", "competition_id", "state"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))

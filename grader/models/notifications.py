@@ -62,7 +62,7 @@ class Mail(Base):
     to_address: Mapped[str] = mapped_column(String(254))
     subject: Mapped[str] = mapped_column(String(200))
     body: Mapped[str] = mapped_column(Text)
-    created_at: Mapped[datetime]
+    created_at: Mapped[datetime] = mapped_column(index=True)
     available_at: Mapped[datetime]
     attempt_count: Mapped[int] = mapped_column(default=0)
     sent_at: Mapped[datetime | None]

@@ -169,7 +169,7 @@ class ScoringJob(Base):
     holder: Mapped[str | None] = mapped_column(String(120))
     attempt_count: Mapped[int] = mapped_column(default=0)
     error_count: Mapped[int] = mapped_column(default=0)
-    finished_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None] = mapped_column(index=True)
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     incident: Mapped[str | None] = mapped_column(String(16))

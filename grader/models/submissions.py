@@ -4,7 +4,7 @@ import enum
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -40,6 +40,12 @@ class Submission(Base):
         Index("ix_submission_competition_id_status", "competition_id", "status"),
         Index("ix_submission_competition_id_kind", "competition_id", "kind"),
         Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
+        Index(
+            "ix_submission_file_deleted_at",
+            "file_deleted_at",
+            postgresql_where=text("file_deleted_at IS NOT NULL"),
+            sqlite_where=text("file_deleted_at IS NOT NULL"),
+        ),
         # The console can count the submissions of each day with an index-only scan.
         Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
     )

@@ -3,7 +3,7 @@
 import enum
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -26,6 +26,12 @@ class Team(Base):
     __table_args__ = (
         UniqueConstraint("competition_id", "name_key"),
         Index(None, "competition_id", "name_shape", unique=True),
+        Index(
+            "ix_team_organizers",
+            "competition_id",
+            postgresql_where=text("is_organizers"),
+            sqlite_where=text("is_organizers = 1"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -35,7 +41,7 @@ class Team(Base):
     name_shape: Mapped[str | None] = mapped_column(String(256))
     created_at: Mapped[datetime]
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
-    merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
+    merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
     disqualified_at: Mapped[datetime | None]
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, Subquery, func, null, select
+from sqlalchemy import ColumnElement, Row, Select, Subquery, func, null, select
 from sqlalchemy.orm import Session, defer
 
 from grader.models import (
@@ -172,7 +172,7 @@ def earlier_ranks(
     return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
 
 
-def activity() -> Subquery:
+def activity(*conditions: ColumnElement[bool]) -> Subquery:
     """Return a subquery of each team's number of scored entries and the time of the last one."""
     return (
         select(
@@ -180,7 +180,11 @@ def activity() -> Subquery:
             func.count().label("entry_count"),
             func.max(Submission.submitted_at).label("last_submitted_at"),
         )
-        .where(Submission.status == SubmissionStatus.SCORED, Submission.kind == SubmissionKind.NORMAL)
+        .where(
+            Submission.status == SubmissionStatus.SCORED,
+            Submission.kind == SubmissionKind.NORMAL,
+            *conditions,
+        )
         .group_by(Submission.team_id)
         .subquery()
     )
@@ -382,7 +386,7 @@ def _sorted_teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[A
             .where(Score.scoring_version_id == version.id, Score.split == split)
         )
     if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
-        done = activity()
+        done = activity(Submission.competition_id == version.competition_id)
         value = done.c.entry_count if sort is Sort.ENTRIES else done.c.last_submitted_at
         return query.add_columns(value).join(done, done.c.team_id == Standing.team_id)
     return query.add_columns(null())

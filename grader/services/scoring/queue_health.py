@@ -56,15 +56,19 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
         .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringVersion.number)
     ).all()
     counts: dict[int, dict[JobState, int]] = defaultdict(dict)
-    oldest: dict[int, datetime] = {}
-    for version_id, state, count, since in session.execute(
-        select(ScoringJob.scoring_version_id, ScoringJob.state, func.count(), func.min(ScoringJob.created_at))
-        .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
+    is_of_versions = ScoringJob.scoring_version_id.in_([version.id for version in versions])
+    for version_id, state, count in session.execute(
+        select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())  # read from an index alone
+        .where(is_of_versions)
         .group_by(ScoringJob.scoring_version_id, ScoringJob.state)
     ):
         counts[version_id][state] = count
-        if state in leased_rows.OPEN_STATES:
-            oldest[version_id] = min(since, oldest.get(version_id, since))
+    since = (
+        select(ScoringJob.scoring_version_id, func.min(ScoringJob.created_at))
+        .where(is_of_versions, ScoringJob.state.in_(leased_rows.OPEN_STATES))
+        .group_by(ScoringJob.scoring_version_id)
+    )
+    oldest = dict(session.execute(since).all())
     queues = tuple(
         VersionQueue(each.number, each.state, each.reason, counts[each.id], oldest.get(each.id))
         for each in versions

@@ -1,0 +1,198 @@
+"""Query plans on PostgreSQL with many teams: no frequent statement scans a large table for a few rows.
+
+The statements are recorded while the site and its sweeper work, and then explained. In the short version,
+the planner must avoid sequential scans, so it uses one only where no index fits. The long version has the
+planner's ordinary choice for 10,000 teams and 130,000 submissions. There, it may scan a table if the
+statement needs most of its rows, such as the number of teams and the best score of the only competition.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event, insert, select, update
+
+from grader.db import Database
+from grader.models import Competition, Mail, Role, User
+from grader.services.competitions import lookup
+from grader.services.mail import outbox
+from grader.worker.scheduled_tasks import Keeper, forget_records
+from grader.worker.sweeper import Sweeper
+from tests.fixtures import crowds
+from tests.fixtures.databases import set_clock
+
+NOW = datetime(2026, 5, 20, 12, 0, 30, tzinfo=UTC)
+HERE = "/competitions/toxicity"
+BOARD = f"{HERE}/leaderboard"
+API = f"/api/v1{HERE}"
+PUBLIC = (
+    *(f"{BOARD}{query}" for query in ("", "?page=3", "?q=team+7", "?sort=bpsn_auc", "?sort=entries")),
+    *(f"{API}/leaderboard{query}" for query in ("", "?sort=bpsn_auc", "?q=team+7")),
+    *("/", HERE, f"{BOARD}/version", f"{BOARD}.csv", "/livez", "/readyz", "/healthz"),
+)
+MEMBERS = (
+    BOARD,
+    HERE,
+    f"{HERE}/submissions",
+    f"{HERE}/team",
+    f"{API}/submissions",
+    f"{API}/team",
+)
+ORGANIZERS = (BOARD, HERE, f"{HERE}/organize", f"{API}/organize", f"{HERE}/organize/submissions")
+STATEMENTS = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
+ON_DISK = "SET random_page_cost = 1.1"  # for SSDs, as in docker-compose.yml
+WITHOUT_SCANS = "SET enable_seqscan = off"
+
+
+class Plans:
+    """Statements with the parameters of their first execution, and the large tables that each one scans."""
+
+    def __init__(self, database: Database, url: str, *, settings: tuple[str, ...], large: int):
+        self._engine = database.engine
+        self._other = Database(url, pool_size=1)
+        self._settings = settings
+        self._large = large
+
+    @contextmanager
+    def recorded(self) -> Iterator[dict[str, Any]]:
+        """Record the statements of the block, from any thread."""
+        sent: dict[str, Any] = {}
+
+        def note(_connection, _cursor, statement: str, values, *_):
+            if statement.startswith(STATEMENTS) and "set_config" not in statement:
+                sent.setdefault(statement, values[0] if isinstance(values, list) else values)
+
+        event.listen(self._engine, "before_cursor_execute", note)
+        try:
+            yield sent
+        finally:
+            event.remove(self._engine, "before_cursor_execute", note)
+
+    def scans(self, sent: Mapping[str, Any], *, least_part: float = 0) -> list[str]:
+        """Return the scans of large tables, except those that keep at least this part of the rows."""
+        found = []
+        with self._other.engine.connect() as connection:
+            for setting in self._settings:
+                connection.exec_driver_sql(setting)
+            sizes = dict(
+                connection.exec_driver_sql(
+                    "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
+                ).all()
+            )
+            assert min(sizes[name] for name in ("submission", "score", "scoring_job", "mail")) >= self._large
+            for statement, values in sent.items():
+                (plan,) = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", values).one()
+                for node in _nodes(plan[0]["Plan"]):
+                    if node["Node Type"] != "Seq Scan" or sizes[node["Relation Name"]] < self._large:
+                        continue
+                    size, kept = sizes[node["Relation Name"]], node["Plan Rows"]
+                    if not least_part or kept < least_part * size:
+                        reason = f"{node.get('Filter')} in {statement}"
+                        found.append(
+                            f"{node['Relation Name']}, {kept:,} of {size:,.0f} rows: {reason[:1000]}"
+                        )
+        return found
+
+    def close(self):
+        """Close the connection."""
+        self._other.dispose()
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    for each in node.get("Plans", ()):
+        yield from _nodes(each)
+
+
+def _mails(session) -> Iterator[dict[str, Any]]:
+    for user_id in session.scalars(select(User.id)):
+        for number in range(10):
+            yield {
+                "key": f"scored:{user_id}:{number}",
+                "user_id": user_id,
+                "to_address": "a@example.org",
+                "subject": "Scored",
+                "body": "",
+                "created_at": NOW - timedelta(days=number),
+                "available_at": NOW - timedelta(days=number),
+                "attempt_count": 1,
+                "sent_at": NOW - timedelta(days=number),
+            }
+
+
+@pytest.mark.parametrize(
+    ("teams", "files", "forced"),
+    [
+        pytest.param(300, 3_000, True, id="small"),
+        pytest.param(10_000, 130_000, False, id="large", marks=pytest.mark.long),
+    ],
+)
+def test_no_frequent_statement_scans_a_large_table_for_a_few_rows(
+    teams: int,
+    files: int,
+    forced: bool,
+    make_arena: Callable[..., Any],
+    make_postgresql_url: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    set_clock(monkeypatch, lambda: NOW)
+    url = make_postgresql_url()
+    arena = make_arena(database_url=url)
+    arena.competition(opens_at=NOW - timedelta(days=60))
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    arena.give_role(bob, Role.OWNER)
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        crowds.fill(
+            session,
+            competition=competition,
+            teams=teams,
+            files=files,
+            start=NOW - timedelta(days=60),
+            end=NOW,
+        )
+        session.execute(insert(Mail), list(_mails(session)))
+    arena.submit(ann, arena.truth.predictions(noise=0.5))
+    arena.score_all()
+    with arena.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE")
+    plans = Plans(
+        arena.database, url, settings=(ON_DISK, WITHOUT_SCANS) if forced else (ON_DISK,), large=teams // 2
+    )
+
+    def visit():
+        for person, pages in ((None, PUBLIC), (ann, MEMBERS), (bob, ORGANIZERS)):
+            browser = person.browser if person else arena.app.test_client()
+            for page in pages:
+                answer = browser.get(page, headers=person.bearer if person and API in page else {})
+                assert answer.status_code == 200, (page, answer.status)
+
+    with arena.database.write() as session:
+        session.execute(update(Competition).values(summary="changed"))
+    with plans.recorded() as after_a_change:
+        visit()
+    with plans.recorded() as unchanged:
+        visit()
+    with plans.recorded() as upload:
+        arena.submit(ann, arena.truth.predictions(noise=0.7))
+        arena.score_all()
+    with plans.recorded() as sweep:
+        sweeper = Sweeper(arena.settings, arena.database)
+        keeper = Keeper(arena.database, arena.storage)
+        for lane in (*sweeper._lanes(), *keeper.lanes()[:3]):
+            lane.step()
+        stop = threading.Event()
+        stop.set()
+        sweeper.run(stop)
+        forget_records(arena.database)
+        with arena.database.write() as session:
+            assert not outbox.something_waits(session, now=NOW)
+            outbox.forget_old(session, now=NOW)
+    least_part = 0 if forced else 0.4
+    for sent in (unchanged, upload, sweep, after_a_change):
+        assert plans.scans(sent, least_part=least_part) == []
+    assert len(after_a_change) > len(unchanged) > 20 and len(upload) > 10 and len(sweep) > 10
+    plans.close()
