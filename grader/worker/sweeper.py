@@ -15,12 +15,11 @@ from sqlalchemy import select
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import backups
 from grader.services import webhook_outbox
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
-from grader.storage.stores import open_storage
+from grader.storage.stores import Storage, open_storage
 from grader.text import counted
 from grader.worker.children.formatter import Formatter
 from grader.worker.children.job_child import JobChild
@@ -210,6 +209,13 @@ def _call_webhooks(settings: Settings, database: Database, due: DueWork, stop: t
     repeating.run(WebhookSender(settings, database).lanes(stop, is_due=is_due), stop)
 
 
+def _back_up_if_due(settings: Settings, database: Database, storage: Storage, stop: threading.Event) -> None:
+    # Importing the migrations' library is slow and must not delay the first score.
+    from grader.maintenance import backups
+
+    backups.run_if_due(settings, database, storage, is_stopped=stop.is_set)
+
+
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
     """Sweep, run scheduled tasks, send e-mail and call webhooks until SIGTERM or SIGINT.
 
@@ -229,7 +235,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     webhooks.start()
     backup = Lane(
         "backup",
-        partial(backups.run_if_due, settings, database, storage, is_stopped=stop.is_set),
+        partial(_back_up_if_due, settings, database, storage, stop),
         BACKUP_SECONDS,
         READY_AFTER_SECONDS,
     )
