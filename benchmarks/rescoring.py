@@ -40,6 +40,7 @@ from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.children.job_child import JobChild
+from grader.worker.process.ending import keep_freed_memory
 from grader.worker.scorer import BATCH_JOBS, Scorer
 from tests.fixtures.competitions import publish_competition
 
@@ -216,6 +217,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.parse_args()
+    keep_freed_memory()  # as in a worker
     with tempfile.TemporaryDirectory() as folder:
         installation = Installation(Path(folder))
         reference, cold, warm = measure(installation)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,25 @@ class Ordering:
     codes: IndexArray
     is_repeat: BoolArray
     repeats: IndexArray | None
+
+
+class Midranks(NamedTuple):
+    """Doubled midranks of a submission on a split, from which standard errors are computed.
+
+    Attributes
+    ----------
+    mentions : ndarray of uint32, shape (mentions,)
+        Doubled midrank of each mention among the positive rows, in the order of the `MentionLayout`.
+    positives, positives_among_negatives : ndarray of int64, shape (positives,)
+        Doubled midranks of the positive rows among the positive rows and among the negative rows.
+    tied_negatives : ndarray of int64, shape (positives,)
+        Number of negative rows with the same prediction as each positive row.
+    """
+
+    mentions: NDArray[np.uint32]
+    positives: IndexArray
+    positives_among_negatives: IndexArray
+    tied_negatives: IndexArray
 
 
 def order(
@@ -274,7 +293,8 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
         extremes = finite_extremes(predictions)
         bins = separating_bins(predictions, extremes, workspace)
         if bins is not None:
-            return count_at_ranks(split, bins, bins[layout.positive_rows], bins[layout.rows], workspace)
+            ranks = bins, bins[layout.positive_rows], bins[layout.rows]
+            return count_at_ranks(split, *ranks, workspace)[0]
         _rank(order(predictions, extremes, layout.row_codes, workspace), layout, workspace)
         _rank_mentions(layout, workspace)
         ranks_of_positives = workspace.by_row[layout.positive_rows]
@@ -317,7 +337,7 @@ def count_at_ranks(
     positive_ranks: IndexArray,
     mention_ranks: IndexArray,
     workspace: Workspace,
-) -> PairCounts:
+) -> tuple[PairCounts, Midranks]:
     """Count the pairs of a split from the ranks of its rows, of its positive rows and of its mentions.
 
     Only the order and the ties of the ranks matter. The cumulative sum of the number of rows at each rank is
@@ -332,11 +352,19 @@ def count_at_ranks(
     of_mentions = np.take(midranks, mention_ranks, mode="clip")
     np.copyto(workspace.mention_midranks, _low(of_mentions), casting="unsafe")
     np.right_shift(of_mentions, _WORD, out=workspace.mention_ranks, casting="unsafe")
-    return PairCounts(
+    among_all, at_all = midranks[positive_ranks], at[positive_ranks]
+    of_positives = among_all >> _WORD
+    counts = PairCounts(
         rows=split.rows,
         positives=split.positives,
-        overall_wins=int(_low(midranks[positive_ranks]).sum()) - split.positives**2,
+        overall_wins=int(_low(among_all).sum()) - split.positives**2,
         identities=count_identities(split, workspace),
+    )
+    return counts, Midranks(
+        mentions=workspace.mention_ranks.copy(),
+        positives=of_positives,
+        positives_among_negatives=_low(among_all) - of_positives,
+        tied_negatives=_low(at_all) - (at_all >> _WORD),
     )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.counts import PairCounts
 from grader.metrics.pair_counting import (
+    Midranks,
     count_at_ranks,
     finite_extremes,
     no_pairs,
@@ -95,9 +96,14 @@ def count_ranks(ranked: RankedSplit, ranks: RankArray) -> PairCounts:
     PairCounts
         The same integers that `count_pairs` returns for the predictions of the split's rows.
     """
+    return count_with_midranks(ranked, ranks)[0]
+
+
+def count_with_midranks(ranked: RankedSplit, ranks: RankArray) -> tuple[PairCounts, Midranks]:
+    """Return the result of `count_ranks` with the midranks from which standard errors are computed."""
     split = ranked.split
     if not split.rows:
-        return no_pairs(split)
+        return no_pairs(split), Midranks(np.empty(0, np.uint32), *np.empty((3, 0), np.int64))
     at_rows = _ranks_at(ranked.rows, ranks)
     at_positives = _ranks_at(ranked.positive_rows, ranks)
     at_mentions = _ranks_at(ranked.mention_rows, ranks)

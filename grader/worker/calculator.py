@@ -11,9 +11,11 @@ import numpy as np
 
 from grader.feedback import basis_of
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
-from grader.metrics import RankArray, RankedSplit, count_ranks, dense_ranks, report
-from grader.metrics.analysis.influence import Sets, influences
+from grader.metrics import RankArray, RankedSplit, dense_ranks, report
+from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.label_effects import label_effects
+from grader.metrics.analysis.standard_errors import ScoredMentions, standard_errors
+from grader.metrics.ranks import count_with_midranks
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
@@ -86,9 +88,14 @@ class PreparedSolution:
     splits: dict[Split, RankedSplit]
 
     @cached_property
-    def sets(self) -> dict[Split, Sets]:
-        """The rows of each split, prepared for computing standard errors."""
-        return {split: Sets(ranked.split) for split, ranked in self.splits.items()}
+    def mentions(self) -> dict[Split, ScoredMentions]:
+        """The mentions of each split, prepared for computing standard errors."""
+        return {split: ScoredMentions.of(ranked.split) for split, ranked in self.splits.items()}
+
+    @cached_property
+    def public_sets(self) -> Sets:
+        """The public rows, prepared for computing label effects."""
+        return Sets(self.splits[Split.PUBLIC].split)
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
@@ -157,13 +164,13 @@ class Calculator:
         file = self._kept(claim) or self._read(claim, solution)
         results, basis = {}, None
         for split, ranked in solution.splits.items():
-            counts = count_ranks(ranked, file.ranks)
+            counts, midranks = count_with_midranks(ranked, file.ranks)
             values = report(counts, claim.rules.metric)
-            ranks = file.ranks[ranked.rows]
-            found = influences(solution.sets[split], ranks, values, claim.rules.metric, with_variances=False)
-            results[split] = (counts, values, found.standard_errors())
+            errors = standard_errors(solution.mentions[split], midranks, values, claim.rules.metric)
+            results[split] = (counts, values, errors)
             if split is Split.PUBLIC and claim.basis_key is not None:
-                effects = label_effects(solution.sets[split], ranks, values, claim.rules.metric)
+                ranks = file.ranks[ranked.rows]
+                effects = label_effects(solution.public_sets, ranks, values, claim.rules.metric)
                 basis = basis_of(file.ranks, effects, key=claim.basis_key)
         return Scores(results, file.notes, basis)
 

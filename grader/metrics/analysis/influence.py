@@ -230,24 +230,8 @@ class Influences:
     score: FloatArray | None
     variances: Mapping[str, Mapping[Cell, float | None]]
 
-    def standard_errors(self) -> dict[str, float]:
-        """Return the nonzero standard errors of the score and its terms, to two significant digits."""
-        found: dict[str, FloatArray | None] = {"score": self.score, "overall_auc": self.overall_auc}
-        found |= {str(term): each for term, each in self.power_means.items()}
-        errors = {
-            name: math.sqrt(float(np.square(each).sum())) for name, each in found.items() if each is not None
-        }
-        return {name: float(f"{error:.2g}") for name, error in errors.items() if error}
 
-
-def influences(
-    sets: Sets,
-    ranks: RankArray,
-    report: BiasReport,
-    settings: MetricSettings,
-    *,
-    with_variances: bool = True,
-) -> Influences:
+def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> Influences:
     """Compute the influence of every row on the terms and the score of a submission.
 
     Parameters
@@ -260,15 +244,13 @@ def influences(
         The report for the same predictions on the same split.
     settings : MetricSettings
         The settings of the report.
-    with_variances : bool
-        Whether the variance of each cell is needed.
 
     Returns
     -------
     Influences
         The influences. Undefined cells have no variance, and terms that depend on them have no influences.
     """
-    return _Computation(sets, ranks, report, settings).run(with_variances=with_variances)
+    return _Computation(sets, ranks, report, settings).run()
 
 
 def without_gaps(ranks: RankArray) -> Counts:
@@ -302,17 +284,14 @@ class _Computation:
         self._of_positive_background = _Background(at.size)
         self._of_negative_background = _Background(at.size)
 
-    def run(self, *, with_variances: bool) -> Influences:
-        """Return the influences and, if needed, the variances."""
-        slopes = {term: _slopes(self._report, term, self._settings) for term in BIAS_AUCS}
+    def run(self) -> Influences:
+        """Return the influences and the variances."""
+        slopes = {term: mean_slopes(self._report, term, self._settings) for term in BIAS_AUCS}
         known = {term: bool(slopes[term]) for term in BIAS_AUCS}
         variances: dict[str, Mapping[Cell, float | None]] = {}
         for members, line in zip(self._sets.members, self._report.subgroups, strict=True):
-            if not with_variances and not line.in_score:
-                continue
             places = self._places(members)
-            if with_variances:
-                variances[line.name] = self._variances(places, line)
+            variances[line.name] = self._variances(places, line)
             if line.in_score:
                 self._add(places, line, slopes)
                 for term, sizes in self._compared(places).items():
@@ -360,30 +339,33 @@ class _Computation:
         found["negative_aeg"] = _gap_variance(negative, line.negative_aeg)
         return found
 
-    def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "_Slopes"]) -> None:
+    def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "Slopes"]) -> None:
         """Add the influences of subgroup and background rows on one identity's AUCs."""
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0
-        if min(n1, n0, b1, b0) < 2:
-            return  # Terms that include this identity have no influences.
+        # A comparison of a set with fewer than 2 rows is left out. Its term has no influences.
+        compared = {term: min(sizes) > 1 for term, sizes in self._compared(places).items()}
         rows1, rows0 = places.positive_rows, places.negative_rows
-        of_positive = positive.by_row(positive.doubled_in_other) / (2 * n0)
-        of_negative = 1 - negative.by_row(negative.doubled_in_other) / (2 * n1)
-        if (slope := slopes["subgroup_auc"].get(line.name)) is not None and line.subgroup_auc is not None:
-            auc, influence = line.subgroup_auc, self._of_means["subgroup_auc"]
+        of_positive = positive.by_row(positive.doubled_in_other) / max(2 * n0, 1)
+        of_negative = 1 - negative.by_row(negative.doubled_in_other) / max(2 * n1, 1)
+        slope, auc = slopes["subgroup_auc"].get(line.name), line.subgroup_auc
+        if slope is not None and auc is not None and compared["subgroup_auc"]:
+            influence = self._of_means["subgroup_auc"]
             influence[rows1] += slope * _share(n1) * (of_positive - auc)
             influence[rows0] += slope * _share(n0) * (of_negative - auc)
-        if (slope := slopes["bpsn_auc"].get(line.name)) is not None and line.bpsn_auc is not None:
-            auc, influence = line.bpsn_auc, self._of_means["bpsn_auc"]
+        slope, auc = slopes["bpsn_auc"].get(line.name), line.bpsn_auc
+        if slope is not None and auc is not None and compared["bpsn_auc"]:
+            influence = self._of_means["bpsn_auc"]
             doubled = negative.doubled_in_other_background
             influence[rows0] += slope * _share(n0) * (1 - negative.by_row(doubled) / (2 * b1) - auc)
             share = slope * _share(b1)
             self._of_positive_background.add(negative, share / n0, -share * auc)
             # Subgroup rows are not part of the background, so the step function added above is canceled.
             influence[rows1] -= share * (of_positive - auc)
-        if (slope := slopes["bnsp_auc"].get(line.name)) is not None and line.bnsp_auc is not None:
-            auc, influence = line.bnsp_auc, self._of_means["bnsp_auc"]
+        slope, auc = slopes["bnsp_auc"].get(line.name), line.bnsp_auc
+        if slope is not None and auc is not None and compared["bnsp_auc"]:
+            influence = self._of_means["bnsp_auc"]
             doubled = positive.doubled_in_other_background
             influence[rows1] += slope * _share(n1) * (positive.by_row(doubled) / (2 * b0) - auc)
             share = slope * _share(b0)
@@ -425,7 +407,7 @@ class _Computation:
         return found
 
 
-_Slopes = Mapping[str, float]
+Slopes = Mapping[str, float]
 
 
 class _Background:
@@ -471,7 +453,7 @@ def _gap_variance(steps: Steps, gap: float | None) -> float | None:
     return of_subgroup / (size * (size - 1)) + of_background / (background * (background - 1))
 
 
-def _slopes(report: BiasReport, term: BiasAuc, settings: MetricSettings) -> _Slopes:
+def mean_slopes(report: BiasReport, term: BiasAuc, settings: MetricSettings) -> Slopes:
     """Return the derivatives of a power mean by identity; empty if the mean is not differentiable."""
     values = {line.name: getattr(line, term) for line in report.subgroups if line.in_score}
     defined = {name: value for name, value in values.items() if value is not None}

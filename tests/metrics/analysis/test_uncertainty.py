@@ -9,16 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import (
-    BIAS_AUCS,
     MetricSettings,
     Weights,
-    count_ranks,
-    dense_ranks,
     prepare,
-    report,
 )
 from grader.metrics.analysis import intervals
-from grader.metrics.analysis.influence import CELLS, Sets, influences
+from grader.metrics.analysis.influence import CELLS, Sets
 from grader.metrics.analysis.intervals import (
     bootstrap,
     logit_interval,
@@ -64,21 +60,6 @@ def by_every_pair(scores, first, second) -> tuple[float, float, Any]:
     return auc, below.var(ddof=1) / one.size + above.var(ddof=1) / two.size, influence
 
 
-@given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1]), in_score=st.integers(1, 3))
-def test_standard_errors_need_neither_variances_nor_dense_ranks(seed: int, digits: int | None, in_score: int):
-    labels, mentions, scores = draw(40, seed, digits=digits, share=0.1)
-    split = prepare(labels, mentions, in_score=[f"g{number}" for number in range(in_score)])
-    sets, ranks, settings = Sets(split), dense_ranks(scores), MetricSettings()
-    values = report(count_ranks(sets.ranked, ranks), settings)
-    expected = influences(sets, ranks, values, settings)
-    found = influences(sets, 3 * ranks + 2, values, settings, with_variances=False)
-    assert found.standard_errors() == expected.standard_errors()
-    assert not found.variances
-    for term in BIAS_AUCS:
-        cells = [expected.variances[line.name][term] for line in values.subgroups if line.in_score]
-        assert found.power_means[term] is None or None not in cells
-
-
 @given(
     seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1]), power=st.sampled_from([-5.0, 0, 1.0])
 )
@@ -100,6 +81,19 @@ def test_every_standard_error_equals_that_of_the_matrix_of_pairs(seed: int, digi
         assert found.power_means[term].standard_error == pytest.approx(error, abs=1e-12)
         total += weight * means[term]
     assert found.score.standard_error == pytest.approx(math.sqrt(total @ total), abs=1e-12)
+
+
+def test_undefined_aucs_of_an_identity_do_not_change_the_error_of_its_other_terms():
+    labels, mentions, scores = draw(150, 3)
+    mentions["g1"] |= labels
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores, MetricSettings(undefined="skip"))
+    influence = np.zeros(scores.size)
+    for members in mentions.values():
+        auc, _, of_identity = by_every_pair(scores, *compared(labels, members)["bnsp_auc"])
+        influence += (found.report.power_means.bnsp_auc / auc) ** 6 / 3 * of_identity
+    error = math.sqrt(influence @ influence)
+    assert found.report.subgroups[1].bpsn_auc is None
+    assert found.power_means["bnsp_auc"].standard_error == pytest.approx(error, abs=1e-12)
 
 
 @given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 1]))
