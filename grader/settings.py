@@ -25,6 +25,8 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from grader import identity_providers
+from grader.identity_providers import Provider
 from grader.text import is_elsewhere, not_a_path
 
 PREFIX = "FAIRBOARD_"
@@ -221,6 +223,21 @@ class Settings(BaseSettings):
         SignUp.OPEN,
         description="Who may create an account: open, invite (with an administrator's link) or closed.",
     )
+    oidc_providers: SecretStr | None = Field(
+        None,
+        description="OpenID Connect providers for single sign-on, as TOML with one table per provider; see "
+        "the chapter on single sign-on.",
+    )
+    password_login: bool = Field(
+        True,
+        description="Whether people may log in and sign up with a password. Turning it off requires a "
+        "provider and a rescue administrator.",
+    )
+    rescue_administrator: str = Field(
+        "",
+        description="Name of an administrator who can always log in with a password and whose role no "
+        "provider can revoke.",
+    )
     contact: str = Field(
         "",
         description=(
@@ -280,6 +297,18 @@ class Settings(BaseSettings):
     def _are_networks(cls, text: str) -> str:
         _networks(text)
         return text
+
+    @field_validator("oidc_providers")
+    @classmethod
+    def _are_providers(cls, text: SecretStr | None) -> SecretStr | None:
+        identity_providers.read(text.get_secret_value() if text else "")
+        return text
+
+    @model_validator(mode="after")
+    def _someone_can_log_in(self) -> Self:
+        if not self.password_login and not (self.providers() and self.rescue_administrator):
+            raise ValueError("password_login=false requires oidc_providers and rescue_administrator")
+        return self
 
     @model_validator(mode="after")
     def _lease_outlasts_the_limit(self) -> Self:
@@ -360,6 +389,10 @@ class Settings(BaseSettings):
         public = urlsplit(self.base_url or "").hostname
         listening = set() if self.host in EVERYWHERE else {self.host}
         return frozenset(given | LOCAL_NAMES | listening | ({public} if public else set()))
+
+    def providers(self) -> tuple[Provider, ...]:
+        """Return the OpenID Connect providers."""
+        return identity_providers.read(self.oidc_providers.get_secret_value() if self.oidc_providers else "")
 
     def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """Return the private networks that webhooks may call."""

@@ -23,6 +23,7 @@ settings.load_profile("patient")
 
 pytest_plugins = (
     "tests.fixtures.guarded",
+    "tests.fixtures.identity_providers",
     "tests.fixtures.arena",
     "tests.fixtures.buckets",
     "tests.fixtures.databases",

@@ -1,5 +1,8 @@
 """Application factory: pages, JSON API, middleware and form size limits."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from flask import Flask
 from jinja2 import StrictUndefined
 
@@ -19,6 +22,9 @@ from webapp.http.site import Hinting, Shell, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, avatars, formats
 from webapp.submissions import uploads
+
+if TYPE_CHECKING:
+    from grader.services.accounts.openid_connect import OpenIDConnect
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
@@ -51,6 +57,7 @@ def create_app(
         waits=Waits(database, threads=settings.web_threads),
         shell=shell,
         trusted_names=settings.trusted_names(),
+        providers=_providers(settings),
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
@@ -70,3 +77,12 @@ def create_app(
     errors.init_app(app)
     confirmation.init_app(app)
     return app
+
+
+def _providers(settings: Settings) -> "Mapping[str, OpenIDConnect]":
+    if not (found := settings.providers()):
+        return {}
+    # The libraries take a fifth of a second to import.
+    from grader.services.accounts import openid_connect
+
+    return openid_connect.clients(found)

@@ -6,9 +6,10 @@ from flask import Flask, current_app, g, request
 from markupsafe import Markup
 
 from grader.models import Role
+from grader.services.accounts import identities
 from grader.services.competitions import organizers
 from grader.settings import SignUp
-from webapp.accounts import access, notifications, own_account, people
+from webapp.accounts import access, notifications, own_account, people, single_sign_on
 from webapp.competitions import downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
@@ -55,6 +56,7 @@ FAMILIES = (
 # These modules add their pages to another module's blueprint.
 ADDED_TO_FAMILIES = (
     access,
+    single_sign_on,
     comparison,
     diagnosis,
     ties,
@@ -100,8 +102,14 @@ def init_app(app: Flask) -> None:
 
 
 def _about_the_site() -> dict[str, object]:
-    settings = current_site().settings
-    return {"can_sign_up": settings.sign_up is not SignUp.CLOSED, "contact": settings.contact}
+    site = current_site()
+    return {
+        "can_sign_up": site.settings.password_login and site.settings.sign_up is not SignUp.CLOSED,
+        "contact": site.settings.contact,
+        "providers": [each.provider for each in site.providers.values()],
+        "password_login": site.settings.password_login,
+        "has_password": identities.has_password,
+    }
 
 
 def _current(*endpoints: str) -> Markup:

@@ -20,6 +20,7 @@ from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
     AccountLink,
     ApiToken,
+    Identity,
     KnownAddress,
     LinkPurpose,
     Login,
@@ -76,6 +77,7 @@ __all__ = [
     "Figure",
     "FinalBoard",
     "FinalStanding",
+    "Identity",
     "JobState",
     "KnownAddress",
     "LinkPurpose",

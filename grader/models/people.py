@@ -1,11 +1,11 @@
-"""Tables for accounts, sessions, API tokens, one-time links and rate-limit counters."""
+"""Tables for accounts, identities, sessions, API tokens, one-time links and rate-limit counters."""
 
 import enum
 import secrets
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -50,11 +50,38 @@ class User(Base):
     deleted_at: Mapped[datetime | None]
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")
+    identities: Mapped[list["Identity"]] = relationship(back_populates="user", order_by="Identity.id")
     tokens: Mapped[list["ApiToken"]] = relationship(back_populates="user")
 
 
+class Identity(Base):
+    """A person at an identity provider, identified by issuer and subject; `provider` is the provider's slug.
+
+    `user` is None until the person has chosen a name for the new account. `email` is set only if the provider
+    has verified the address. `claims` contains only the claims that competitions may require.
+    """
+
+    __tablename__ = "identity"
+    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    provider: Mapped[str] = mapped_column(String(32))
+    issuer: Mapped[str] = mapped_column(String(255))
+    subject: Mapped[str] = mapped_column(String(255))
+    email: Mapped[str | None] = mapped_column(String(254))
+    claims: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    linked_at: Mapped[datetime | None]
+    last_login_at: Mapped[datetime]
+
+    user: Mapped[User | None] = relationship(back_populates="identities")
+
+
 class Login(Base):
-    """A session; the cookie contains the token, and the table only its SHA-256."""
+    """A session; the cookie contains the token, and the table only its SHA-256.
+
+    `provider` is the slug of the identity provider through which the session was started, if any.
+    """
 
     __tablename__ = "login"
 
@@ -62,6 +89,7 @@ class Login(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     user_agent: Mapped[str] = mapped_column(Text, default="")
+    provider: Mapped[str | None] = mapped_column(String(32))
     created_at: Mapped[datetime]
     last_used_at: Mapped[datetime]
     expires_at: Mapped[datetime]

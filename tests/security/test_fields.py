@@ -24,6 +24,7 @@ TOLD_OF_ONE = (
     "rules_version",
     "must_join",
     "entry_mode",
+    "entry_groups",
     "is_entry_open",
     "entry_deadline",
     "merger_deadline",

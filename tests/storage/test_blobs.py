@@ -59,6 +59,7 @@ NAME_NO_BLOB = {
     "competition.feedback_key": "a secret",
     "fair_play_mark.line": "name of a row",
     "login_place.place_hash": "a hash",
+    "identity.claims": "claims of a provider",
     "known_address.address_hash": "a hash",
     "organizer_job.progress": "numbers",
     "organizer_job.problems": "sentences",

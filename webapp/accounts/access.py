@@ -4,17 +4,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from flask import abort, flash, g, make_response, redirect, render_template, request, url_for
 from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.identity_providers import NewAccounts
 from grader.models import LinkPurpose, User
 from grader.services.accounts import (
     accounts,
     administrators,
     email_addresses,
+    identities,
     login_guesses,
     logins,
     one_time_links,
@@ -49,7 +52,7 @@ def log_in() -> ResponseReturnValue:
     except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
         page = render_template("accounts/log_in.html", problems={"password": error.message}, name=name)
         return page, errors.status_of(error), errors.headers_of(error)
-    if user is None:
+    if user is None or not identities.may_use_password(user, current_site().settings):
         return render_template("accounts/log_in.html", problems=WRONG_LOGIN, name=name), 422
     return auth.log_in(user)
 
@@ -81,21 +84,26 @@ def sign_up() -> ResponseReturnValue:
         abort(404)
     if site.settings.sign_up is SignUp.INVITE:
         return render_template("accounts/invited_only.html") if request.method == "GET" else abort(404)
+    if not site.settings.password_login:
+        return redirect(url_for("account.log_in", next=request.args.get("next")))
     if site.settings.sends_mail():
         ask = partial(sign_ups.ask, then=auth.safe_target(request.args.get("next")))
         return _mail_link("accounts/ask_for_sign_up.html", ask, again="account.sign_up")
-    return _create_account("accounts/sign_up.html", accounts.sign_up)
+    return _create_account("accounts/sign_up.html", accounts.sign_up, invitation=None, with_password=True)
 
 
 @blueprint.route("/sign-up/<token>", methods=["GET", "POST"])
 def sign_up_by_link(token: str) -> ResponseReturnValue:
     """Create the account for an e-mailed link or an invitation, and log the user in."""
     site = current_site()
-    if site.settings.sign_up is SignUp.CLOSED:
+    with_password = site.settings.password_login and site.settings.sign_up is not SignUp.CLOSED
+    policies = {identities.new_accounts(each, site.settings) for each in site.settings.providers()}
+    if not with_password and (request.method == "POST" or not policies - {NewAccounts.NONE}):
         abort(404)
     with reading() as session:
         sign_ups.find(session, token=token, now=db.now(session))
-    return _create_account("accounts/sign_up.html", partial(sign_ups.use, token=token))
+    create = partial(sign_ups.use, token=token)
+    return _create_account("accounts/sign_up.html", create, invitation=token, with_password=with_password)
 
 
 @blueprint.route("/setup/<token>", methods=["GET", "POST"])
@@ -126,7 +134,10 @@ def verify(token: str) -> ResponseReturnValue:
 @blueprint.route("/reset", methods=["GET", "POST"])
 def ask_for_reset() -> ResponseReturnValue:
     """E-mail a password reset link; without a mail server, show the contact instead."""
-    if not current_site().settings.sends_mail():
+    settings = current_site().settings
+    if not settings.password_login:
+        abort(404)
+    if not settings.sends_mail():
         return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
     return _mail_link("accounts/ask_for_reset.html", password_resets.ask, again="account.ask_for_reset")
 
@@ -151,10 +162,10 @@ def reset(token: str) -> ResponseReturnValue:
     return auth.know_place(user, make_response(redirect(url_for("account.log_in"))))
 
 
-def _create_account(template: str, create: Callable[..., User]) -> ResponseReturnValue:
+def _create_account(template: str, create: Callable[..., User], **shown: Any) -> ResponseReturnValue:
     """Show the sign-up form, or create the account and log it in."""
     if request.method == "GET":
-        return render_template(template, problems={}, name="")
+        return render_template(template, problems={}, name="", **shown)
     site, (name, password) = current_site(), _credentials()
     try:
         # Wait for a hashing slot before opening a database connection.
@@ -162,7 +173,7 @@ def _create_account(template: str, create: Callable[..., User]) -> ResponseRetur
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
     except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
-        return _rejected(template, error, name=name)
+        return _rejected(template, error, name=name, **shown)
     return auth.log_in(user)
 
 
@@ -195,12 +206,12 @@ def _constant_time() -> Iterator[None]:
 
 
 def _rejected(
-    template: str, error: accounts.InvalidAccount | passwords.TooManyHashes, *, name: str
+    template: str, error: accounts.InvalidAccount | passwords.TooManyHashes, **shown: Any
 ) -> ResponseReturnValue:
     """Show a form again with the entered name and the problems."""
     if isinstance(error, accounts.InvalidAccount):
-        return render_template(template, problems=error.problems, name=name), 422
-    page = render_template(template, problems={"password": error.message}, name=name)
+        return render_template(template, problems=error.problems, **shown), 422
+    page = render_template(template, problems={"password": error.message}, **shown)
     return page, errors.status_of(error), errors.headers_of(error)
 
 

@@ -9,7 +9,15 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services.accounts import accounts, api_tokens, email_addresses, login_guesses, logins, passwords
+from grader.services.accounts import (
+    accounts,
+    api_tokens,
+    email_addresses,
+    identities,
+    login_guesses,
+    logins,
+    passwords,
+)
 from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.mail import addresses as mail_addresses
@@ -56,6 +64,11 @@ NOTICES = {
 }
 blueprint = Blueprint("account", __name__)
 WRONG_PASSWORD = "Wrong password."  # noqa: S105
+RECENT = timedelta(minutes=10)
+LOG_IN_AGAIN = (
+    "Your account has no password. Log out, log in again, and repeat this within "
+    f"{RECENT.seconds // 60} minutes."
+)
 
 
 def browser_name(user_agent: str) -> str:
@@ -72,7 +85,7 @@ def _first(names: dict[str, str], text: str) -> str | None:
 @auth.login_required
 def show() -> ResponseReturnValue:
     """Show the account with its settings."""
-    return _page()
+    return own_page()
 
 
 @blueprint.post("/account/profile")
@@ -83,7 +96,7 @@ def describe() -> ResponseReturnValue:
         with writing() as session:
             accounts.describe(session, user=g.user, about=request.form.get("about", ""))
     except accounts.AboutTooLong as error:
-        return _page(problems={"about": error.message}), 422
+        return own_page(problems={"about": error.message}), 422
     return saved("Profile saved.")
 
 
@@ -93,9 +106,9 @@ def change_email() -> ResponseReturnValue:
     """Change the e-mail address, after confirmation if the site sends e-mails."""
     address = request.form.get("email", "").strip()
     site = current_site()
-    if problem := _password_problem():
+    if problem := confirmation_problem():
         message, status, headers = problem
-        return _page(problems={"email_password": message}, email=address), status, headers
+        return own_page(problems={"email_password": message}, email=address), status, headers
     is_confirmed_later = bool(address) and site.settings.sends_mail()
     try:
         with writing() as session:
@@ -108,7 +121,7 @@ def change_email() -> ResponseReturnValue:
                 email_addresses.note(session, user=g.user, address=address)
     except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
         status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
-        return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
+        return own_page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
     if is_confirmed_later:
         return saved(f"We sent a link to {address}. Open it to confirm the address.")
     return saved("E-mail address saved." if address else "E-mail address removed.")
@@ -127,9 +140,9 @@ def choose_notices() -> ResponseReturnValue:
 @auth.login_required
 def change_password() -> ResponseReturnValue:
     """Set a new password, and end the user's other sessions."""
-    if problem := _password_problem():
+    if problem := confirmation_problem():
         message, status, headers = problem
-        return _page(problems={"old_password": message}), status, headers
+        return own_page(problems={"old_password": message}), status, headers
     site = current_site()
     try:
         with site.passwords.turn(is_known=True):
@@ -137,7 +150,7 @@ def change_password() -> ResponseReturnValue:
                 request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
             )
     except accounts.InvalidAccount as error:
-        return _page(problems={"new_password": error.problems["password"]}), 422
+        return own_page(problems={"new_password": error.problems["password"]}), 422
     with writing() as session:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = get_user(session, name=g.user.name)
@@ -163,8 +176,8 @@ def create_token() -> ResponseReturnValue:
                 now=db.now(session),
             )
     except (UnknownCompetition, api_tokens.TooManyTokens) as error:
-        return _page(problems={"token": error.message}, entered=request.form), errors.status_of(error)
-    return _page(new_token=text, new_token_name=token.name), 201
+        return own_page(problems={"token": error.message}, entered=request.form), errors.status_of(error)
+    return own_page(new_token=text, new_token_name=token.name), 201
 
 
 @blueprint.post("/account/tokens/<int:token_id>/revoke")
@@ -209,7 +222,7 @@ def delete() -> ResponseReturnValue:
     """Delete and anonymize the account after checking the password."""
     if request.method == "GET":
         return render_template("accounts/delete.html", problems={})
-    if problem := _password_problem():
+    if problem := confirmation_problem():
         message, status, headers = problem
         page = render_template("accounts/delete.html", problems={"current_password": message})
         return page, status, headers
@@ -220,8 +233,14 @@ def delete() -> ResponseReturnValue:
     return gone
 
 
-def _password_problem() -> tuple[str, int, dict[str, str]] | None:
-    """Return the message, status and headers if the current password is rejected, otherwise None."""
+def confirmation_problem() -> tuple[str, int, dict[str, str]] | None:
+    """Return the message, status and headers unless the user has just confirmed the account; otherwise None.
+
+    Users without a password confirm it by a recent login through a provider.
+    """
+    if not identities.has_password(g.user):
+        is_recent = g.login.provider is not None and g.asked_at - g.login.created_at <= RECENT
+        return None if is_recent else (LOG_IN_AGAIN, 422, {})
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
     except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
@@ -235,11 +254,13 @@ def saved(message: str) -> ResponseReturnValue:
     return redirect(url_for("account.show"))
 
 
-def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
+def own_page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
+    """Return the account page with problems by field."""
     with reading() as session:
         now = db.now(session)
         own_tokens = api_tokens.list_own(session, user=g.user)
         own_logins = logins.list_own(session, user=g.user, now=now)
+        own_identities = identities.own(session, user=g.user)
     defaults: dict[str, Any] = {
         "new_token": None,
         "new_token_name": "",
@@ -251,6 +272,7 @@ def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         problems=problems or {},
         tokens=own_tokens,
         logins=own_logins,
+        identities=own_identities,
         now=now,
         browser_name=browser_name,
         notices=NOTICES,

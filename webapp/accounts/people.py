@@ -1,14 +1,15 @@
 """User administration and public profiles: pages and API."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from flask import Blueprint, g, render_template, request
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from pydantic import Field
 from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.services.accounts import accounts, password_resets, personal_pages, sign_ups
+from grader.services.accounts import accounts, identities, password_resets, personal_pages, sign_ups
 from grader.services.accounts.api_tokens import Scope
 from grader.services.accounts.personal_pages import PersonalPage
 from grader.services.audit.log import operator
@@ -19,11 +20,12 @@ from webapp.http.api import blueprint as api
 from webapp.http.api import ending, operation
 from webapp.http.auth import View
 from webapp.http.bodies import FairboardRequest
+from webapp.http.confirmation import Question, confirm
 from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, FileForm, Moment, PageSize
 from webapp.http.organizer_operations import Searched
 from webapp.http.parameters import asked_page, asked_text
-from webapp.http.site import site_link
+from webapp.http.site import current_site, site_link
 
 blueprint = Blueprint("people", __name__, url_prefix="/people")
 
@@ -41,6 +43,27 @@ def show_reset_link(user_id: int) -> ResponseReturnValue:
     """Create a password reset link, and show it once."""
     name, link = _reset_link(user_id)
     return _page(link=link, link_for=name), 201
+
+
+@blueprint.post("/<int:user_id>/identities/<int:identity_id>/unlink")
+@auth.admin_required
+def unlink(user_id: int, identity_id: int) -> ResponseReturnValue:
+    """Unlink a user's identity, and end the sessions that it started."""
+    with writing() as session:
+        name, provider = _unlink(session, user_id, identity_id)
+        confirm(
+            Question(
+                heading=f"Unlink {name} from {provider}?",
+                sentences=(
+                    "The sessions that were started with this login end. API tokens stay valid. To log in "
+                    "again, the user needs another linked login or a password.",
+                ),
+                button="Unlink",
+                back=url_for(".index"),
+            )
+        )
+    flash(f"{name} is no longer linked to {provider}.")
+    return redirect(url_for(".index"), 303)
 
 
 @blueprint.post("/invitations")
@@ -100,6 +123,16 @@ def _personal_page(found: PersonalPage, *, is_preview: bool = False) -> str:
     return render_template("accounts/profile.html", person=found, is_preview=is_preview)
 
 
+class IdentityLine(Answer):
+    """A login at an identity provider that is linked to an account."""
+
+    id: int
+    provider: str
+    email: Annotated[str | None, Field(description="The address that the provider has verified.")]
+    linked_at: Moment | None
+    last_login_at: Moment
+
+
 class PersonLine(Answer):
     """An account."""
 
@@ -109,6 +142,7 @@ class PersonLine(Answer):
     email_verified_at: Moment | None
     is_admin: bool
     created_at: Moment
+    linked_logins: list[IdentityLine]
 
 
 class PersonList(Answer):
@@ -152,7 +186,8 @@ def person_list(query: Searched) -> PersonList:
     """List the accounts whose name or e-mail address contains `q`, newest first."""
     with reading() as session:
         found = accounts.list_after(session, search=query.q, part=query.part)
-    return PersonList(people=[PersonLine.model_validate(each) for each in found.rows], **ending(found))
+    people = [PersonLine.of(each, linked_logins=each.identities) for each in found.rows]
+    return PersonList(people=people, **ending(found))
 
 
 @api.post("/people/<int:user_id>/reset-link")
@@ -161,6 +196,18 @@ def create_reset_link(user_id: int) -> Any:
     """Create a password reset link for a user."""
     name, link = _reset_link(user_id)
     return ResetLink(name=name, url=link), 201
+
+
+@api.delete("/people/<int:user_id>/identities/<int:identity_id>")
+@_administrators_operation(status=204)
+def unlink_identity(user_id: int, identity_id: int) -> Any:
+    """Unlink a user from an identity provider, and end the sessions that were started with it.
+
+    API tokens stay valid.
+    """
+    with writing() as session:
+        _unlink(session, user_id, identity_id)
+    return "", 204
 
 
 @api.post("/invitations")
@@ -188,6 +235,22 @@ def invite_people() -> Any:
     return InvitationLinks(
         invitations=[InvitationLink(email=each, url=_link(token)) for each, token in made]
     ), 201
+
+
+def _unlink(session: Any, user_id: int, identity_id: int) -> tuple[str, str]:
+    """Unlink an identity; return the names of the user and the provider."""
+    person = accounts.find(session, user_id=user_id)
+    if person is None:
+        raise NotFound
+    found = identities.unlink(
+        session,
+        user=person,
+        identity_id=identity_id,
+        actor=context.actor(),
+        settings=current_site().settings,
+        now=db.now(session),
+    )
+    return person.name, found.provider
 
 
 def _reset_link(user_id: int) -> tuple[str, str]:

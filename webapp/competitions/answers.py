@@ -60,6 +60,9 @@ class CompetitionDetails(CompetitionLine):
     rules_version: int | None
     must_join: bool
     entry_mode: EntryMode
+    entry_groups: Annotated[
+        list[str], Field(description="Descriptions of the groups that may join; empty if all may.")
+    ]
     is_entry_open: bool
     entry_deadline: Moment | None
     merger_deadline: Moment | None

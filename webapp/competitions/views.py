@@ -13,7 +13,7 @@ from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
 from grader.services.competitions.metric import Rules
-from grader.services.competitions.settings_model import is_web_address
+from grader.services.competitions.settings_model import groups_of, is_web_address
 from grader.services.leaderboards import glance
 from grader.services.solutions import publication
 from grader.services.teams import participations
@@ -69,6 +69,7 @@ class CompetitionView:
         self.rules = competition.rules
         self.rules_version = competition.rules_version
         self.entry_mode = competition.entry_mode
+        self.entry_groups = [each.words for each in groups_of(competition.entry_groups)]
         self.entry_deadline = competition.entry_deadline
         self.is_entry_open = participations.is_entry_open(competition, now)
         self.merger_deadline = competition.merger_deadline

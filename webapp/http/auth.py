@@ -17,6 +17,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db
+from grader.identity_providers import Provider
 from grader.models import Role, User
 from grader.services.accounts import login_guesses, logins
 from webapp.http import context
@@ -92,10 +93,15 @@ def ask_to_log_in() -> ResponseReturnValue:
     return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
 
 
-def log_in(user: User, *, target: str | None = None) -> Response:
-    """Start a session, end the browser's earlier one, and return a redirect with the new cookie."""
+def log_in(user: User, *, target: str | None = None, provider: Provider | None = None) -> Response:
+    """Start a session, end the browser's earlier one, and return a redirect with the new cookie.
+
+    All logins end here, through an identity `provider` or not.
+    """
     site = current_site()
     lifetime = timedelta(days=site.settings.login_days)
+    if provider is not None and provider.session_hours is not None:
+        lifetime = timedelta(hours=provider.session_hours)
     response = make_response(redirect(target or safe_target(request.values.get("next"))))
     browsers = remember(site, response, user, cookie_name=device_cookie(site))
     with site.database.write() as db_session:
@@ -105,6 +111,7 @@ def log_in(user: User, *, target: str | None = None) -> Response:
             user=user,
             user_agent=request.user_agent.string,
             lifetime=lifetime,
+            provider=None if provider is None else provider.slug,
             now=db.now(db_session),
         )
         _note_address(db_session, user)
@@ -141,7 +148,9 @@ def log_out(*, everywhere: bool = False) -> Response:
         if everywhere:
             logins.end_all(db_session, user=g.user)
     session.clear()
-    response = make_response(redirect(url_for("competitions.index")))
+    provider = g.login.provider if g.get("login") is not None else None
+    page = url_for("account.logged_out", provider=provider) if provider in site.providers else None
+    response = make_response(redirect(page or url_for("competitions.index")))
     response.delete_cookie(login_cookie(site), secure=site.is_https, httponly=True, samesite="Lax")
     return response
 

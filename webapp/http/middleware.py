@@ -74,6 +74,8 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.reset": (("60/minute;400/hour", address),),
     "account.verify": (("60/minute;400/hour", address),),
     "account.change_email": (("10/minute;20/hour", person),),
+    "account.sign_up_with": (("60/minute;400/hour", address),),
+    "account.link_identity": (("10/minute;60/hour", person),),
     "account.change_password": (("10/minute;60/hour", person),),
     "account.delete": (("10/minute;60/hour", person),),
     "entry.join": (("10/minute;60/hour", person),),

@@ -2,11 +2,11 @@
 
 import ipaddress
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import psutil  # type: ignore[import-untyped]
 from flask import current_app, request, url_for
@@ -23,6 +23,9 @@ from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
 from webapp.http.caches import Differences
 from webapp.http.long_polling import Waits
+
+if TYPE_CHECKING:
+    from grader.services.accounts.openid_connect import OpenIDConnect
 
 UNKNOWN_HOST = (
     "This site does not accept the host name of this request. Operators configure host names in "
@@ -78,6 +81,7 @@ class Site:
     waits: Waits
     shell: Shell | None = None
     trusted_names: frozenset[str] | None = None
+    providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
     differences: Differences = field(default_factory=Differences)
     snapshots: Snapshots = field(default_factory=Snapshots)
 

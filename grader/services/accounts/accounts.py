@@ -10,13 +10,14 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import Select, delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, selectinload
 
 from grader.errors import ParticipantError
 from grader.models import (
     AccountLink,
     AnnouncedUpload,
     FinalStanding,
+    Identity,
     KnownAddress,
     Login,
     LoginPlace,
@@ -199,7 +200,7 @@ def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]
 
 
 def _named(search: str) -> Select[User]:
-    query = select(User).where(User.deleted_at.is_(None))
+    query = select(User).where(User.deleted_at.is_(None)).options(selectinload(User.identities))
     if search:
         text = folded(search.strip())
         query = query.where(
@@ -326,7 +327,8 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete the user's links, e-mails, uploads, webhooks and login data; withdraw requests."""
-    for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, *NOTIFIED, RepeatableRequest):
+    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail, RepeatableRequest)
+    for table in (*tables, *NOTIFIED):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(

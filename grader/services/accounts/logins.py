@@ -36,7 +36,15 @@ class UnknownLogin(ParticipantError):
     message = "This session is not yours or has already ended."
 
 
-def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
+def start(
+    session: Session,
+    *,
+    user: User,
+    user_agent: str,
+    lifetime: timedelta,
+    provider: str | None = None,
+    now: datetime,
+) -> str:
     """Start a session, delete expired ones and return the token for the cookie."""
     session.execute(delete(Login).where(Login.expires_at <= now))
     token = one_time_links.new_secret()
@@ -45,6 +53,7 @@ def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta,
             user_id=user.id,
             token_sha256=one_time_links.sha256_of(token),
             user_agent=one_line(user_agent, USER_AGENT_MAX_LENGTH),
+            provider=provider,
             created_at=now,
             last_used_at=now,
             expires_at=now + lifetime,

@@ -27,6 +27,7 @@ from grader.services.competitions.settings_model import (
     YEARS,
     CompetitionSettings,
     Kind,
+    groups_of,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
 from grader.text import one_line, without_directions
@@ -65,6 +66,11 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
         yield f"Late submissions are {late} after the reveal."
     if "entry_mode" in changed:
         yield f"The entry mode changed from {before.entry_mode.value} to {after.entry_mode.value}."
+    if "entry_groups" in changed:
+        groups = "; ".join(each.words for each in groups_of(after.entry_groups))
+        yield (
+            f"Only these people may join: {groups}." if groups else "Entry is no longer restricted to groups."
+        )
     if _feedback(after) != _feedback(before):
         yield f"The feedback mode changed from {_feedback(before)} to {_feedback(after)}."
 
@@ -277,6 +283,9 @@ def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:
             case Kind.LINE:
                 line = one_line(value or "", MAX_LENGTHS[name] + 1)
                 cleaned[name] = line or (None if name in OPTIONAL else "")
+            case Kind.LINES:
+                lines = (one_line(line, MAX_LENGTHS[name] + 1) for line in value.splitlines())
+                cleaned[name] = "\n".join(filter(None, lines))
             case Kind.TEXT:
                 lines = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
                 cleaned[name] = without_directions(lines).strip()

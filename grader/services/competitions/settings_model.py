@@ -4,6 +4,7 @@ The service, the form, the TOML file and docs/competition-settings.md are derive
 are in the order of the TOML file; the wizard in the web package has its own order.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from grader.identity_providers import domain_of
 from grader.metrics import MetricSettings
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
@@ -23,6 +25,7 @@ MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
+_DOMAIN = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+")
 START_OF_DAY = time(0, 0, tzinfo=UTC)
 END_OF_DAY = time(23, 59, tzinfo=UTC)
 
@@ -32,6 +35,7 @@ class Kind(StrEnum):
 
     LINE = "line"
     TEXT = "text"
+    LINES = "lines"
     COUNT = "count"
     LIMIT = "limit"
     NUMBER = "number"
@@ -89,6 +93,49 @@ _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
 _USUAL = "By default, 7 days before the close, or at the close if the competition lasts at most 7 days."
 
 
+class Group(NamedTuple):
+    """A group of people: those with a verified address in `domain`, or with a claim's value at a provider."""
+
+    domain: str = ""
+    provider: str = ""
+    claim: str = ""
+    value: str = ""
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Return the group of a line; raise ValueError."""
+        provider, _, rest = line.partition(":")
+        claim, _, value = rest.partition("=")
+        parts = tuple(part.strip() for part in (provider, claim, value))
+        domain = line.strip().removeprefix("@").lower()
+        if line.strip().startswith("@"):
+            if _DOMAIN.fullmatch(domain):
+                return cls(domain=domain)
+        elif all(parts):
+            return cls("", *parts)
+        raise ValueError(
+            f"The group {line.strip()!r} is invalid. Write a domain such as @example.org, or a claim such as "
+            "campus: role = student."
+        )
+
+    @property
+    def words(self) -> str:
+        """The group as a noun phrase."""
+        if not self.domain:
+            return f"people for whom {self.provider} confirms {self.claim} = {self.value}"
+        return f"people with a verified e-mail address at {self.domain}"
+
+    def contains(self, address: str) -> bool:
+        """Return whether an e-mail address is in the domain."""
+        domain = domain_of(address)
+        return domain.endswith(self.domain[1:]) if self.domain.startswith("*.") else domain == self.domain
+
+
+def groups_of(text: str) -> tuple[Group, ...]:
+    """Return the groups of a valid setting."""
+    return tuple(Group.parse(line) for line in text.splitlines())
+
+
 def _titled(title: str) -> str:
     if not title:
         raise ValueError("A competition needs a title.")
@@ -116,6 +163,18 @@ def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
     if problems:
         raise ValueError("\n".join(problems))
     return names
+
+
+def _grouped(text: str) -> str:
+    problems = []
+    for line in text.splitlines():
+        try:
+            Group.parse(line)
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise ValueError("\n".join(problems))
+    return text
 
 
 def is_web_address(text: str) -> bool:
@@ -306,6 +365,20 @@ class CompetitionSettings(BaseModel):
         Field(max_length=64),
         Setting("entry.code", "Entry code", "entry code", help="Only for entry by code."),
     ] = None
+    entry_groups: Annotated[
+        str,
+        Kind.LINES,
+        Field(max_length=4_000),
+        AfterValidator(_grouped),
+        Setting(
+            "entry.groups",
+            "Only for members of",
+            "groups that may join",
+            help="One group per line; members of any of them may join. @example.org means a verified e-mail "
+            "address in this domain, and @*.example.org in any of its subdomains. campus: role = student "
+            "means that the identity provider campus sends this claim value. Blank means no restriction.",
+        ),
+    ] = ""
     max_team_size: Annotated[
         Count,
         Setting(

@@ -287,6 +287,7 @@ def _name_list(value: tuple[str, ...] | None) -> str:
 _READERS: dict[Kind, Callable[[str, Any], Any]] = {
     Kind.LINE: _line,
     Kind.TEXT: _line,
+    Kind.LINES: _line,
     Kind.COUNT: _count,
     Kind.LIMIT: _limit,
     Kind.DATE: _moment,
@@ -297,6 +298,7 @@ _READERS: dict[Kind, Callable[[str, Any], Any]] = {
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.LINE: _text,
     Kind.TEXT: _text,
+    Kind.LINES: _text,
     Kind.COUNT: str,
     Kind.LIMIT: _optional,
     Kind.DATE: _date,

@@ -50,6 +50,7 @@ class Membership:
     entry: EntryState
     participation: Participation | None
     is_entry_open: bool
+    is_in_groups: bool
     can_grow: bool
     is_running: bool
     max_used: int | None
@@ -64,6 +65,7 @@ def of_person(session: Session, *, competition: Competition, user: User, now: da
     return Membership(
         entry=participations.state(competition, participation),
         participation=participation,
+        is_in_groups=participations.is_in_groups(session, competition=competition, user=user),
         is_entry_open=participations.is_entry_open(competition, now),
         can_grow=_allows(rosters.require_changeable, competition, now),
         is_running=_allows(rosters.require_running, competition, now),

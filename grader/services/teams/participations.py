@@ -8,9 +8,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
+from grader.models import Competition, EntryMode, Identity, Participation, RequestState, Team, User
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_model import groups_of
 from grader.services.data_files import files
 from grader.services.people import names
 from grader.services.teams import mail, rosters
@@ -75,6 +76,19 @@ class WrongEntryCode(EntryRefused):
     message = "This entry code is wrong. Ask the organizers for the code."
 
 
+class NotInGroup(EntryRefused):
+    """The person belongs to none of the groups that may join."""
+
+    public_name = "not_in_group"
+
+    def __init__(self, competition: Competition) -> None:
+        groups = " or ".join(each.words for each in groups_of(competition.entry_groups))
+        super().__init__(
+            f"Only {groups} may join this competition. Confirm your address or link a provider on your "
+            "account page. If your groups have changed, log in with the provider again."
+        )
+
+
 class EntryClosed(EntryRefused):
     """The period for joining the competition is over."""
 
@@ -113,7 +127,8 @@ def entry_page(competition: Competition) -> str:
 
 def must_ask(competition: Competition) -> bool:
     """Return whether users must join explicitly; otherwise, their first submission joins them."""
-    return bool(competition.rules) or competition.entry_mode is not EntryMode.OPEN
+    is_open = competition.entry_mode is EntryMode.OPEN and not competition.entry_groups
+    return bool(competition.rules) or not is_open
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
@@ -154,7 +169,7 @@ def join(
 ) -> Participation:
     """Join, request to join, or accept changed rules; record the accepted version.
 
-    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode or NotAdmitted.
+    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotInGroup or NotAdmitted.
     """
     found = find(act.session, competition=act.competition, user=act.user)
     known = state(act.competition, found)
@@ -162,6 +177,8 @@ def join(
         raise NotAdmitted
     if known is EntryState.OUTSIDE:
         _require_entry(act.competition, code=code, now=act.now)
+        if not is_in_groups(act.session, competition=act.competition, user=act.user):
+            raise NotInGroup(act.competition)
     _require_rules(act.competition, accepted_rules_version)
     if found is None or known is EntryState.OUTSIDE:
         role = organizers.role_of(act.session, competition=act.competition, user=act.user)
@@ -175,6 +192,25 @@ def join(
     found.rules_version = act.competition.rules_version
     act.session.flush()
     return found
+
+
+def is_in_groups(session: Session, *, competition: Competition, user: User) -> bool:
+    """Return whether a user belongs to a group that may join, according to verified addresses and claims."""
+    wanted = groups_of(competition.entry_groups)
+    if not wanted:
+        return True
+    person = session.get_one(User, user.id, populate_existing=True)
+    known = session.scalars(select(Identity).where(Identity.user_id == person.id)).all()
+    addresses = [each.email for each in known if each.email]
+    if person.email and person.email_verified_at:
+        addresses.append(person.email)
+    values = {
+        (each.provider, claim, value)
+        for each in known
+        for claim, found in each.claims.items()
+        for value in found
+    }
+    return any(any(map(each.contains, addresses)) if each.domain else each[1:] in values for each in wanted)
 
 
 def refusal(

@@ -34,7 +34,7 @@ def test_every_setting_has_help_and_a_label():
 def test_text_columns_are_as_long_as_the_settings_allow():
     columns: Any = Competition.__table__.c
     assert set(NAMES) - set(METRIC) <= set(columns.keys())
-    texts = {name for name, kind in KINDS.items() if kind in (Kind.LINE, Kind.TEXT)}
+    texts = {name for name, kind in KINDS.items() if kind in (Kind.LINE, Kind.TEXT, Kind.LINES)}
     assert texts == set(MAX_LENGTHS)
     for name in texts:
         assert columns[name].type.length in (None, MAX_LENGTHS[name]), name
@@ -45,6 +45,7 @@ def test_out_of_range_values_are_reported_with_the_settings_label(name: str):
     wrong: dict[Kind, list[Any]] = {
         Kind.LINE: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
         Kind.TEXT: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
+        Kind.LINES: ["@example.org\n" * 400],
         Kind.COUNT: [0, 10**7],
         Kind.LIMIT: [0, 10**7],
         Kind.DATE: [datetime(1999, 12, 31, tzinfo=UTC)],

@@ -114,6 +114,7 @@ _COUNTED = {"widget": NumberInput(min=1, step=1)}
 _FIELDS: Mapping[Kind, Callable[..., Any]] = {
     Kind.LINE: Entry,
     Kind.TEXT: partial(Entry, widget=TextArea()),
+    Kind.LINES: partial(Entry, widget=TextArea()),
     Kind.NAMES: partial(Entry, read=_names, show="\n".join, widget=TextArea()),
     Kind.COUNT: partial(Entry, read=_count, **_COUNTED),
     Kind.LIMIT: partial(Entry, read=_count, is_optional=True, **_COUNTED),
@@ -124,6 +125,7 @@ _FIELDS: Mapping[Kind, Callable[..., Any]] = {
 }
 _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
     Kind.TEXT: {"rows": 6},
+    Kind.LINES: {"rows": 3},
     Kind.NAMES: {"rows": 6, "class": "slim"},
     Kind.COUNT: {"class": "short", "required": True},
     Kind.LIMIT: {"class": "short"},

@@ -64,7 +64,11 @@ STEPS = (
         ),
         helps=dict.fromkeys(("max_daily_submissions", "max_total_submissions"), "Blank means no limit."),
     ),
-    Step("entry", "Entry and teams", (("", ("entry_mode", "entry_code", "max_team_size", "rules")),)),
+    Step(
+        "entry",
+        "Entry and teams",
+        (("", ("entry_mode", "entry_code", "entry_groups", "max_team_size", "rules")),),
+    ),
     Step(
         "metric",
         "Metric and feedback",

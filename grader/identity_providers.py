@@ -1,0 +1,170 @@
+"""Identity providers for single sign-on: settings in TOML, and claims of their users."""
+
+import enum
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+from typing import Annotated, Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+
+SLUG = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
+GOOGLE = "https://accounts.google.com"
+MOST_VALUES = 300  # stored per claim
+VALUE_MAX_LENGTH = 256
+
+
+class Attempt(NamedTuple):
+    """The secrets of one login attempt, which the browser keeps in a signed cookie."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+
+class NewAccounts(enum.StrEnum):
+    """Policies for people who log in through a provider and have no account yet."""
+
+    AUTOMATIC = "automatic"
+    INVITED = "invited"
+    NONE = "none"
+
+
+def _secure(address: str) -> str:
+    parts = urlsplit(address)
+    is_secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+    if not (is_secure and parts.hostname) or parts.query or parts.fragment or parts.username:
+        raise ValueError("must be an https:// URL without query, fragment or user name")
+    return address
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+Line = Annotated[str, Field(min_length=1, max_length=200)]
+Domain = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$", max_length=253), AfterValidator(str.lower)
+]
+
+
+class Provider(BaseModel):
+    """The settings of a provider; the name of its TOML table is its `slug`.
+
+    `issuer` must equal the issuer in the provider's ID tokens exactly. Without `accounts`, the site's sign-up
+    policy applies. With `trusts_email`, addresses count as verified even if the provider does not state it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+    slug: str
+    label: Line
+    issuer: Annotated[str, Field(max_length=255), AfterValidator(_secure)]
+    client_id: Line
+    client_secret: SecretStr | None = None
+    scopes: list[Line] = ["openid", "profile", "email"]
+    allowed_domains: list[Domain] = []
+    trusts_email: bool = False
+    accounts: Annotated[NewAccounts | None, Field(strict=False)] = None
+    admin_claim: Line | None = None
+    admin_value: Line | None = None
+    group_claims: list[Line] = []
+    session_hours: Annotated[int, Field(ge=1, le=87_600)] | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if not SLUG.fullmatch(self.slug):
+            raise ValueError("a name has 2 to 32 lower-case letters, digits and hyphens")
+        if (self.admin_claim is None) != (self.admin_value is None):
+            raise ValueError("admin_claim and admin_value must be set together")
+        if "openid" not in self.scopes:
+            raise ValueError("scopes must contain openid")
+        return self
+
+    def makes_admin(self, claims: Mapping[str, Any]) -> bool | None:
+        """Return whether the claims grant the administrator role; None if they do not decide it."""
+        if self.admin_claim is None:
+            return None
+        return self.admin_value in values_of(claims, self.admin_claim)
+
+    def verified_email(self, claims: Mapping[str, Any]) -> str | None:
+        """Return the address in the claims if it is verified."""
+        address = claims.get("email")
+        is_verified = claims.get("email_verified") in (True, "true") or self.trusts_email
+        return address if isinstance(address, str) and is_verified else None
+
+    def admits(self, claims: Mapping[str, Any]) -> bool:
+        """Return whether the person belongs to an allowed domain.
+
+        Google verifies addresses of any domain for personal accounts, so its `hd` claim decides.
+        """
+        if not self.allowed_domains:
+            return True
+        if self.issuer == GOOGLE:
+            return claims.get("hd") in self.allowed_domains
+        return domain_of(self.verified_email(claims) or "") in self.allowed_domains
+
+    def groups(self, claims: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the values of the claims that competitions may require."""
+        return {name: sorted(values_of(claims, name))[:MOST_VALUES] for name in self.group_claims}
+
+
+def domain_of(address: str) -> str:
+    """Return the domain of an e-mail address in lower case; empty for other text."""
+    local, _, domain = address.strip().rpartition("@")
+    return domain.lower() if local else ""
+
+
+def values_of(claims: Mapping[str, Any], name: str) -> frozenset[str]:
+    """Return the values of a claim as texts; dots in the name lead into nested objects."""
+    found: Any = claims
+    if name in claims:
+        found = claims[name]
+    else:
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+    values = found if isinstance(found, list) else [found]
+    texts = (str(each).lower() if isinstance(each, bool) else each for each in values)
+    kept = (str(each) for each in texts if isinstance(each, str | int))
+    return frozenset(each for each in kept if 0 < len(each) <= VALUE_MAX_LENGTH and "\0" not in each)
+
+
+def read(text: str) -> tuple[Provider, ...]:
+    """Return the providers in a TOML text, one table each; raise ValueError with all problems."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"is not valid TOML: {error}") from None
+    found, problems = [], []
+    for slug, table in document.items():
+        if not isinstance(table, dict):
+            problems.append(f"{slug} must be a table: write [{slug}] above the settings of the provider")
+            continue
+        try:
+            found.append(Provider(**{**table, "slug": slug}))
+        except ValidationError as error:
+            problems += _problems(slug, error)
+    issuers = [each.issuer for each in found]
+    problems += [f"the issuer {each} is listed twice" for each in set(issuers) if issuers.count(each) > 1]
+    if problems:
+        raise ValueError("; ".join(problems))
+    return tuple(found)
+
+
+def _problems(slug: str, error: ValidationError) -> Iterator[str]:
+    for each in error.errors(include_url=False, include_input=False):
+        place = ".".join(map(str, (slug, *each["loc"])))
+        yield f"{place}: {each['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,312 @@
+"""Identities at providers: login, new accounts, linking, unlinking, administrator role.
+
+An identity is found only by issuer and subject, never by e-mail address. An existing account is linked only
+from one of its own sessions.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.identity_providers import NewAccounts, Provider
+from grader.models import Identity, LinkPurpose, Login, User
+from grader.services import counting
+from grader.services.accounts import accounts, administrators, email_addresses, one_time_links
+from grader.services.audit import log
+from grader.services.audit.log import Actor
+from grader.services.mail import addresses, letters
+from grader.services.people import names
+from grader.settings import Settings, SignUp
+from grader.text import folded
+
+logger = logging.getLogger(__name__)
+PENDING_FOR = timedelta(minutes=30)  # to choose the name of a new account
+_POLICIES = {
+    SignUp.OPEN: NewAccounts.AUTOMATIC,
+    SignUp.INVITE: NewAccounts.INVITED,
+    SignUp.CLOSED: NewAccounts.NONE,
+}
+
+
+class NotAdmitted(ParticipantError):
+    """The person does not belong to a domain that the provider's settings allow."""
+
+    public_name = "domain_not_admitted"
+    kind = ErrorKind.FORBIDDEN
+    message = "Only {domains} may log in with {label}, with an e-mail address that it has verified."
+
+    def __init__(self, provider: Provider) -> None:
+        domains = " and ".join(f"@{each}" for each in provider.allowed_domains)
+        super().__init__(label=provider.label, domains=domains)
+
+
+class NoAccount(ParticipantError):
+    """The identity has no account, and the person may not create one."""
+
+    public_name = "no_account"
+    kind = ErrorKind.FORBIDDEN
+    message = (
+        "No account is linked to your login at {label}. If you already have an account, log in to it first "
+        "and link {label} on your account page. {new}"
+    )
+
+    def __init__(self, provider: Provider, policy: NewAccounts) -> None:
+        new = "A new account requires an invitation." if policy is NewAccounts.INVITED else ""
+        super().__init__(label=provider.label, new=new)
+        self.message = self.message.rstrip()
+
+
+class LinkedElsewhere(ParticipantError):
+    """Another account is linked to the identity, or the account to another identity of the provider."""
+
+    public_name = "linked_elsewhere"
+    kind = ErrorKind.CONFLICT
+
+
+class UnknownIdentity(ParticipantError):
+    """The identity does not exist, belongs to someone else, or was not confirmed recently."""
+
+    public_name = "unknown_identity"
+    kind = ErrorKind.NOT_FOUND
+    message = "This login is not linked to the account, or it has expired. Log in again."
+
+
+class OnlyLogin(ParticipantError):
+    """Without the identity, the user could not log in."""
+
+    public_name = "only_login"
+    kind = ErrorKind.CONFLICT
+    message = "You could not log in without {provider}. Set a password or link another provider first."
+
+
+def origin(provider: Provider) -> Actor:
+    """Return the actor for decisions of a provider."""
+    return Actor(None, f"single sign-on ({provider.slug})")
+
+
+def new_accounts(provider: Provider, settings: Settings) -> NewAccounts:
+    """Return who may create an account through a provider."""
+    return provider.accounts or _POLICIES[settings.sign_up]
+
+
+def is_rescue(user: User, settings: Settings) -> bool:
+    """Return whether a user is the rescue administrator."""
+    return user.is_admin and user.name_folded == folded(settings.rescue_administrator.strip())
+
+
+def has_password(user: User) -> bool:
+    """Return whether a user has ever set a password."""
+    return user.password_hash != accounts.NO_PASSWORD
+
+
+def may_use_password(user: User, settings: Settings) -> bool:
+    """Return whether a user may log in with a password."""
+    return settings.password_login or is_rescue(user, settings)
+
+
+def arrive(
+    session: Session, *, provider: Provider, claims: Mapping[str, Any], settings: Settings, now: datetime
+) -> Identity:
+    """Store what validated claims say about a person, and return the identity with its user, if any.
+
+    The claims also grant or revoke the administrator role. Raises NotAdmitted.
+    """
+    if not provider.admits(claims):
+        raise NotAdmitted(provider)
+    counting.hold_lock(session, "identities")
+    session.execute(delete(Identity).where(Identity.user_id.is_(None), _is_old(now)))
+    found = _find(session, provider, claims)
+    if found is None:
+        found = Identity(issuer=provider.issuer, subject=claims["sub"], user_id=None, linked_at=None)
+        session.add(found)
+    found.provider, found.last_login_at = provider.slug, now
+    found.email = _address(provider, claims)
+    found.claims = provider.groups(claims)
+    session.flush()
+    if found.user is not None:
+        _set_role(session, found.user, provider, provider.makes_admin(claims), settings, now)
+    return found
+
+
+def pending(session: Session, *, identity_id: int, now: datetime) -> Identity:
+    """Return an identity whose person may now create an account; raise UnknownIdentity."""
+    found = session.get(Identity, identity_id, populate_existing=True)
+    if found is None or found.user_id is not None or found.last_login_at <= now - PENDING_FOR:
+        raise UnknownIdentity
+    return found
+
+
+def require_may_sign_up(
+    session: Session, *, provider: Provider, settings: Settings, invitation: str, now: datetime
+) -> None:
+    """Raise NoAccount or InvalidLink unless a person may create an account with this invitation, if any."""
+    policy = new_accounts(provider, settings)
+    if policy is NewAccounts.NONE or (policy is NewAccounts.INVITED and not invitation):
+        raise NoAccount(provider, policy)
+    if invitation:
+        one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now)
+
+
+def sign_up(
+    session: Session,
+    *,
+    identity_id: int,
+    name: str,
+    is_admin: bool | None,
+    provider: Provider,
+    settings: Settings,
+    invitation: str = "",
+    now: datetime,
+) -> User:
+    """Create the account of a new identity, without a password; use the invitation, if any.
+
+    A verified address becomes the account's address unless another account has verified it.
+    Raises UnknownIdentity, NoAccount, InvalidLink, InvalidAccount or NameTaken.
+    """
+    counting.hold_lock(session, "identities")
+    found = pending(session, identity_id=identity_id, now=now)
+    require_may_sign_up(session, provider=provider, settings=settings, invitation=invitation, now=now)
+    user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=now)
+    address = found.email
+    if invitation:
+        link = one_time_links.require(
+            session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now, lock=True
+        )
+        address = link.email or address
+        one_time_links.spend(session, link=link, now=now)
+    # Without e-mail, a site has no verified addresses; `Identity.email` is enough for groups.
+    if address and not settings.sends_mail():
+        user.email = address
+    elif address and email_addresses.owner(session, address=address) is None:
+        user.email, user.email_key, user.email_verified_at = address, addresses.key(address), now
+    accounts.add(session, user=user)
+    found.user, found.linked_at = user, now
+    session.flush()
+    _record(session, "identity.sign_up", user, provider.slug, Actor.of(user), now)
+    _set_role(session, user, provider, is_admin, settings, now)
+    return user
+
+
+def link(
+    session: Session,
+    *,
+    user: User,
+    provider: Provider,
+    claims: Mapping[str, Any],
+    settings: Settings,
+    now: datetime,
+) -> None:
+    """Link an identity to a user who has just confirmed the account; raise LinkedElsewhere or NotAdmitted."""
+    found = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
+    person = session.get_one(User, user.id)
+    if found.user_id is not None and found.user_id != person.id:
+        raise LinkedElsewhere(f"Another account is already linked to this login at {provider.label}.")
+    same = select(func.count()).where(Identity.user_id == person.id, Identity.issuer == provider.issuer)
+    if found.user_id == person.id:
+        return
+    if session.scalar(same):
+        raise LinkedElsewhere(f"Your account is already linked to another login at {provider.label}.")
+    found.user, found.linked_at = person, now
+    session.flush()
+    _record(session, "identity.link", person, provider.slug, Actor.of(person), now)
+    if person.email and person.email_verified_at:
+        letters.send_to_address(
+            session, "identity-linked", person.email, user=person, provider=provider.label, now=now
+        )
+    _set_role(session, person, provider, provider.makes_admin(claims), settings, now)
+
+
+def unlink(
+    session: Session,
+    *,
+    user: User,
+    identity_id: int,
+    actor: Actor,
+    settings: Settings,
+    keep: Login | None = None,
+    now: datetime,
+) -> Identity:
+    """Unlink an identity and end the sessions that it started, except `keep`.
+
+    Raises UnknownIdentity; raises OnlyLogin for users who unlink their own last login.
+    """
+    counting.hold_lock(session, "identities")
+    person = session.get_one(User, user.id, populate_existing=True)
+    found = session.get(Identity, identity_id, populate_existing=True)
+    if found is None or found.user_id != person.id:
+        raise UnknownIdentity
+    usable = {each.issuer for each in settings.providers()}
+    others = [each for each in own(session, user=person) if each.id != found.id and each.issuer in usable]
+    has_other_way = others or (has_password(person) and may_use_password(person, settings))
+    if actor.user is not None and actor.user.id == person.id and not has_other_way:
+        raise OnlyLogin(provider=found.provider)
+    ending = delete(Login).where(Login.user_id == person.id, Login.provider == found.provider)
+    session.execute(ending if keep is None else ending.where(Login.id != keep.id))
+    session.delete(found)
+    session.flush()
+    _record(session, "identity.unlink", person, found.provider, actor, now)
+    return found
+
+
+def own(session: Session, *, user: User) -> Sequence[Identity]:
+    """Return a user's identities, oldest first."""
+    return session.scalars(select(Identity).where(Identity.user_id == user.id).order_by(Identity.id)).all()
+
+
+def _find(session: Session, provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
+    query = select(Identity).where(Identity.issuer == provider.issuer, Identity.subject == claims["sub"])
+    return session.scalar(query.execution_options(populate_existing=True))
+
+
+def _is_old(now: datetime) -> Any:
+    return Identity.last_login_at <= now - PENDING_FOR
+
+
+def _address(provider: Provider, claims: Mapping[str, Any]) -> str | None:
+    """Return the verified address in the claims, or None if there is none or it is not valid."""
+    try:
+        return addresses.clean_address(provider.verified_email(claims) or "")
+    except addresses.InvalidAddress:
+        return None
+
+
+def _set_role(
+    session: Session,
+    user: User,
+    provider: Provider,
+    is_admin: bool | None,
+    settings: Settings,
+    now: datetime,
+) -> None:
+    """Grant or revoke the administrator role; keep the rescue administrator and the last one."""
+    if is_admin is None or (not is_admin and is_rescue(user, settings)):
+        return
+    try:
+        administrators.change(session, user=user, is_admin=is_admin, actor=origin(provider), now=now)
+    except administrators.LastAdministrator:
+        logger.warning("%s revoked the role of the only administrator, who keeps it.", provider.slug)
+
+
+def _record(session: Session, action: str, user: User, provider: str, actor: Actor, now: datetime) -> None:
+    log.record(
+        session,
+        competition=None,
+        actor=actor,
+        action=action,
+        subject=f"person {log.mention(user)}",
+        after={"provider": provider},
+        now=now,
+    )
+
+
+def suggested_name(claims: Mapping[str, Any]) -> str:
+    """Return the provider's user name if it can be a name here, otherwise an empty string."""
+    try:
+        return names.clean_name(str(claims.get("preferred_username") or "").partition("@")[0])
+    except names.InvalidName:
+        return ""

@@ -1,0 +1,112 @@
+"""Identity providers: settings in TOML, problems, and claims."""
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from grader.identity_providers import GOOGLE, NewAccounts, Provider, read, values_of
+from grader.settings import Settings
+
+CAMPUS = """
+[campus]
+label = "Example University"
+issuer = "https://id.example.org/realms/main"
+client_id = "fairboard"
+client_secret = "hush"
+accounts = "invited"
+"""
+
+
+def provider(**settings) -> Provider:
+    known = {"slug": "campus", "label": "Campus", "issuer": "https://id.example.org", "client_id": "f"}
+    return Provider(**(known | settings))
+
+
+def test_each_table_is_a_provider():
+    (found,) = Settings(oidc_providers=SecretStr(CAMPUS)).providers()
+    assert (found.slug, found.accounts, found.scopes[0]) == ("campus", NewAccounts.INVITED, "openid")
+    assert "hush" not in repr(found)
+
+
+def test_all_problems_are_reported_at_once_without_the_secret():
+    text = CAMPUS.replace("https", "http") + "issuers = 1\n[Other]\nlabel = 7\nclient_secret = 'hush'\n"
+    with pytest.raises(ValidationError) as caught:
+        Settings(oidc_providers=SecretStr(text + "\n[third]\nadmin_claim = 'x'\n"))
+    told = str(caught.value)
+    places = ("campus.issuer: must be", "campus.issuers", "Other.label", "Other.issuer", "third.client_id")
+    for place in places:
+        assert place in told
+    assert "hush" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[campus", "is not valid TOML"),
+        ("campus = 1", "must be a table"),
+        (CAMPUS + CAMPUS.replace("[campus]", "[twin]"), "is listed twice"),
+        (CAMPUS.replace("[campus]", "[Campus]"), "lower-case letters"),
+        (CAMPUS + "admin_claim = 'groups'", "must be set together"),
+        (CAMPUS + "scopes = ['email']", "must contain openid"),
+        (CAMPUS + "session_hours = 0", "session_hours"),
+        (CAMPUS + "allowed_domains = ['@example.org']", "allowed_domains.0"),
+        (CAMPUS.replace("https://", "https://user@"), "must be an https:// URL"),
+        (CAMPUS.replace("/main", "?x=1"), "must be an https:// URL"),
+    ],
+)
+def test_an_invalid_text_is_rejected(text: str, problem: str):
+    with pytest.raises(ValueError, match=problem):
+        read(text)
+
+
+def test_password_login_can_be_turned_off_only_if_someone_can_log_in():
+    with pytest.raises(ValidationError, match="requires oidc_providers and rescue_administrator"):
+        Settings(password_login=False, oidc_providers=SecretStr(CAMPUS))
+    assert not Settings(
+        password_login=False, oidc_providers=SecretStr(CAMPUS), rescue_administrator="root"
+    ).password_login
+
+
+@pytest.mark.parametrize(
+    ("claims", "name", "values"),
+    [
+        ({"groups": ["a", "b", 7, None, {}]}, "groups", {"a", "b", "7"}),
+        ({"role": "student"}, "role", {"student"}),
+        ({"member": True}, "member", {"true"}),
+        ({"realm": {"roles": ["x"]}}, "realm.roles", {"x"}),
+        ({"https://example.org/roles": ["x"]}, "https://example.org/roles", {"x"}),
+        ({"realm": ["x"]}, "realm.roles", set()),
+        ({"role": "x" * 257}, "role", set()),
+        ({}, "role", set()),
+    ],
+)
+def test_values_of_claims_are_texts(claims: dict, name: str, values: set[str]):
+    assert values_of(claims, name) == values
+
+
+@pytest.mark.parametrize(
+    ("claims", "is_admitted"),
+    [
+        ({"email": "a@example.org", "email_verified": True}, True),
+        ({"email": "a@EXAMPLE.org", "email_verified": "true"}, True),
+        ({"email": "a@example.org"}, False),
+        ({"email": "a@sub.example.org", "email_verified": True}, False),
+        ({"email": "a@example.org@evil.example", "email_verified": True}, False),
+        ({"email": ["a@example.org"], "email_verified": True}, False),
+        ({}, False),
+    ],
+)
+def test_only_verified_addresses_of_the_domain_are_admitted(claims: dict, is_admitted: bool):
+    assert provider(allowed_domains=["example.org"]).admits(claims) is is_admitted
+    assert provider().admits(claims)
+
+
+def test_google_accounts_are_admitted_by_their_organization_only():
+    google = provider(issuer=GOOGLE, allowed_domains=["example.org"])
+    address = {"email": "a@example.org", "email_verified": True}
+    assert not google.admits(address)
+    assert google.admits(address | {"hd": "example.org"})
+
+
+def test_an_operator_can_trust_addresses_that_a_provider_does_not_mark_as_verified():
+    assert provider(trusts_email=True).verified_email({"email": "a@example.org"}) == "a@example.org"
+    assert provider().verified_email({"email": "a@example.org"}) is None
