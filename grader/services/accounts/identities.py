@@ -33,7 +33,7 @@ _POLICIES = {
 }
 
 
-class NotAdmitted(ParticipantError):
+class DomainNotAdmitted(ParticipantError):
     """The person does not belong to a domain that the provider's settings allow."""
 
     public_name = "domain_not_admitted"
@@ -114,10 +114,10 @@ def arrive(
 ) -> Identity:
     """Store what validated claims say about a person, and return the identity with its user, if any.
 
-    The claims also grant or revoke the administrator role. Raises NotAdmitted.
+    The claims also grant or revoke the administrator role. Raises DomainNotAdmitted.
     """
     if not provider.admits(claims):
-        raise NotAdmitted(provider)
+        raise DomainNotAdmitted(provider)
     counting.hold_lock(session, "identities")
     session.execute(delete(Identity).where(Identity.user_id.is_(None), _is_old(now)))
     found = _find(session, provider, claims)
@@ -201,7 +201,10 @@ def link(
     settings: Settings,
     now: datetime,
 ) -> None:
-    """Link an identity to a user who has just confirmed the account; raise LinkedElsewhere or NotAdmitted."""
+    """Link an identity to a user who has just confirmed the account.
+
+    Raises LinkedElsewhere or DomainNotAdmitted.
+    """
     found = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
     person = session.get_one(User, user.id)
     if found.user_id is not None and found.user_id != person.id:

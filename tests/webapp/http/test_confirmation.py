@@ -20,7 +20,7 @@ __all__ = ["check", "people"]
 # Actions that ask for confirmation on a separate page, always or in dangerous cases.
 ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
-organize_close.now organize_publishing.archive
+organize_close.now organize_publishing.archive account.unlink_identity people.unlink
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
 organize_settings.save organize_teams.disqualify organize_webhooks.delete
@@ -30,7 +30,8 @@ teams.hand_over teams.leave
 # Actions whose form is the confirmation: a required checkbox, password, code, reason or text.
 TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
-account.sign_up_by_link entry.join organize_close.publish_solution organize_console.publish_ties
+account.sign_up_by_link account.link_identity account.sign_up_with entry.join
+organize_close.publish_solution organize_console.publish_ties
 organize_data.allow organize_disputes.answer organize_publishing.delete organize_submissions.publish_diagnosis
 organize_teams.rename submissions.question submissions.submit
 """
