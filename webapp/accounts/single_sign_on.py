@@ -3,6 +3,7 @@
 import logging
 import secrets
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from flask import abort, g, redirect, render_template, request, url_for
@@ -71,7 +72,8 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
         with site.database.write() as session:
             user = identities.sign_up(
                 session,
-                identity_id=arrival["identity"],
+                subject=arrival["subject"],
+                arrived_at=datetime.fromisoformat(arrival["at"]),
                 name=name,
                 is_admin=arrival["is_admin"],
                 provider=found,
@@ -150,7 +152,7 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
     with site.database.write() as session:
         now = db.now(session)
         found = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
-        user, identity_id = found.user, found.id
+        user = found.user
         if user is None:
             identities.require_may_sign_up(
                 session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
@@ -159,7 +161,8 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
         return auth.log_in(user, target=auth.safe_target(flow["next"]), provider=provider)
     cookie[ARRIVAL] = {
         "provider": provider.slug,
-        "identity": identity_id,
+        "subject": claims["sub"],
+        "at": now.isoformat(),
         "is_admin": provider.makes_admin(claims),
         "name": identities.suggested_name(claims),
         "invitation": flow["invitation"],

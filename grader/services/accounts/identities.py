@@ -133,10 +133,16 @@ def arrive(
     return found
 
 
-def pending(session: Session, *, identity_id: int, now: datetime) -> Identity:
-    """Return an identity whose person may now create an account; raise UnknownIdentity."""
-    found = session.get(Identity, identity_id, populate_existing=True)
-    if found is None or found.user_id is not None or found.last_login_at <= now - PENDING_FOR:
+def pending(
+    session: Session, *, provider: Provider, subject: str, arrived_at: datetime, now: datetime
+) -> Identity:
+    """Return an identity whose person may now create an account; raise UnknownIdentity.
+
+    Only the newest arrival counts. The id would not be sufficient, because SQLite reuses it.
+    """
+    found = _find(session, provider, {"sub": subject})
+    is_newest = found is not None and found.user_id is None and found.last_login_at == arrived_at
+    if found is None or not is_newest or arrived_at <= now - PENDING_FOR:
         raise UnknownIdentity
     return found
 
@@ -155,7 +161,8 @@ def require_may_sign_up(
 def sign_up(
     session: Session,
     *,
-    identity_id: int,
+    subject: str,
+    arrived_at: datetime,
     name: str,
     is_admin: bool | None,
     provider: Provider,
@@ -169,7 +176,7 @@ def sign_up(
     Raises UnknownIdentity, NoAccount, InvalidLink, InvalidAccount or NameTaken.
     """
     counting.hold_lock(session, "identities")
-    found = pending(session, identity_id=identity_id, now=now)
+    found = pending(session, provider=provider, subject=subject, arrived_at=arrived_at, now=now)
     require_may_sign_up(session, provider=provider, settings=settings, invitation=invitation, now=now)
     user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=now)
     address = found.email
