@@ -40,6 +40,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
+from grader.counters import CONNECTION_LIMIT, CONNECTIONS
 from grader.errors import ParticipantError
 from grader.settings import PREFIX, Settings
 
@@ -176,6 +177,7 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 5, timeouts: Timeouts = Timeouts()) -> None:  # noqa: B008
         self.engine = _create_engine(url, pool_size=pool_size, timeouts=timeouts)
+        _count_connections(self.engine, pool_size)
         reading: dict[str, Any] = {"fairboard_reads": True}
         if self.engine.dialect.name == "postgresql":
             reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -301,6 +303,24 @@ def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
 
     event.listen(engine, "begin", begin)
     return engine
+
+
+def _count_connections(engine: Engine, limit: int) -> None:
+    """Keep the metrics of the connection pool up to date."""
+
+    def check_out(_connection: object, record: Any, _proxy: object) -> None:
+        record.record_info["counted"] = True
+        CONNECTIONS.add()
+
+    def check_in(_connection: object, record: Any) -> None:
+        # A connection that failed its first check is returned without having been counted.
+        if record.record_info.pop("counted", False):
+            CONNECTIONS.add(amount=-1)
+
+    # In a forked process, the limit is set when its first connection is opened.
+    event.listen(engine, "connect", lambda *_: CONNECTION_LIMIT.set(limit))
+    event.listen(engine, "checkout", check_out)
+    event.listen(engine, "checkin", check_in)
 
 
 def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:

@@ -37,6 +37,7 @@ _NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
 # A client that mistakes the site for its HTTP proxy sends this name.
 LOCAL_NAMES = frozenset({"localhost"})
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
+MAX_PORT = 65535
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
 
@@ -183,7 +184,7 @@ class Settings(BaseSettings):
         "folder.",
     )
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
-    port: int = Field(7777, ge=0, le=65535, description="Port that `serve` listens on.")
+    port: int = Field(7777, ge=0, le=MAX_PORT, description="Port that `serve` listens on.")
     base_url: str | None = Field(
         None, description="Public address of the site, used in links; by default, the address of `serve`."
     )
@@ -247,7 +248,7 @@ class Settings(BaseSettings):
     smtp_host: str | None = Field(
         None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )
-    smtp_port: int = Field(587, ge=1, le=65535, description="Port of the mail server.")
+    smtp_port: int = Field(587, ge=1, le=MAX_PORT, description="Port of the mail server.")
     smtp_security: SmtpSecurity = Field(
         SmtpSecurity.STARTTLS,
         description="Encryption of the connection to the mail server: starttls, ssl or none.",
@@ -270,6 +271,17 @@ class Settings(BaseSettings):
     )
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per password hash.")
     rate_limits: bool = Field(True, description="Whether the request rate per client address is limited.")
+    metrics_address: str | None = Field(
+        None,
+        description="Address and port at which `serve` or `fairboard metrics` serves metrics to Prometheus, "
+        "such as 127.0.0.1:9464; by default, none.",
+    )
+    metrics_token: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Bearer token for metrics. If it is set, the site serves them at /metrics; if not, the "
+        "metrics address requires no token.",
+    )
 
     @field_validator("data_dir", "cache_dir")
     @classmethod
@@ -290,6 +302,14 @@ class Settings(BaseSettings):
             if not key.startswith(("age1", "ssh-")):
                 # The text is not quoted, because it may be a private key.
                 raise ValueError("expected public keys that start with age1 or ssh-, separated by commas")
+        return text
+
+    @field_validator("metrics_address")
+    @classmethod
+    def _is_an_address(cls, text: str | None) -> str | None:
+        host, _, port = (text or "").rpartition(":")
+        if text is not None and not (host and port.isdecimal() and int(port) <= MAX_PORT):
+            raise ValueError("It must be an address and a port, such as 127.0.0.1:9464")
         return text
 
     @field_validator("webhook_private_networks")
@@ -363,6 +383,17 @@ class Settings(BaseSettings):
     def recipients(self) -> tuple[str, ...]:
         """Return the public keys that backups are encrypted for."""
         return tuple(sorted(_listed(self.backup_recipients)))
+
+    def redis_url(self) -> str | None:
+        """Return the URL of the broker for a Redis client, or None if there is no broker."""
+        if self.broker_url is None:
+            return None
+        return self.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
+
+    def metrics_dir(self) -> Path | None:
+        """Return the folder in which processes record metrics, or None if metrics are not served."""
+        is_on = self.metrics_address is not None or self.metrics_token is not None
+        return self.data_dir.absolute() / "metrics" if is_on else None
 
     def sends_mail(self) -> bool:
         """Return whether e-mail can be sent."""

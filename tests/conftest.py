@@ -26,6 +26,7 @@ pytest_plugins = (
     "tests.fixtures.identity_providers",
     "tests.fixtures.arena",
     "tests.fixtures.buckets",
+    "tests.fixtures.counting",
     "tests.fixtures.databases",
     "tests.fixtures.economy",
     "tests.fixtures.invariants",

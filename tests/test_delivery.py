@@ -47,6 +47,7 @@ def test_compose_file_follows_the_compose_schema():
 
 def test_compose_file_has_every_part_of_the_service(compose):
     parts = {"proxy", "migrate", "web", "worker", "rescorer", "sweeper", "postgres", "valkey"}
+    parts |= {"metrics", "prometheus"}
     assert set(compose["services"]) == parts
 
 
@@ -67,7 +68,7 @@ def test_every_service_runs_without_unnecessary_privileges(compose):
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
-        assert service["user"] in {"10001:10001", "postgres", "valkey", "nginx"}, name
+        assert service["user"] in {"10001:10001", "postgres", "valkey", "nginx", "nobody"}, name
 
 
 def test_every_service_that_others_depend_on_has_a_health_check(compose):

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from flask import Flask
 from jinja2 import StrictUndefined
 
+from grader import counters
 from grader.db import Database
+from grader.maintenance.exporter import Exporter
 from grader.services.accounts.accounts import password_hasher
 from grader.services.data_files.archive import Checksums
 from grader.services.submissions.histograms import Histograms
@@ -58,6 +60,7 @@ def create_app(
         shell=shell,
         trusted_names=settings.trusted_names(),
         providers=_providers(settings),
+        exporter=Exporter(settings, database) if settings.metrics_token else None,
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
@@ -73,6 +76,8 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, avatars, formats, inbox, *ROUTES):
         module.init_app(app)
+    if shell is None:
+        counters.enable(settings.metrics_dir())
     middleware.init_app(app, site, body_limits=uploads.BODY_LIMITS)
     errors.init_app(app)
     confirmation.init_app(app)

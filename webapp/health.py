@@ -1,14 +1,17 @@
-"""Health checks for load balancers: /livez, /healthz and /readyz."""
+"""Health checks and metrics: /livez, /healthz, /readyz and /metrics."""
 
 import logging
 from collections.abc import Callable
 
-from flask import Blueprint, Flask
+from flask import Blueprint, Flask, Response, request
 from flask.typing import ResponseReturnValue
 from redis import Redis
+from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.exceptions import NotFound, Unauthorized
 
 from grader import db
 from grader.maintenance import schema
+from grader.maintenance.exporter import CONTENT_TYPE, PATH
 from grader.services.scoring import jobs
 from grader.storage import disk
 from webapp.http.errors import RETRY_SECONDS
@@ -51,6 +54,17 @@ def readyz() -> ResponseReturnValue:
     is_ready = all(checks.values())
     answer = {"status": "ready" if is_ready else "not ready", "checks": checks}
     return answer, *((200, {}) if is_ready else (503, {"Retry-After": str(RETRY_SECONDS)}))
+
+
+@blueprint.get(PATH)
+def metrics() -> ResponseReturnValue:
+    """Return the metrics to requests with the metrics token; without a configured token, 404."""
+    exporter = current_site().exporter
+    if exporter is None:
+        raise NotFound
+    if not exporter.admits(request.headers.get("Authorization")):
+        raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
+    return Response(exporter.text(), content_type=CONTENT_TYPE)
 
 
 def _succeeds(check: Callable[[], bool]) -> bool:

@@ -57,6 +57,7 @@ main = CommandGroup(
             "sweeper": Entry(
                 "grader.cli.service", ("Score submissions that no worker has finished in time.")
             ),
+            "metrics": Entry("grader.cli.service", "Serve metrics to Prometheus."),
             "settings": Entry("grader.cli.service", "Show all settings and their values."),
             "capacity": Entry("grader.cli.service", "Estimate the resources that a competition needs."),
             "doctor": Entry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),

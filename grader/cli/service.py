@@ -3,6 +3,8 @@
 import logging
 import math
 import os
+import signal
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from grader.cli.installation import (
     load_settings,
     make_data_folder,
     opened,
+    opened_database,
     require_entry,
 )
 from grader.cli.output import aligned, show_json
@@ -67,6 +70,28 @@ def sweeper(heartbeat: Path | None) -> None:
     with opened(with_newer_tables=True) as installation:
         settings = installation.settings
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
+
+
+@click.command()
+def metrics() -> None:
+    """Serve metrics to Prometheus at FAIRBOARD_METRICS_ADDRESS, until SIGTERM or Ctrl-C.
+
+    `fairboard serve` runs this itself. On several machines, run one on each: it reports the requests and jobs
+    of its own machine, and the state of the whole site.
+    """
+    from grader.maintenance import exporter
+    from grader.supervisor.service import address_of, open_listener
+
+    settings = load_settings()
+    if settings.metrics_address is None:
+        raise click.UsageError(f"Set {PREFIX}METRICS_ADDRESS first, for example to 127.0.0.1:9464.")
+    host, _, port = settings.metrics_address.rpartition(":")
+    with open_listener(host.strip("[]"), int(port)) as listener, opened_database(settings) as database:
+        server = exporter.server(exporter.Exporter(settings, database), listener)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        click.echo(f"Metrics are at {address_of(listener)}{exporter.PATH} (press Ctrl-C to stop).")
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
 
 
 @click.command()

@@ -35,11 +35,16 @@ def folders(settings: Settings) -> tuple[Path, ...]:
     return (settings.data_dir.absolute(), *blobs)
 
 
-def free_bytes(folder: Path) -> int:
-    """Return the number of free bytes on the disk of a folder, which need not exist."""
+def usage(folder: Path) -> "shutil._ntuple_diskusage":
+    """Return the total, used and free bytes of the disk of a folder, which need not exist."""
     while not folder.exists():
         folder = folder.parent
-    return shutil.disk_usage(folder).free
+    return shutil.disk_usage(folder)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the number of free bytes on the disk of a folder, which need not exist."""
+    return usage(folder).free
 
 
 def is_short(settings: Settings, *, wanted_bytes: int = 0, only_blobs: bool = False) -> bool:

@@ -108,6 +108,8 @@ def _start(
         supervisor.add(_celery("worker", environment, queue=QUEUE, processes=settings.scoring_processes))
         supervisor.add(_celery("rescorer", environment, queue=RESCORING_QUEUE, processes=1))
     supervisor.add(Program("sweeper", (*PYTHON, "grader.cli", "sweeper"), {**environment, **ONE_THREAD}))
+    if settings.metrics_address:
+        supervisor.add(Program("metrics", (*PYTHON, "grader.cli", "metrics"), environment))
     supervisor.add(
         web_program(settings, application=application, listener=web_socket.fileno(), environment=environment)
     )

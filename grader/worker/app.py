@@ -8,7 +8,7 @@ from celery import Celery
 from celery.signals import celeryd_init, task_prerun, worker_process_init, worker_ready
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader import db
+from grader import counters, db
 from grader.db import Database
 from grader.metrics import check_golden_vectors
 from grader.services.scoring import jobs
@@ -22,6 +22,7 @@ from grader.worker.scorer import Scorer, batch_limit_seconds, warm_up, yield_to_
 MOST_HINTS = 1000  # the sweeper scores the remaining jobs
 
 celery_app = create_app(load())
+counters.enable(load().metrics_dir())
 
 
 @celeryd_init.connect

@@ -14,6 +14,7 @@ from typing import Any
 
 from celery import Celery
 
+from grader import counters
 from grader.settings import Settings
 
 QUEUE = "fairboard.scoring"
@@ -124,9 +125,12 @@ class Hints:
         while (hint := waiting.get()) is not None:
             task, subject_id = hint
             try:
-                app.send_task(task, [subject_id], retry=False, ignore_result=True)
+                with counters.HINT_SECONDS.timed():
+                    app.send_task(task, [subject_id], retry=False, ignore_result=True)
+                counters.HINTS.add("sent")
             except Exception as error:
                 dropped = 1 + _drain(waiting)
+                counters.HINTS.add("dropped", amount=dropped)
                 logger.warning(
                     "The broker did not accept %s hints (%s); the sweeper will find their jobs.",
                     dropped,

@@ -3,12 +3,14 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from grader import counters
 from grader.feedback import basis_of
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
 from grader.metrics import RankArray, RankedSplit, dense_ranks, report
@@ -64,6 +66,7 @@ class RankCache:
     def get(self, submission_sha256: str, row_ids_sha256: str) -> RankedFile | None:
         """Return the cached ranks of a file, or None."""
         kept = self._files.get(_key(submission_sha256, row_ids_sha256))
+        counters.CACHES.add("ranks", "miss" if kept is None else "hit")
         if kept is None:
             return None
         ranks = np.frombuffer(kept.data, kept.facts["type"])
@@ -160,8 +163,13 @@ class Calculator:
             return Breakdown(incident)
 
     def _scores(self, claim: Claim) -> Scores:
-        solution = self._solutions.get(claim)
-        file = self._kept(claim) or self._read(claim, solution)
+        with _timed(claim, "read"):
+            solution = self._solutions.get(claim)
+            file = self._kept(claim) or self._read(claim, solution)
+        with _timed(claim, "compute"):
+            return self._computed(claim, solution, file)
+
+    def _computed(self, claim: Claim, solution: PreparedSolution, file: RankedFile) -> Scores:
         results, basis = {}, None
         for split, ranked in solution.splits.items():
             counts, midranks = count_with_midranks(ranked, file.ranks)
@@ -188,6 +196,11 @@ class Calculator:
         if self._histograms and not self._histograms.get(claim.submission_sha256):
             self._histograms.count(claim.submission_sha256, submission.predictions)
         return file
+
+
+def _timed(claim: Claim, stage: str) -> AbstractContextManager[None]:
+    """Return a context that measures a stage of scoring, except in a rescoring's batch."""
+    return nullcontext() if claim.accepted_at is None else counters.SCORING_SECONDS.timed(stage)
 
 
 def _ranked(truth: Truth, split: Split, rules: Rules) -> RankedSplit:

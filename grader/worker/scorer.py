@@ -4,12 +4,13 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache, partial
 
 from sqlalchemy.orm import configure_mappers
 
 from grader import db
+from grader.counters import REJECTED_FILES, SCORING_SECONDS
 from grader.crash_points import reach
 from grader.db import Database
 from grader.files import RowIds, read_submission
@@ -125,13 +126,15 @@ class Scorer:
 
     def _claim(self, job_id: int) -> Claim | None:
         with self._database.write() as session:
-            claim = jobs.claim(
-                session, job_id=job_id, lease=self._lease, now=db.now(session), holder=holders.name()
-            )
+            now = db.now(session)
+            claim = jobs.claim(session, job_id=job_id, lease=self._lease, now=now, holder=holders.name())
             reach("claim.before_commit")
+        if claim is not None:
+            _observe_since(claim, "wait", now)
         return claim
 
     def _record(self, claim: Claim, outcome: Outcome) -> bool:
+        start = time.perf_counter()
         with self._database.write() as session:
             now = db.now(session)
             recorded = jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
@@ -143,6 +146,12 @@ class Scorer:
                     now=now,
                 )
             reach("record.before_commit")
+        if recorded:
+            SCORING_SECONDS.observe(time.perf_counter() - start, "record")
+            _observe_since(claim, "total", now)
+            if isinstance(outcome, Rejection):
+                for code in {problem["code"] for problem in outcome.problems}:
+                    REJECTED_FILES.add(code)
         return recorded
 
     def _outcome(self, claim: Claim) -> Outcome:
@@ -206,3 +215,9 @@ class Scorer:
             except Stopped:
                 break
         return outcomes
+
+
+def _observe_since(claim: Claim, stage: str, now: datetime) -> None:
+    """Add the time since the file's acceptance to a stage."""
+    if claim.accepted_at is not None:
+        SCORING_SECONDS.observe((now - claim.accepted_at).total_seconds(), stage)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from grader import db
+from grader import counters, db
 from grader.db import Database
 from grader.services import webhook_outbox
 from grader.services.jobs import leased_rows, organizer_jobs
@@ -224,6 +224,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    counters.enable(settings.metrics_dir())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
     database = Database.of(settings, pool_size=CHILDREN + 14)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fixtures.worlds import SLUG, Truth, World
+from grader.services import monitoring
+from tests.fixtures.worlds import OPENS, SLUG, Truth, World
 
 API = "/api/v1"
 VALUES = (
@@ -80,6 +81,15 @@ def test_file_gets_the_same_response_for_any_solution(
     file = WRAPPINGS[wrapping](_changed(pair[0].sent.predictions(3), made))
     one, other = (_answers(world, file) for world in pair)
     assert one == other
+
+
+def test_metrics_of_the_site_are_the_same_for_any_solution(pair: tuple[World, World]):
+    readings = []
+    for world in pair:
+        with world.arena.database.read() as session:
+            readings.append(monitoring.read(session, now=OPENS))
+    assert readings[0] == readings[1]
+    assert any(each.values.get(("scored",)) for each in readings[0])
 
 
 def _changed(file: bytes, made: list[Any]) -> bytes:

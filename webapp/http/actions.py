@@ -139,6 +139,7 @@ class Family:
                 flash(done if isinstance(done, str) else done[given["verb"]])
             return redirect(home(slug=slug, **given), 303)
 
+        form.__module__ = run.__module__
         return form
 
     def _view(
@@ -158,7 +159,7 @@ class Family:
             after(act, outcome)
             return answered if isinstance(answered, tuple) else (answered, status)
 
-        view.__name__, view.__doc__ = run.__name__, run.__doc__
+        view.__name__, view.__doc__, view.__module__ = run.__name__, run.__doc__, run.__module__
         view.__annotations__ = {} if takes is None else {"json": takes}
         return view
 

@@ -104,7 +104,7 @@ STATUSES = {
 
 def wants_json() -> bool:
     """Return whether the response is JSON: in the API, and for clients that prefer JSON."""
-    if request.path.startswith("/api/") or request.path in ("/livez", "/healthz", "/readyz"):
+    if request.path.startswith("/api/") or request.path in ("/livez", "/healthz", "/readyz", "/metrics"):
         return True
     if request_ctx.url_adapter is None:
         return True  # The host name of this request is invalid, so an error page could not link to anything.
@@ -139,6 +139,7 @@ def answer(
     status: int, *, name: str, message: str, headers: dict[str, str] | None = None, **extra: Any
 ) -> ResponseReturnValue:
     """Return an error response, as JSON or as a page."""
+    g.error_name = name
     if wants_json():
         return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
     heading = HEADINGS.get(status, HEADINGS[400])

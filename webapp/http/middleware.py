@@ -15,9 +15,10 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from grader.services.accounts import logins
 from grader.settings import Settings
 from grader.text import is_storable
-from webapp.http import auth, context
+from webapp.http import auth, context, monitoring
 from webapp.http.bodies import FairboardRequest
 from webapp.http.context import TOKEN_BLUEPRINTS
+from webapp.http.monitoring import SAFE_METHODS
 from webapp.http.parameters import Unreadable
 from webapp.http.site import TIMEOUTS, Site, broker_url, refuse_unknown_host
 from webapp.server.requests import HEAD, Head
@@ -49,7 +50,6 @@ HSTS = "max-age=31536000"
 TYPES = ["text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"]
 PARTIAL_CONTENT = 206
 Check = Callable[[], ResponseReturnValue | None]
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def address() -> str:
@@ -98,6 +98,8 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
     if proxies := settings.trusted_proxies:
         wrapped = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
         app.wsgi_app = wrapped  # type: ignore[method-assign]
+    if settings.metrics_dir():
+        monitoring.init_app(app)
     _compress_responses(app)  # This is registered first, so that it runs last.
     app.before_request(refuse_unknown_host)
     if settings.rate_limits:

@@ -13,6 +13,7 @@ from flask import current_app, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.db import Database
+from grader.maintenance.exporter import Exporter
 from grader.services.accounts.passwords import BoundedHasher
 from grader.services.data_files.archive import Checksums
 from grader.services.leaderboards.snapshots import Snapshots
@@ -36,9 +37,7 @@ TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
 
 def broker_url(settings: Settings) -> str | None:
     """Return the broker's URL, or None if there is no broker."""
-    if settings.broker_url is None:
-        return None
-    return settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
+    return settings.redis_url()
 
 
 class Hinting(Protocol):
@@ -82,6 +81,7 @@ class Site:
     shell: Shell | None = None
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
+    exporter: Exporter | None = None
     differences: Differences = field(default_factory=Differences)
     snapshots: Snapshots = field(default_factory=Snapshots)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import flash, redirect, render_template, request, url_for
+from flask import flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.models import Submission
@@ -145,6 +145,7 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
 
 def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
     """Return the page with the entered text or, for the page's script, only the rendered reason."""
+    g.error_name = told.name
     if not errors.wants_json():
         return own_page.page(slug, told), told.status, told.headers
     with reading() as session:

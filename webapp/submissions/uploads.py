@@ -13,6 +13,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
 from grader import db
+from grader.counters import UPLOADS
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
@@ -238,6 +239,8 @@ def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: A
 def hinted(accepted: Accepted) -> Accepted:
     """Send the jobs of a committed submission to the queue."""
     reach("accept.after_commit")
+    if accepted.is_new:
+        UPLOADS.add()
     current_site().hints.send(accepted.job_ids)
     reach("accept.before_response")
     return accepted

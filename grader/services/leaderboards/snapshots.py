@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from grader import counters
 from grader.db import UTCDateTime
 from grader.models import Competition, ContentState
 from grader.services.competitions import phases
@@ -46,6 +47,7 @@ class Recent:
             while len(self._entries) > self._count:
                 self._entries.popitem(last=False)
         with entry.lock:
+            counters.CACHES.add("leaderboards", "miss" if entry.found is None else "hit")
             if entry.found is None:
                 entry.found = (make(),)
             value: T = entry.found[0]

@@ -4,7 +4,7 @@ Scoring the same file twice produces the same bits, so every job has exactly one
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -78,6 +78,7 @@ class Claim:
     other_labels: tuple[str, ...] = ()
     known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file has been deleted
     basis_key: bytes | None = None  # set if the feedback mode stores more than the score
+    accepted_at: datetime | None = None  # the time of the job, if it is claimed alone
 
 
 def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
@@ -158,7 +159,8 @@ def claim(
         return None
     token, attempt = taken
     names = intake.other_labels(session, competition_id=job.scoring_version.competition_id)
-    return claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode)
+    found = claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode)
+    return replace(found, accepted_at=job.created_at)
 
 
 class Mode(NamedTuple):

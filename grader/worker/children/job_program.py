@@ -8,6 +8,7 @@ import sys
 import threading
 from functools import cached_property
 
+from grader import counters
 from grader.metrics import check_golden_vectors
 from grader.settings import Settings, load
 from grader.worker.children.job_child import Work, time_limit_seconds
@@ -23,6 +24,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     logging.basicConfig(level=sys.argv[1], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load()
+    counters.enable(settings.metrics_dir())
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
     keep_freed_memory()

@@ -1,0 +1,170 @@
+"""Metrics in Prometheus' text format: the counters of all processes, and the state of the site."""
+
+import hmac
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
+from socket import socket
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy.orm import Session
+
+from grader import counters, db
+from grader.db import Database
+from grader.services import monitoring
+from grader.services.monitoring import Reading
+from grader.settings import Settings
+from grader.storage import disk
+
+PATH = "/metrics"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CACHE_SECONDS = 5  # several scrapers share one reading of the database
+TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
+CLIENT_TIMEOUT_SECONDS = 10
+
+log = logging.getLogger(__name__)
+LastBackup = Callable[[Session], datetime | None]
+
+
+class Exporter:
+    """The metrics of an installation.
+
+    `last_backup` returns the time of the newest complete backup; without it, there is no metric of backups.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        *,
+        last_backup: LastBackup | None = None,
+        cache_seconds: float = CACHE_SECONDS,
+    ) -> None:
+        self._settings, self._database = settings, database
+        self._last_backup = last_backup
+        self._cache_seconds = cache_seconds
+        self._lock = threading.Lock()
+        self._kept: tuple[float, list[Reading]] | None = None
+
+    def text(self) -> bytes:
+        """Return all metrics."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self)
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the metrics for `generate_latest`."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        if folder := self._settings.metrics_dir():
+            yield from counters.collect(folder)
+        for each in self.readings():
+            family = GaugeMetricFamily(each.name, each.help, labels=each.labels)
+            for labels, value in each.values.items():
+                family.add_metric(labels, value)
+            yield family
+
+    def admits(self, authorization: str | None) -> bool:
+        """Return whether a request with this Authorization header may read the metrics."""
+        token = self._settings.metrics_token
+        if token is None:
+            return True
+        expected = f"Bearer {token.get_secret_value()}"
+        return hmac.compare_digest((authorization or "").encode(), expected.encode())
+
+    def readings(self) -> list[Reading]:
+        """Return the metrics that are not counted by processes, at most a few seconds old."""
+        with self._lock:
+            now = time.monotonic()
+            if self._kept is None or now - self._kept[0] >= self._cache_seconds:
+                self._kept = now, [*self._of_database(), *self._of_broker(), *self._of_disks()]
+            return self._kept[1]
+
+    def _of_database(self) -> Iterator[Reading]:
+        start = time.perf_counter()
+        found: list[Reading] = []
+        try:
+            with self._database.read() as session:
+                now = db.now(session)
+                found = monitoring.read(session, now=now)
+                last = self._last_backup(session) if self._last_backup else None
+        except Exception as error:
+            if not db.is_unavailable(error):
+                raise
+            log.warning("The database could not be read for the metrics: %s", error)
+            yield _single("fairboard_database_up", "Whether the database responds.", 0)
+            return
+        yield _single("fairboard_database_up", "Whether the database responds.", 1)
+        seconds = time.perf_counter() - start
+        yield _single("fairboard_state_read_seconds", "Time to read the site's state.", seconds)
+        if last is not None:
+            age = (now - last).total_seconds()
+            yield _single("fairboard_backup_age_seconds", "Age of the newest complete backup.", age)
+        yield from found
+
+    def _of_broker(self) -> Iterator[Reading]:
+        if (url := self._settings.redis_url()) is None:
+            return
+        start, is_up = time.perf_counter(), True
+        try:
+            with Redis.from_url(url, **TIMEOUTS) as redis:
+                redis.ping()
+        except RedisError:
+            is_up = False
+        yield _single("fairboard_broker_up", "Whether the broker responds.", is_up)
+        if is_up:
+            seconds = time.perf_counter() - start
+            yield _single("fairboard_broker_ping_seconds", "Time to connect and ping.", seconds)
+
+    def _of_disks(self) -> Iterator[Reading]:
+        free, size = {}, {}
+        for name, folder in zip(("data", "blobs"), disk.folders(self._settings), strict=False):
+            usage = disk.usage(folder)
+            free[name,], size[name,] = usage.free, usage.total
+        yield Reading("fairboard_disk_free_bytes", "Free space of the folder's disk.", ("folder",), free)
+        yield Reading("fairboard_disk_size_bytes", "Size of the folder's disk.", ("folder",), size)
+        reserve = self._settings.disk_reserve_mb * 1_000_000
+        yield _single("fairboard_disk_reserve_bytes", "Free space below which uploads are rejected.", reserve)
+        values = {(version("fairboard"),): 1.0}
+        yield Reading("fairboard_build", "The installed version.", ("version",), values)
+
+
+def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
+    """Return an HTTP server that serves only the metrics, on a listening socket."""
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = CLIENT_TIMEOUT_SECONDS
+
+        def do_GET(self) -> None:
+            if self.path.partition("?")[0] != PATH:
+                self.send_error(404)
+            elif not exporter.admits(self.headers.get("Authorization")):
+                self.send_error(401)
+            else:
+                self._answer()
+
+        def _answer(self) -> None:
+            text = exporter.text()
+            self.send_response(200)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            """Log nothing, because scrapers call every few seconds."""
+
+    found = ThreadingHTTPServer(listener.getsockname()[:2], Handler, bind_and_activate=False)
+    found.socket.close()
+    found.socket = listener
+    return found
+
+
+def _single(name: str, words: str, value: float) -> Reading:
+    return Reading(name, words, values={(): float(value)})

@@ -1,0 +1,123 @@
+"""Alert rules and dashboard: valid, about exported metrics, and documented."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from ruamel.yaml import YAML
+
+from grader.counters import METERS
+from grader.maintenance.exporter import Exporter
+from tests.fixtures.programs import find_program
+from webapp.documentation.rendering import anchor_of
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+CHAPTER = (ROOT / "docs" / "monitoring.md").read_text()
+DASHBOARD = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
+(GROUP,) = YAML(typ="safe").load((DEPLOY / "alerts.yml").read_text())["groups"]
+RULES = GROUP["rules"]
+NAME = re.compile(r"\bfairboard_\w+")
+
+
+@pytest.fixture
+def promtool() -> str:
+    return find_program("promtool", command="apt-get install prometheus")
+
+
+@pytest.fixture
+def exported(service, valkey) -> set[str]:
+    """The names of all series that the exporter serves."""
+    settings = service.settings.model_copy(update={"broker_url": SecretStr(valkey.url)})
+    found = Exporter(settings, service.database, last_backup=lambda _: service.now)
+    names = {each.name for each in found.readings()}
+    for meter in METERS:
+        parts = ("_bucket", "_sum", "_count") if meter.buckets else ("",) if meter.is_gauge else ("_total",)
+        names |= {meter.name + part for part in parts}
+    return names
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "rules", "deploy/alerts.yml"),
+        ("check", "config", "deploy/prometheus.yml"),
+        ("test", "rules", "tests/deploy/alerts.test.yml"),
+    ],
+    ids=" ".join,
+)
+def test_prometheus_accepts_the_rules_and_they_fire_when_they_should(promtool: str, words: tuple[str, ...]):
+    done = subprocess.run([promtool, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_is_tested():
+    cases = YAML(typ="safe").load((Path(__file__).parent / "alerts.test.yml").read_text())["tests"]
+    fired = {
+        check["alertname"] for case in cases for check in case["alert_rule_test"] if check.get("exp_alerts")
+    }
+    silent = {
+        check["alertname"]
+        for case in cases
+        for check in case["alert_rule_test"]
+        if not check.get("exp_alerts")
+    }
+    assert fired == silent == {rule["alert"] for rule in RULES}
+
+
+def test_every_alert_links_to_its_own_section():
+    alerts = CHAPTER.partition("\n## Alerts\n")[2]
+    anchors = [anchor_of(heading) for heading in re.findall(r"^### (.+)$", alerts, re.MULTILINE)]
+    links = [rule["annotations"]["runbook_url"] for rule in RULES]
+    prefix = "{{ $externalLabels.site }}/docs/monitoring#"
+    assert {link.removeprefix(prefix) for link in links} == set(anchors)
+
+
+def test_every_metric_in_the_rules_and_the_dashboard_is_exported(exported: set[str]):
+    used = {name for rule in RULES for name in NAME.findall(rule["expr"])}
+    used |= {name for expression in expressions() for name in NAME.findall(expression)}
+    assert used - exported == set()
+    assert len(used) > 20
+
+
+def test_every_exported_metric_is_in_the_dashboard_and_documented(exported: set[str]):
+    """Histograms are documented without their suffixes, and disks together."""
+    shown = {name for expression in expressions() for name in NAME.findall(expression)}
+    names = {re.sub(r"_(bucket|sum|count)$", "", name) for name in exported}
+    assert names - {re.sub(r"_bucket$", "", name) for name in shown} <= {
+        *("fairboard_failed_jobs", "fairboard_database_up", "fairboard_broker_up")  # these have alerts
+    }
+    documented = {f"fairboard_{name}" for name in re.findall(r"`(\w+)`", CHAPTER)}
+    assert {name for name in names - documented if not name.startswith("fairboard_disk_")} == set()
+
+
+def test_dashboard_has_a_row_for_each_topic_and_no_overlapping_panel():
+    rows = [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"]
+    assert len(rows) == 7
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]]
+    assert len(set(places)) == len(places)
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(places)
+
+
+def test_expressions_of_the_dashboard_are_valid(promtool: str, tmp_path: Path):
+    """Check them as recording rules, with values for Grafana's variables."""
+    rules = [
+        {
+            "record": f"panel:{number}",
+            "expr": each.replace("$__rate_interval", "5m").replace("$job", "board"),
+        }
+        for number, each in enumerate(expressions())
+    ]
+    file = tmp_path / "dashboard.yml"
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    done = subprocess.run(
+        [promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def expressions() -> list[str]:
+    return [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())]

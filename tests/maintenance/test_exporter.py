@@ -1,0 +1,131 @@
+"""Metrics exporter: its own address, the state of the site, failures, access."""
+
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import select
+
+from grader import counters, db
+from grader.counters import METERS
+from grader.maintenance import exporter
+from grader.maintenance.exporter import CACHE_SECONDS, Exporter
+from tests.fixtures.patience import HANG_SECONDS
+
+ADDRESS, TOKEN = "127.0.0.1:9464", "a token of the tests"
+
+
+def values(text: bytes) -> dict[str, float]:
+    """Return the values of the metrics without labels, and of the others by their label values."""
+    families = text_string_to_metric_families(text.decode())
+    return {
+        "/".join((sample.name.removeprefix("fairboard_"), *sample.labels.values())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+@pytest.fixture
+def make_server(database) -> Iterator:
+    """A function that serves metrics on a free port and returns the port."""
+    servers = []
+
+    def make(settings) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        servers.append(exporter.server(Exporter(settings, database), listener))
+        threading.Thread(target=servers[-1].serve_forever, args=(0.05,), daemon=True).start()
+        return listener.getsockname()[1]
+
+    yield make
+    for each in servers:
+        each.shutdown()
+        each.server_close()
+
+
+def ask(port: int, path: str = "/metrics", **headers: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, body
+
+
+def test_address_serves_only_the_metrics(make_server, make_settings):
+    port = make_server(make_settings(metrics_address=ADDRESS))
+    paths = ("/metrics", "/metrics?x=1", "/", "/metrics/")
+    assert [ask(port, path)[0] for path in paths] == [
+        200,
+        200,
+        404,
+        404,
+    ]
+    assert values(ask(port)[1])["database_up"] == 1
+
+
+def test_address_requires_the_token_if_one_is_set(make_server, make_settings):
+    port = make_server(make_settings(metrics_address=ADDRESS, metrics_token=TOKEN))
+    sent = ("", "Bearer a token", f"Basic {TOKEN}", f"Bearer {TOKEN}")
+    assert [ask(port, Authorization=header)[0] for header in sent] == [401, 401, 401, 200]
+
+
+def test_state_is_read_at_most_every_few_seconds(service, monkeypatch):
+    moment = [100.0]
+    monkeypatch.setattr(exporter.time, "monotonic", lambda: moment[0])
+    found = Exporter(service.settings, service.database)
+    competition = service.competition()
+    assert values(found.text())["submissions/pending"] == 0
+    service.submit(competition)
+    assert values(found.text())["submissions/pending"] == 0
+    moment[0] += CACHE_SECONDS
+    assert values(found.text())["submissions/pending"] == 1
+
+
+def test_age_of_the_backup_is_exported_once_there_is_one(service):
+    backups: list[datetime | None] = [None]
+    found = Exporter(service.settings, service.database, last_backup=lambda _: backups[0], cache_seconds=0)
+    assert "backup_age_seconds" not in values(found.text())
+    with service.database.read() as session:
+        backups[0] = db.now(session) - timedelta(hours=5)
+    assert 5 * 3600 <= values(found.text())["backup_age_seconds"] < 5 * 3600 + HANG_SECONDS
+
+
+def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_counters):
+    """Nothing listens at port 1."""
+    settings = make_settings(
+        database_url="postgresql://x@127.0.0.1:1/x",
+        broker_url="redis://127.0.0.1:1/0",
+        metrics_address=ADDRESS,
+    )
+    database = db.Database(settings.database())
+    found = values(Exporter(settings, database).text())
+    database.dispose()
+    assert (found["database_up"], found["broker_up"]) == (0, 0)
+    assert 0 < found["disk_free_bytes/data"] <= found["disk_size_bytes/data"]
+    assert found["disk_reserve_bytes"] == 500_000_000
+    assert not {name for name in found if name.startswith(("jobs", "submissions", "broker_ping"))}
+
+
+def test_connections_in_use_are_counted(make_settings, own_counters):
+    settings = make_settings(metrics_address=ADDRESS)
+    counters.enable(settings.metrics_dir())
+    database = db.Database(settings.database(), pool_size=7)
+    found = Exporter(settings, database, cache_seconds=0)
+    with database.read() as one, database.read() as other:
+        for session in (one, other):
+            session.execute(select(1))
+        used = values(found.text())
+    assert used["database_connections"] == 2
+    assert used["database_connections_limit"] == 7
+    assert values(found.text())["database_connections"] == 0
+    database.dispose()
+
+
+def test_names_have_the_prefix_of_the_site_and_are_unique():
+    names = [meter.name for meter in METERS]
+    assert len(set(names)) == len(names)
+    assert all(name.startswith("fairboard_") for name in names)

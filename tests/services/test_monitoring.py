@@ -1,0 +1,145 @@
+"""State of the site for the metrics."""
+
+from datetime import timedelta
+
+import pytest
+
+from grader.models import JobState, Mail, OffReason, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
+from grader.models.webhooks import BodyFormat
+from grader.services import monitoring, webhook_outbox
+from grader.services.mail import outbox
+from grader.services.webhook_outbox import Event
+from tests.fixtures.rescorings import prepare
+from tests.fixtures.service import NOON, write_solution
+from tests.fixtures.statements import recorded
+
+pytestmark = pytest.mark.both_databases
+LATER = NOON + timedelta(seconds=90)
+STATEMENTS = """read
+select submission
+select competition
+select scoring_job, scoring_version
+select organizer_job
+select scoring_job, scoring_version
+select mail
+select webhook_delivery
+select webhook"""
+
+
+def state(service, now=LATER) -> dict[str, float]:
+    """Return the values as in Prometheus, without zeros."""
+    with service.database.read() as session:
+        found = monitoring.read(session, now=now)
+    return {
+        "/".join((each.name.removeprefix("fairboard_"), *labels)): value
+        for each in found
+        for labels, value in each.values.items()
+        if value
+    }
+
+
+def test_empty_site_has_all_gauges_at_zero(service):
+    assert state(service) == {}
+    with service.database.read() as session:
+        found = {each.name: set(each.values) for each in monitoring.read(session, now=NOON)}
+    assert found["fairboard_submissions"] == {("pending",), ("scored",), ("rejected",), ("failed",)}
+    assert {kind for kind, _ in found["fairboard_jobs"]} == set(map(str, monitoring.KINDS))
+
+
+def test_submissions_and_their_jobs_are_counted_by_status(service):
+    competition = service.competition()
+    service.score(service.submit(competition), service.submit(competition, csv=b"broken"))
+    service.submit(competition, after=timedelta(seconds=30))
+    service.submit(competition, after=timedelta(seconds=60))
+    assert state(service) == {
+        "submissions/pending": 2,
+        "submissions/scored": 1,
+        "submissions/rejected": 1,
+        "competitions/published": 1,
+        "jobs/scoring/waiting": 2,
+        "oldest_job_seconds/scoring": 60,
+    }
+
+
+def test_rescorings_are_separate_from_live_scoring(service):
+    competition = service.competition()
+    service.score(service.submit(competition, seed=1), service.submit(competition, seed=2))
+    prepare(service, competition, write_solution(seed=2))
+    found = state(service, now=NOON + timedelta(hours=1))
+    assert (found["jobs/rescoring/waiting"], found["rescoring_jobs/open"]) == (2, 2)
+    assert not {"jobs/scoring/waiting", "rescoring_jobs/done"} & found.keys()
+    with service.database.write() as session:
+        jobs = session.query(ScoringJob).order_by(ScoringJob.id.desc()).limit(2).all()
+        jobs[0].state, jobs[1].state = JobState.DONE, JobState.FAILED
+    found = state(service)
+    assert (found["rescoring_jobs/done"], found["failed_jobs/rescoring"]) == (2, 1)
+
+
+def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
+    competition = service.competition()
+    states = ((JobState.WAITING, 0), (JobState.CLAIMED, 50), (JobState.FAILED, 0), (JobState.DONE, 0))
+    with service.database.write() as session:
+        for is_dismissed in (False, True):
+            for job_state, seconds in states:
+                at = NOON + timedelta(seconds=seconds)
+                session.add(
+                    OrganizerJob(
+                        competition_id=competition.id,
+                        kind=OrganizerJobKind.BUNDLE,
+                        parameters={},
+                        state=job_state,
+                        created_at=at,
+                        available_at=at,
+                        dismissed_at=at if is_dismissed else None,
+                    )
+                )
+    found = state(service)
+    assert (found["jobs/bundle/waiting"], found["jobs/bundle/claimed"]) == (1, 1)
+    assert (found["failed_jobs/bundle"], found["oldest_job_seconds/bundle"]) == (1, 90)
+
+
+def test_undelivered_messages_count_until_they_are_given_up(service):
+    competition, owner = service.competition(), service.user("ada")
+    ages = (timedelta(seconds=10), timedelta(hours=1), timedelta(days=3))
+    with service.database.write() as session:
+        for number, age in enumerate(ages):
+            outbox.write(session, to_address="a@b.example", subject="s", body="b", now=LATER - age)
+            session.query(Mail).filter_by(created_at=LATER - age).update({"attempt_count": number + 1})
+        hooks = [webhook(competition, owner, **off) for off in OFF]
+        session.add_all(hooks)
+        session.flush()
+        webhook_outbox.write(session, webhook_ids=[hooks[0].id], event=Event.SCORED, now=NOON)
+    found = state(service)
+    assert (found["outbox/mail/waiting"], found["outbox/mail/retried"]) == (2, 1)
+    assert found["outbox_oldest_seconds/mail"] == 3600
+    assert (found["outbox/webhooks/waiting"], found["outbox_oldest_seconds/webhooks"]) == (1, 90)
+    assert "outbox/webhooks/retried" not in found
+    assert (found["webhooks/on"], found["webhooks/failing"], found["webhooks/off"]) == (1, 1, 2)
+
+
+OFF = (
+    {},
+    {"failing_since": NOON},
+    {"failing_since": NOON, "off_at": NOON, "off_reason": OffReason.FAILING},
+    {"off_at": NOON, "off_reason": OffReason.SWITCHED_OFF},
+)
+
+
+def webhook(competition, owner, **values) -> Webhook:
+    return Webhook(
+        competition_id=competition.id,
+        owner_id=owner.id,
+        url="https://board.example",
+        format=BodyFormat.JSON,
+        events=[],
+        secret="s",
+        created_at=NOON,
+        available_at=NOON,
+        **values,
+    )
+
+
+def test_number_of_statements_does_not_depend_on_the_data(service):
+    with recorded(service.database) as sent, service.database.read() as session:
+        monitoring.read(session, now=NOON)
+    assert str(sent) == STATEMENTS

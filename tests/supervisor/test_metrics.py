@@ -1,0 +1,188 @@
+"""Metrics of a real service: agreement with the database while processes work and are killed."""
+
+import json
+import random
+import socket
+import sqlite3
+import threading
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.fixtures.patience import HANG_SECONDS, eventually
+
+TOKEN = "a token of the tests"
+UPLOADS = "/api/v1/competitions/cup/submissions"
+
+
+@pytest.fixture
+def running(make_service):
+    """A service with two web processes that serves metrics at both addresses."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    return (
+        make_service(
+            {
+                "FAIRBOARD_METRICS_ADDRESS": address,
+                "FAIRBOARD_METRICS_TOKEN": TOKEN,
+                "FAIRBOARD_WEB_WORKERS": "2",
+                "FAIRBOARD_RATE_LIMITS": "false",
+            }
+        )
+        .start()
+        .wait_until_ready()
+    )
+
+
+def set_up(running, tmp_path) -> str:
+    """Create a competition without limits and a participant, and return the participant's token."""
+    dice = random.Random(3)
+    lines = ["id,target,cat,dog"]
+    lines += [",".join(map(str, (number, *(dice.randint(0, 1) for _ in range(3))))) for number in range(400)]
+    solution = tmp_path / "solution.csv"
+    solution.write_text("\n".join(lines) + "\n")
+    limits = ("--daily-limit", "none", "--total-limit", "none", "--pending-limit", "1000")
+    limits += ("--rejection-limit", "1000")
+    made = running.command_here(
+        "competition", "create", "cup", "--solution", solution, "--title", "Cup", *limits
+    )
+    assert made.exit_code == 0, made.output
+    assert running.command_here("user", "create", "anna").exit_code == 0
+    return running.command_here("token", "create", "anna").stdout.strip()
+
+
+def file(number: int) -> bytes:
+    """Return a submission; every fifth one is rejected."""
+    dice = random.Random(number)
+    rows = 300 if number % 5 == 0 else 400
+    return ("id,prediction\n" + "".join(f"{row},{dice.random()}\n" for row in range(rows))).encode()
+
+
+def send(running, token: str, number: int) -> int:
+    """Upload a file, repeating the request while the connection fails, and return the status."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "text/csv"}
+    headers["Idempotency-Key"] = f"key {number}"
+
+    def sent() -> int:
+        request = urllib.request.Request(running.address + UPLOADS, data=file(number), headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+        except (urllib.error.URLError, ConnectionError):
+            return 0
+
+    return eventually(sent, "response to an upload")
+
+
+def scrape(address: str, token: str = TOKEN) -> dict[str, float]:
+    """Return the values of the metrics by name and label values."""
+    request = urllib.request.Request(f"{address}/metrics", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
+        text = answer.read().decode()
+    return {
+        "/".join((sample.name.removeprefix("fairboard_"), *sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def stored(running) -> dict[str, int]:
+    """Return the number of submissions by status, according to the database."""
+    with closing(sqlite3.connect(running.data_dir / "fairboard.db")) as database:
+        return dict(database.execute("SELECT status, count(*) FROM submission GROUP BY status"))
+
+
+def web_processes(running) -> list[psutil.Process]:
+    return running.child("gunicorn").children()
+
+
+def test_metrics_agree_with_the_database_and_lose_no_count_when_processes_are_killed(running, tmp_path):
+    token = set_up(running, tmp_path)
+    own_address = "http://" + running.environment["FAIRBOARD_METRICS_ADDRESS"]
+    eventually(lambda: len(web_processes(running)) == 2)
+    is_over, scraped = threading.Event(), []
+
+    def keep_scraping() -> None:
+        while not is_over.wait(0.05):
+            scraped.append(scrape(own_address)["accepted_uploads_total"])
+
+    eventually(lambda: answers(own_address), "the exporter")
+    scraper = threading.Thread(target=keep_scraping)
+    scraper.start()
+    with ThreadPoolExecutor(4) as clients:
+        statuses = list(clients.map(lambda number: send(running, token, number), range(40)))
+        agree(running, own_address, uploads=40)
+        for process in web_processes(running):  # Nothing is in progress, so no count may be lost.
+            process.kill()
+        statuses += clients.map(lambda number: send(running, token, number), range(40, 60))
+        agree(running, own_address, uploads=60)
+        later = [clients.submit(send, running, token, number) for number in range(60, 120)]
+        web_processes(running)[0].kill()  # During the uploads, between a commit and its count is possible.
+        running.child("worker@%h").children()[0].kill()
+        statuses += [each.result() for each in later]
+    is_over.set()
+    scraper.join()
+    assert set(statuses) <= {200, 201}
+    found = agree(running, own_address, uploads=None)
+    new = sum(status == 201 for status in statuses)
+    assert 120 - 4 <= found["accepted_uploads_total"] <= 120 == sum(stored(running).values())
+    assert found["accepted_uploads_total"] >= new - 4
+    assert scraped == sorted(scraped)
+    assert scraped
+
+
+def answers(address: str) -> bool:
+    try:
+        return bool(scrape(address))
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
+def agree(running, address: str, *, uploads: int | None) -> dict[str, float]:
+    """Wait until everything is scored, and compare the metrics at both addresses with the database."""
+    eventually(lambda: "pending" not in stored(running), "scoring")
+    expected = stored(running)
+
+    def is_read_again() -> dict[str, float] | None:
+        found = scrape(address)
+        return found if all(found[f"submissions/{name}"] == n for name, n in expected.items()) else None
+
+    found = eventually(is_read_again, lambda: f"{scrape(address)} {expected}")
+    assert (found["submissions/pending"], found["jobs/scoring/waiting"]) == (0, 0)
+    assert found["database_up"] == found["broker_up"] == 1
+    if uploads is not None:
+        assert sum(expected.values()) == found["accepted_uploads_total"] == uploads
+        assert found["scoring_seconds_count/total"] == found["scoring_seconds_count/record"] == uploads
+        assert found["scoring_seconds_count/read"] == uploads
+        assert found["scoring_seconds_count/compute"] == expected["scored"]
+        assert sum(n for name, n in found.items() if name.startswith("rejected_files_total")) == uploads / 5
+        on_site = scrape(running.address)
+        assert on_site["accepted_uploads_total"] == uploads
+    return found
+
+
+def test_metrics_are_denied_without_the_token_and_absent_without_settings(running, make_service, tmp_path):
+    own_address = "http://" + running.environment["FAIRBOARD_METRICS_ADDRESS"]
+    eventually(lambda: answers(own_address), "the exporter")
+    for address in (running.address, own_address):
+        for token in ("", "another token of tests"):
+            with pytest.raises(urllib.error.HTTPError) as denied:
+                scrape(address, token)
+            with denied.value:
+                assert denied.value.code == 401
+    folder = running.data_dir / "metrics"
+    assert len(list(folder.iterdir())) == 1
+    assert (folder.stat().st_mode & 0o777) == 0o700
+    assert running.stop() == 0
+    assert json.dumps(TOKEN)[1:-1] not in running.log()
+    without = make_service().start().wait_until_ready()
+    assert without.get("/metrics")[0] == 404
+    assert without.child("cli metrics") is None
