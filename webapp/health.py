@@ -6,16 +6,21 @@ from collections.abc import Callable
 from flask import Blueprint, Flask, Response, request
 from flask.typing import ResponseReturnValue
 from redis import Redis
-from werkzeug.datastructures import WWWAuthenticate
-from werkzeug.exceptions import NotFound, Unauthorized
+from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.maintenance import schema
 from grader.maintenance.exporter import CONTENT_TYPE, PATH
 from grader.services.scoring import jobs
+from grader.settings import PREFIX
 from grader.storage import disk
+from webapp.http import errors
 from webapp.http.errors import RETRY_SECONDS
 from webapp.http.site import TIMEOUTS, Site, broker_url, current_site
+
+TOKEN_NEEDED = (
+    f"Send the value of {PREFIX}METRICS_TOKEN, which operators know, as `Authorization: Bearer TOKEN`."
+)
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)
@@ -63,7 +68,8 @@ def metrics() -> ResponseReturnValue:
     if exporter is None:
         raise NotFound
     if not exporter.admits(request.headers.get("Authorization")):
-        raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
+        headers = {"WWW-Authenticate": "Bearer"}
+        return errors.answer(401, name="unauthorized", message=TOKEN_NEEDED, headers=headers)
     return Response(exporter.text(), content_type=CONTENT_TYPE)
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.metadata import version
 from socket import socket
 from typing import Any
 
@@ -131,8 +130,6 @@ class Exporter:
         yield Reading("fairboard_disk_size_bytes", "Size of the folder's disk.", ("folder",), size)
         reserve = self._settings.disk_reserve_mb * 1_000_000
         yield _single("fairboard_disk_reserve_bytes", "Free space below which uploads are rejected.", reserve)
-        values = {(version("fairboard"),): 1.0}
-        yield Reading("fairboard_build", "The installed version.", ("version",), values)
 
 
 def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
@@ -142,16 +139,10 @@ def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
         timeout = CLIENT_TIMEOUT_SECONDS
 
         def do_GET(self) -> None:
-            if self.path.partition("?")[0] != PATH:
-                self.send_error(404)
-            elif not exporter.admits(self.headers.get("Authorization")):
-                self.send_error(401)
-            else:
-                self._answer()
-
-        def _answer(self) -> None:
-            text = exporter.text()
-            self.send_response(200)
+            is_admitted = exporter.admits(self.headers.get("Authorization"))
+            status = 401 if not is_admitted else 404 if self.path.partition("?")[0] != PATH else 200
+            text = exporter.text() if status == 200 else f"{status}\n".encode()
+            self.send_response(status)
             self.send_header("Content-Type", CONTENT_TYPE)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -30,8 +30,7 @@ from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.mail import outbox
 
 SCORING, RESCORING = "scoring", "rescoring"
-SCORING_OF = {ScoringVersionState.PREPARING: RESCORING}  # all other versions are scored live
-KINDS = (SCORING, RESCORING, *OrganizerJobKind)
+KINDS: tuple[str, ...] = (SCORING, RESCORING, *(kind.value for kind in OrganizerJobKind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,79 +63,47 @@ def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum
 
 
 def _jobs(session: Session, now: datetime) -> list[Reading]:
-    depth = {(kind, state.value): 0 for kind in map(str, KINDS) for state in OPEN_STATES}
+    """Return the open jobs by kind, all jobs of rescorings, and the failed jobs of organizers."""
+    counts = {(kind, state.value): 0 for kind in KINDS for state in OPEN_STATES}
+    counts[RESCORING, JobState.DONE.value] = 0
     oldest: dict[str, datetime] = {}
-    failed = dict.fromkeys(map(str, KINDS), 0)
-    progress: dict[str, int] = defaultdict(int)
-    rescored = select(ScoringVersion.id).where(ScoringVersion.state == ScoringVersionState.PREPARING)
-    of_organizers = (
-        select(OrganizerJob.kind, OrganizerJob.state, func.count(), func.min(OrganizerJob.created_at))
-        .where(OrganizerJob.dismissed_at.is_(None))
-        .where(OrganizerJob.state.in_((*OPEN_STATES, JobState.FAILED)))
-        .group_by(OrganizerJob.kind, OrganizerJob.state)
-    )
-    of_scoring = (
-        select(ScoringVersion.state, ScoringJob.state, func.count(), func.min(ScoringJob.created_at))
-        .join(ScoringJob.scoring_version)
-        .where(ScoringJob.state.in_(OPEN_STATES))
-        .group_by(ScoringVersion.state, ScoringJob.state)
-    )
-    of_rescorings = (
-        select(ScoringJob.state, func.count())
-        .where(ScoringJob.scoring_version_id.in_(rescored))
-        .group_by(ScoringJob.state)
-    )
-    found = [
-        *((SCORING_OF.get(version, SCORING), *rest) for version, *rest in session.execute(of_scoring)),
-        *session.execute(of_organizers),
-    ]
-    for kind, state, count, since in found:
-        if state is JobState.FAILED:
-            failed[kind] = count
-        else:
-            depth[kind, state.value] += count
-            oldest[kind] = min(since, oldest.get(kind, since))
-    for state, count in session.execute(of_rescorings):
-        progress["open" if state in OPEN_STATES else "done"] += count
-        if state is JobState.FAILED:
-            failed[RESCORING] = count
-    del failed[SCORING]  # submissions with the status `failed`
+    is_rescoring = ScoringVersion.state == ScoringVersionState.PREPARING
+    is_open, is_failed = ScoringJob.state.in_(OPEN_STATES), OrganizerJob.state == JobState.FAILED
+    is_shown = or_(OrganizerJob.state.in_(OPEN_STATES), is_failed), OrganizerJob.dismissed_at.is_(None)
+    of_scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion).where(is_open, ~is_rescoring)
+    of_rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion).where(is_rescoring)
+    of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).where(*is_shown).group_by(OrganizerJob.kind)
+    for query in (of_scoring, of_rescoring, of_organizers):
+        for kind, state, count, since in session.execute(query):
+            counts[kind, state.value] = count
+            if state in OPEN_STATES:
+                oldest[kind] = min(since, oldest.get(kind, since))
+    ages = {(kind,): _age(oldest.get(kind), now) for kind in KINDS}
     return [
-        Reading("fairboard_jobs", "Open jobs by kind and state.", ("kind", "state"), depth),
-        Reading(
-            "fairboard_oldest_job_seconds",
-            "Age of the oldest open job, 0 without one.",
-            ("kind",),
-            {(kind,): _age(oldest.get(kind), now) for kind in map(str, KINDS)},
-        ),
-        Reading("fairboard_failed_jobs", "Failed jobs.", ("kind",), {(k,): n for k, n in failed.items()}),
-        Reading(
-            "fairboard_rescoring_jobs",
-            "Jobs of the rescorings in preparation.",
-            ("state",),
-            {(state,): progress[state] for state in ("open", "done")},
-        ),
+        Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), counts),
+        Reading("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", ("kind",), ages),
     ]
+
+
+def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Select[Any]:
+    return select(kind, table.state, func.count(), func.min(table.created_at)).group_by(table.state)
 
 
 def _outboxes(session: Session, now: datetime) -> list[Reading]:
-    counts: dict[tuple[str, ...], float] = {}
-    ages: dict[tuple[str, ...], float] = {}
-    rows: tuple[tuple[str, Any, timedelta], ...] = (
+    counts, ages = {}, {}
+    tables: tuple[tuple[str, Any, timedelta], ...] = (
         ("mail", Mail, outbox.GIVEN_UP_AFTER),
         ("webhooks", Delivery, webhook_outbox.GIVEN_UP_AFTER),
     )
-    for name, table, patience in rows:
-        waiting, retried, since = session.execute(
-            select(
-                func.count(), func.count().filter(table.attempt_count > 1), func.min(table.created_at)
-            ).where(table.ended_at.is_(None), table.created_at > now - patience)
-        ).one()
-        counts[name, "waiting"], counts[name, "retried"] = waiting, retried
+    for name, table, patience in tables:
+        retried = func.count().filter(table.attempt_count > 1)
+        query = select(func.count(), retried, func.min(table.created_at))
+        query = query.where(table.ended_at.is_(None), table.created_at > now - patience)
+        counts[name, "waiting"], counts[name, "retried"], since = session.execute(query).one()
         ages[name,] = _age(since, now)
     return [
-        Reading("fairboard_outbox", "Undelivered e-mails and webhook events.", ("outbox", "state"), counts),
-        Reading("fairboard_outbox_oldest_seconds", "Age of the oldest undelivered one.", ("outbox",), ages),
+        Reading("fairboard_outbox", "Undelivered messages by state.", ("outbox", "state"), counts),
+        Reading("fairboard_outbox_oldest_seconds", "Age of the oldest one, or 0.", ("outbox",), ages),
     ]
 
 

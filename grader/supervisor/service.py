@@ -175,7 +175,7 @@ def _mend_or_tell(child: Child, data_dir: Path) -> None:
 
 def _reason(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return "another program uses this port. Stop it, or choose another port with --port (0 selects any)."
+        return "another program uses this port. Stop it, or choose another port (0 selects any)."
     if error.errno == errno.EACCES:
-        return "ports below 1024 require special permissions. Choose another port with --port."
+        return "ports below 1024 require special permissions. Choose another port."
     return f"{error.strerror}."

@@ -1,6 +1,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -415,3 +416,16 @@ def test_a_heartbeat_in_an_unwritable_folder_is_rejected_before_the_sweeper_star
     result = admin("sweeper", "--heartbeat", "/no/such/folder/heartbeat")
     assert result.exit_code == 1
     assert "The folder /no/such/folder is not writable." in result.stderr
+
+
+@on_sqlite
+def test_metrics_command_requires_a_free_address(admin, service, monkeypatch):
+    result = admin("metrics")
+    assert result.exit_code == 1
+    assert "Set FAIRBOARD_METRICS_ADDRESS first, for example to 127.0.0.1:9464." in result.stderr
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
+        monkeypatch.setenv("FAIRBOARD_METRICS_ADDRESS", f"127.0.0.1:{port}")
+        result = admin("metrics")
+    assert result.exit_code == 1
+    assert f"port {port}: another program uses this port" in result.stderr

@@ -19,8 +19,8 @@ STATEMENTS = """read
 select submission
 select competition
 select scoring_job, scoring_version
-select organizer_job
 select scoring_job, scoring_version
+select organizer_job
 select mail
 select webhook_delivery
 select webhook"""
@@ -66,13 +66,13 @@ def test_rescorings_are_separate_from_live_scoring(service):
     service.score(service.submit(competition, seed=1), service.submit(competition, seed=2))
     prepare(service, competition, write_solution(seed=2))
     found = state(service, now=NOON + timedelta(hours=1))
-    assert (found["jobs/rescoring/waiting"], found["rescoring_jobs/open"]) == (2, 2)
-    assert not {"jobs/scoring/waiting", "rescoring_jobs/done"} & found.keys()
+    assert found["jobs/rescoring/waiting"] == 2
+    assert not {"jobs/scoring/waiting", "jobs/rescoring/done"} & found.keys()
     with service.database.write() as session:
         jobs = session.query(ScoringJob).order_by(ScoringJob.id.desc()).limit(2).all()
         jobs[0].state, jobs[1].state = JobState.DONE, JobState.FAILED
     found = state(service)
-    assert (found["rescoring_jobs/done"], found["failed_jobs/rescoring"]) == (2, 1)
+    assert (found["jobs/rescoring/done"], found["jobs/rescoring/failed"]) == (1, 1)
 
 
 def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
@@ -95,7 +95,7 @@ def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
                 )
     found = state(service)
     assert (found["jobs/bundle/waiting"], found["jobs/bundle/claimed"]) == (1, 1)
-    assert (found["failed_jobs/bundle"], found["oldest_job_seconds/bundle"]) == (1, 90)
+    assert (found["jobs/bundle/failed"], found["oldest_job_seconds/bundle"]) == (1, 90)
 
 
 def test_undelivered_messages_count_until_they_are_given_up(service):

