@@ -86,7 +86,8 @@ def metrics() -> None:
     if settings.metrics_address is None:
         raise click.UsageError(f"Set {PREFIX}METRICS_ADDRESS first, for example to 127.0.0.1:9464.")
     host, _, port = settings.metrics_address.rpartition(":")
-    with open_listener(host.strip("[]"), int(port)) as listener, opened_database(settings) as database:
+    listening = open_listener(host.strip("[]"), int(port), option=f"{PREFIX}METRICS_ADDRESS")
+    with listening as listener, opened_database(settings) as database:
         server = exporter.server(exporter.Exporter(settings, database), listener)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         click.echo(f"Metrics are at {address_of(listener)}{exporter.PATH} (press Ctrl-C to stop).")

@@ -59,13 +59,16 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
             valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
 
-def open_listener(host: str, port: int) -> socket.socket:
-    """Listen on the address, using a free port if the port is 0; raise CannotListen."""
+def open_listener(host: str, port: int, *, option: str = "--port") -> socket.socket:
+    """Listen on the address, using a free port if the port is 0; raise CannotListen.
+
+    The error names the `option` that sets the port.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotListen(host=host, port=port, reason=_reason(error)) from error
+        raise CannotListen(host=host, port=port, reason=_reason(error, option)) from error
 
 
 def address_of(listener: socket.socket) -> str:
@@ -173,9 +176,11 @@ def _mend_or_tell(child: Child, data_dir: Path) -> None:
         )
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError, option: str) -> str:
     if error.errno == errno.EADDRINUSE:
-        return "another program uses this port. Stop it, or choose another port (0 selects any)."
+        return (
+            f"another program uses this port. Stop it, or choose another port with {option} (0 selects any)."
+        )
     if error.errno == errno.EACCES:
-        return "ports below 1024 require special permissions. Choose another port."
+        return f"ports below 1024 require special permissions. Choose another port with {option}."
     return f"{error.strerror}."

@@ -428,4 +428,5 @@ def test_metrics_command_requires_a_free_address(admin, service, monkeypatch):
         monkeypatch.setenv("FAIRBOARD_METRICS_ADDRESS", f"127.0.0.1:{port}")
         result = admin("metrics")
     assert result.exit_code == 1
-    assert f"port {port}: another program uses this port" in result.stderr
+    assert f"port {port}: another program uses this port. Stop it, or choose" in result.stderr
+    assert "another port with FAIRBOARD_METRICS_ADDRESS" in result.stderr

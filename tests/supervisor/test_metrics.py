@@ -124,16 +124,15 @@ def test_metrics_agree_with_the_database_and_lose_no_count_when_processes_are_ki
         statuses += clients.map(lambda number: send(running, token, number), range(40, 60))
         agree(running, own_address, uploads=60)
         later = [clients.submit(send, running, token, number) for number in range(60, 120)]
-        web_processes(running)[0].kill()  # During the uploads, between a commit and its count is possible.
+        web_processes(running)[0].kill()
         running.child("worker@%h").children()[0].kill()
         statuses += [each.result() for each in later]
     is_over.set()
     scraper.join()
     assert set(statuses) <= {200, 201}
     found = agree(running, own_address, uploads=None)
-    new = sum(status == 201 for status in statuses)
+    # Each of the four clients may have had one upload between its commit and its count.
     assert 120 - 4 <= found["accepted_uploads_total"] <= 120 == sum(stored(running).values())
-    assert found["accepted_uploads_total"] >= new - 4
     assert scraped == sorted(scraped)
     assert scraped
     for address in (running.address, own_address):
