@@ -98,8 +98,9 @@ api-errors: setup ## regenerate the list of errors of each API operation from th
 	$(BIN)/python -m tests.fixtures.raised_errors
 
 lock: ## regenerate requirements/*.lock from pyproject.toml
-	$(COMPILE) --extra server pyproject.toml -o requirements/app.lock
-	$(COMPILE) --extra server --extra client --extra otel --extra dev pyproject.toml -o requirements/dev.lock
+	$(COMPILE) --extra demo pyproject.toml -o requirements/app.lock
+	$(COMPILE) --extra demo --extra client --extra otel --extra dev pyproject.toml -o requirements/dev.lock
+	$(COMPILE) --constraints requirements/dev.lock --extra server --extra otel pyproject.toml -o requirements/image.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock

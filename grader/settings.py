@@ -239,6 +239,14 @@ class Settings(BaseSettings):
         description="Name of an administrator who can always log in with a password and whose role no "
         "provider can revoke.",
     )
+    admin_name: str | None = Field(
+        None,
+        description="Name of the first administrator, which `serve` and `fairboard migrate` create if the "
+        "site has no administrator. Requires the password.",
+    )
+    admin_password: SecretStr | None = Field(
+        None, description="Initial password of the first administrator; later changes have no effect."
+    )
     contact: str = Field(
         "",
         description=(
@@ -334,6 +342,12 @@ class Settings(BaseSettings):
     def _lease_outlasts_the_limit(self) -> Self:
         if self.scoring_lease_seconds <= self.scoring_time_limit_seconds:
             raise ValueError("scoring_lease_seconds must be longer than scoring_time_limit_seconds")
+        return self
+
+    @model_validator(mode="after")
+    def _administrator_has_a_password(self) -> Self:
+        if (self.admin_name is None) != (self.admin_password is None):
+            raise ValueError("admin_name and admin_password must be set together")
         return self
 
     @model_validator(mode="after")

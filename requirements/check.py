@@ -14,8 +14,9 @@ from packaging.utils import canonicalize_name
 
 LOCKS = {
     "build.lock": ("build",),
-    "app.lock": ("server",),
-    "dev.lock": ("server", "client", "otel", "dev"),
+    "app.lock": ("demo",),
+    "image.lock": ("server", "otel"),
+    "dev.lock": ("demo", "client", "otel", "dev"),
     "mutants.lock": ("mutants",),
 }
 
@@ -46,7 +47,10 @@ def _required(project: dict, extras: tuple[str, ...]) -> list[Requirement]:
     else:
         optional = project["project"]["optional-dependencies"]
         lines = project["project"]["dependencies"] + [line for extra in extras for line in optional[extra]]
-    return [Requirement(line) for line in lines]
+    found = [Requirement(line) for line in lines]
+    own = [each for each in found if each.name == project["project"]["name"]]  # such as fairboard[server]
+    others = [each for each in found if each not in own]
+    return others + [line for each in own for line in _required(project, tuple(sorted(each.extras)))]
 
 
 def _satisfied(requirement: Requirement, version: str | None) -> bool:

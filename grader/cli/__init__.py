@@ -53,7 +53,7 @@ main = CommandGroup(
         },
         "Service": {
             "serve": Entry("grader.cli.service", "Run the site with its queue, worker and sweeper."),
-            "demo": Entry("grader.cli.service", "Run a generated demo competition."),
+            "demo": Entry("grader.cli.service", "Run a generated demo competition.", "demo"),
             "sweeper": Entry(
                 "grader.cli.service", ("Score submissions that no worker has finished in time.")
             ),

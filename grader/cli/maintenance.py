@@ -29,6 +29,7 @@ from grader.cli.parameters import LocalPath
 from grader.db import Database
 from grader.maintenance import backup_store, backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import Finding, Level
+from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
@@ -245,11 +246,15 @@ def migrate(without_backup: bool) -> None:
         else:
             backups.migrate(settings, database, say=click.echo)
         after = schema.current(database)
+        with database.write() as session:
+            created = administrators.create_from_settings(session, settings=settings, now=db.now(session))
     click.echo(
         f"The database schema is at {after}."
         if before == after
         else f"Upgraded the database schema from {before or 'no tables'} to {after}."
     )
+    if created:
+        click.echo(f"Created the administrator {created.name}.")
 
 
 @click.command()

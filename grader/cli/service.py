@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from grader.cli.group import lacking
 from grader.cli.installation import (
     database_failures_in_a_sentence,
     load_settings,
@@ -184,7 +185,10 @@ def demo(check: bool) -> None:
     """Serve a generated competition with a dozen honest models as teams, until Ctrl-C."""
     # The message is printed first, because the import is slow.
     click.echo("Starting the demo. The first start takes about a minute.")
-    from grader.demo import run
+    try:
+        from grader.demo import run
+    except ModuleNotFoundError as error:
+        raise lacking(error, "demo", "demo") from error
 
     if not check:
         run.serve(load_settings(), click.echo)

@@ -623,7 +623,7 @@ def needed_secrets(settings: Settings) -> list[str]:
         "differently, and open forms in browsers must be reloaded."
     ]
     for name in type(settings).model_fields:
-        if isinstance(getattr(settings, name), SecretStr) and name != "secret_key":
+        if isinstance(getattr(settings, name), SecretStr) and name not in ("secret_key", "admin_password"):
             needed.append(f"{PREFIX}{name.upper()}.")
     if settings.storage().startswith("s3:"):
         needed.append("The AWS_* variables for the bucket.")

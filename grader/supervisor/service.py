@@ -84,6 +84,8 @@ def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> st
     try:
         backups.migrate(settings, database, say=announce)
         with database.write() as session:
+            if user := administrators.create_from_settings(session, settings=settings, now=db.now(session)):
+                announce(f"Created the administrator {user.name}.")
             return administrators.create_setup_link(session, now=db.now(session))
     finally:
         database.dispose()

@@ -334,6 +334,22 @@ def test_migrate_creates_the_tables_and_may_be_repeated(run, monkeypatch, tmp_pa
     assert second.stdout.startswith("The database schema is at ")
 
 
+def test_migrate_creates_the_administrator_from_the_settings_once(run, monkeypatch, tmp_path):
+    (tmp_path / "password").write_text("correct horse battery\n")
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FAIRBOARD_ADMIN_PASSWORD_FILE", str(tmp_path / "password"))
+    incomplete = run("migrate")
+    assert incomplete.exit_code == 1
+    assert "FAIRBOARD_ADMIN_NAME and FAIRBOARD_ADMIN_PASSWORD must be set together" in incomplete.stderr
+    monkeypatch.setenv("FAIRBOARD_ADMIN_NAME", "ada")
+    first, second = run("migrate"), run("migrate")
+    assert first.stdout.endswith("Created the administrator ada.\n")
+    assert "administrator" not in second.stdout
+    shown = run("settings").stdout
+    assert "FAIRBOARD_ADMIN_PASSWORD=**********" in shown
+    assert all("battery" not in each for each in (first.output, second.output, shown))
+
+
 def test_files_in_an_existing_data_folder_are_not_readable_by_others(monkeypatch, tmp_path):
     tmp_path.chmod(0o755)
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))

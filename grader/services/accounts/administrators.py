@@ -1,4 +1,4 @@
-"""Site administrators, and the one-time setup link for the first administrator."""
+"""Site administrators, and the first administrator from a setup link or the settings."""
 
 from datetime import datetime
 
@@ -11,6 +11,8 @@ from grader.models import SetupLink, User
 from grader.services.accounts import accounts, one_time_links
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.people import names
+from grader.settings import PREFIX, Settings
 
 
 class LastAdministrator(OrganizerError):
@@ -55,6 +57,39 @@ class InvalidSetupLink(ParticipantError):
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
     message = "This setup link is not valid. It has already been used, or a newer link has replaced it."
+
+
+class UnusableAdministrator(OrganizerError):
+    """The settings specify a first administrator that cannot be created."""
+
+    public_name = "unusable_administrator"
+    message = (
+        f"The first administrator cannot be created from {PREFIX}ADMIN_NAME and {PREFIX}ADMIN_PASSWORD: "
+        "{reason}"
+    )
+
+
+def create_from_settings(session: Session, *, settings: Settings, now: datetime) -> User | None:
+    """Create the administrator that the settings specify; raise UnusableAdministrator.
+
+    Return None if they specify none or if the site already has an administrator.
+    """
+    if settings.admin_name is None or settings.admin_password is None:
+        return None
+    names.hold_accounts(session)
+    if _has_admin(session):
+        return None
+    try:
+        return accounts.sign_up(
+            session,
+            name=settings.admin_name,
+            password=settings.admin_password.get_secret_value(),
+            passwords=accounts.password_hasher(settings),
+            now=now,
+            is_admin=True,
+        )
+    except accounts.InvalidAccount as error:
+        raise UnusableAdministrator(reason=error.message) from error
 
 
 def create_setup_link(session: Session, *, now: datetime) -> str | None:

@@ -5,15 +5,17 @@ from datetime import timedelta
 
 import pytest
 from argon2 import PasswordHasher
+from pydantic import SecretStr
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
 from grader.services.accounts import accounts, administrators, api_tokens, logins
 from grader.services.accounts.accounts import InvalidAccount
-from grader.services.accounts.administrators import InvalidSetupLink
+from grader.services.accounts.administrators import InvalidSetupLink, UnusableAdministrator
 from grader.services.accounts.api_tokens import UnknownToken
 from grader.services.people import names
 from grader.services.people.names import UnknownUser
+from tests.fixtures.races import race
 
 GOOD = "correct horse battery"
 DAY = timedelta(days=1)
@@ -197,3 +199,51 @@ def test_setup_link_creates_one_administrator_once(service, passwords):
     with service.database.write() as session:
         assert administrators.create_setup_link(session, now=service.now) is None
         assert not administrators.is_setup_open(session, token=token)
+
+
+@pytest.fixture
+def create_from_settings(service, make_settings):
+    """Create the administrator `name` from the settings and return its name or None."""
+
+    def create(name: str = "ada", password: str = GOOD) -> str | None:
+        settings = make_settings(admin_name=name, admin_password=SecretStr(password))
+        with service.database.write() as session:
+            user = administrators.create_from_settings(session, settings=settings, now=service.now)
+            return user and user.name
+
+    return create
+
+
+def test_settings_create_one_administrator_only_on_a_site_without_one(
+    service, create_from_settings, passwords
+):
+    with service.database.write() as session:
+        assert administrators.create_from_settings(session, settings=service.settings, now=service.now) is None
+        link = administrators.create_setup_link(session, now=service.now)
+    assert create_from_settings() == "ada"
+    assert create_from_settings("ada", "another good one") is None
+    assert create_from_settings("bob", "short") is None
+    assert authenticate(service, "ada", GOOD, passwords).is_admin
+    with service.database.read() as session:
+        assert not administrators.is_setup_open(session, token=link)
+        assert session.scalar(select(func.count()).select_from(User)) == 1
+
+
+@pytest.mark.both_databases
+def test_processes_that_start_together_create_one_administrator(create_from_settings):
+    made = race(*[create_from_settings] * 4)
+    assert sorted(map(str, made)) == ["None", "None", "None", "ada"]
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "reason"),
+    [("bob", GOOD, "is taken"), ("ada", "hush", "Use at least 8"), ("", GOOD, "name")],
+)
+def test_unusable_administrator_in_the_settings_is_reported_without_the_password(
+    service, create_from_settings, name: str, password: str, reason: str
+):
+    sign_up(service, "Bob")
+    with pytest.raises(UnusableAdministrator, match=reason) as caught:
+        create_from_settings(name, password)
+    assert "FAIRBOARD_ADMIN_NAME and FAIRBOARD_ADMIN_PASSWORD" in caught.value.message
+    assert password not in caught.value.message
