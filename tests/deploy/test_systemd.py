@@ -1,0 +1,47 @@
+"""systemd units: verification by systemd, commands, common settings."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.fixtures.programs import find_program
+
+ROOT = Path(__file__).parents[2]
+UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path):
+    analyze = find_program("systemd-analyze", command="apt-get install systemd")
+    shutil.copytree(unit.parent, tmp_path / "units")
+    copied = tmp_path / "units" / unit.name
+    copied.write_text(copied.read_text().replace("/opt/fairboard/bin", str(Path(sys.executable).parent)))
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", copied],
+        env={"SYSTEMD_UNIT_PATH": f"{copied.parent}:"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_units_run_the_commands_of_the_compose_file():
+    services = YAML(typ="safe").load((ROOT / "docker-compose.yml").read_text())["services"]
+    commands = {
+        unit.stem.removeprefix("fairboard-"): re.findall(
+            r"^ExecStart=/opt/fairboard/bin/(.+)$", unit.read_text(), re.MULTILINE
+        )
+        for unit in UNITS
+    }
+    assert commands.pop("serve") == ["fairboard serve"]
+    assert commands.keys() == {"web", "worker", "rescorer", "sweeper"}
+    for role, (command,) in commands.items():
+        words = " ".join(services[role]["command"]).replace("--app ", "--app=")
+        # Containers have a health check of the heartbeat. The web processes are behind a local proxy.
+        words = words.replace(" --heartbeat /tmp/sweeper", "").replace("0.0.0.0", "127.0.0.1")
+        assert command.replace("%%", "%") == words, role
