@@ -85,7 +85,7 @@ docs: setup ## write the documentation as HTML files to dist/docs
 	rm -rf dist/docs
 	$(BIN)/python -m webapp.documentation dist/docs
 
-secrets: ## generate passwords and a trial certificate for docker-compose.yml in ./secrets
+secrets: ## generate passwords and a trial certificate for docker-compose.yml in ./secrets, and .env
 	umask 077 && mkdir $@
 	$(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(48), end="")' > $@/secret_key
 	$(PYTHON) -c 'import secrets; print(secrets.token_hex(24), end="")' > $@/postgres_password
@@ -93,6 +93,7 @@ secrets: ## generate passwords and a trial certificate for docker-compose.yml in
 	openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
 		-keyout $@/tls_key -out $@/tls_certificate # for trials; replace both files
 	chmod 444 $@/* # readable by the containers' users; the folder's mode denies access to all others
+	[ -e .env ] || echo COMPOSE_PROFILES=nginx > .env
 
 api-errors: setup ## regenerate the list of errors of each API operation from the source code
 	$(BIN)/python -m tests.fixtures.raised_errors

@@ -1,4 +1,4 @@
-"""Proxy configuration of docker-compose.yml, tested with Debian's nginx and a real site."""
+"""Proxy configurations of docker-compose.yml, tested with Debian's nginx and Caddy and a real site."""
 
 import http.client
 import json
@@ -88,7 +88,7 @@ def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
     assert accepted.status == 201, accepted.content
     assert proxy.ask("POST", path, form(file), **sent).status == 401
     too_large = proxy.ask("POST", "/login", b"x" * 400_000, Host="board.example")
-    assert (too_large.status, json.loads(too_large.content)["code"]) == (413, 413)
+    assert too_large.status == 413
 
 
 @on_sqlite
