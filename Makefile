@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel docs mutants
+.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel release docs mutants
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,9 @@ format: setup ## format the code and apply automatic fixes
 wheel: setup ## build dist/fairboard-*.whl for installation without a checkout
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir $(or $(DIST),dist) .
 	@ls $(or $(DIST),dist)/fairboard-*.whl
+
+release: setup ## check the commit and build a release into dist/VERSION (VERSION=1.0.0)
+	@$(BIN)/python deploy/release.py $(VERSION)
 
 # Fairboard serves the same pages at /docs. These files are for other web servers.
 docs: setup ## write the documentation as HTML files to dist/docs

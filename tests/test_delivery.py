@@ -205,6 +205,17 @@ def test_base_image_has_a_supported_python():
     assert re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE) == ["${BASE}", "base", "base"]
 
 
+# --- workflows
+
+
+def test_workflows_follow_the_schema_and_run_targets_of_the_makefile():
+    workflows = sorted((ROOT / ".github/workflows").glob("*.yml"))
+    schema = ["--builtin-schema", "vendor.github-workflows"]
+    subprocess.run([BIN / "check-jsonschema", *schema, *workflows], check=True)
+    for path in workflows:
+        assert set(re.findall(r"\bmake ([a-z-]+)", path.read_text())) <= targets()
+
+
 # --- locks
 
 
@@ -270,6 +281,7 @@ def test_make_has_every_promised_target():
         "format",
         "lock",
         "wheel",
+        "release",
         "mutants",
     }
 

@@ -1,0 +1,251 @@
+"""Releases: checks of the commit, frozen migrations, reproducible artifacts, installations, the image."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.patience import HANG_SECONDS
+
+pytestmark = pytest.mark.system
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+IMAGE_MB = 300
+
+
+def load_release():
+    spec = importlib.util.spec_from_file_location("release", ROOT / "deploy/release.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+release = load_release()
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **given: str) -> str:
+    """Run a command without this process's settings and return its output."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
+    done = subprocess.run(command, cwd=cwd, env=kept | given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_released_migrations_are_unchanged():
+    assert list(release.changed_migrations(ROOT)) == []
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A committed copy of this checkout that can be released."""
+    folder = tmp_path_factory.mktemp("checkout") / "fairboard"
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    for name in filter(None, listed):
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    changelog = folder / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text().replace("## Unreleased", f"## {VERSION} (2026-12-01)", 1))
+    release.freeze(folder)
+    run("git", "init", "--quiet", cwd=folder)
+    commit(folder)
+    return folder
+
+
+def commit(folder: Path):
+    run("git", "add", "--all", cwd=folder)
+    author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    run("git", *author, "commit", "--quiet", "--message=Change", cwd=folder)
+
+
+@pytest.fixture
+def checkout(released: Path, tmp_path: Path) -> Path:
+    """A copy of `released` that a test may change."""
+    return Path(shutil.copytree(released, tmp_path / "fairboard"))
+
+
+def test_consistent_commit_can_be_released(checkout: Path):
+    assert list(release.faults(checkout, VERSION)) == []
+    run("git", "tag", f"v{VERSION}", cwd=checkout)
+    assert list(release.faults(checkout, VERSION)) == []
+
+
+def test_all_reasons_not_to_release_are_listed(checkout: Path):
+    migration, *_ = release.released(checkout)
+    (checkout / "migrations" / migration).write_text("# changed")
+    (checkout / "pyproject.toml").write_text('version = "9.9.8"\n')
+    run("git", "tag", "v9.9", cwd=checkout)
+    commit(checkout)
+    (checkout / "untracked").touch()
+    assert list(release.faults(checkout, "9.9")) == [
+        "VERSION is '9.9'. Expected a version such as 1.0.0 or 1.0.0rc1.",
+        "pyproject.toml has the version 9.9.8, not 9.9.",
+        f"CITATION.cff has the version {VERSION}, not 9.9.",
+        "CHANGELOG.md has no section `## 9.9` with a text.",
+        "These files are not committed:\n?? untracked",
+        "The tag v9.9 already exists for another commit.",
+        f"migrations/{migration} is part of a release and must not change. Restore it; add a new one.",
+    ]
+
+
+def test_new_migrations_are_frozen_before_the_release(checkout: Path):
+    (checkout / "migrations/versions/9999_new.py").write_text("")
+    commit(checkout)
+    with pytest.raises(
+        SystemExit, match=r"Added versions/9999_new\.py to migrations/released\.sha256\. Commit"
+    ):
+        release.main(checkout, VERSION)
+    assert release.freeze(checkout) == []
+    assert not (checkout / "dist").exists()
+
+
+@pytest.fixture(scope="module")
+def artifacts(released: Path) -> Path:
+    """The folder with the release's files."""
+    run(sys.executable, "deploy/release.py", VERSION, cwd=released)
+    return released / "dist" / VERSION
+
+
+@pytest.mark.long
+def test_release_is_complete_and_reproducible(artifacts: Path, tmp_path: Path):
+    names = [f"fairboard-{VERSION}{end}" for end in ("-py3-none-any.whl", ".cdx.json", ".tar.gz")]
+    assert {path.name for path in artifacts.iterdir()} == {*names, "RELEASE_NOTES.md", "SHA256SUMS"}
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=artifacts)
+
+    sums = (artifacts / "SHA256SUMS").read_text()
+    again = Path(shutil.copytree(artifacts.parents[1], tmp_path / "elsewhere"))
+    run(sys.executable, "deploy/release.py", VERSION, cwd=again)
+    assert (again / "dist" / VERSION / "SHA256SUMS").read_text() == sums
+
+    run("tar", "--extract", "--file", artifacts / names[2], cwd=tmp_path)
+    source = tmp_path / f"fairboard-{VERSION}"
+    moment = run("git", "log", "-1", "--format=%ct", cwd=again).strip()
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", cwd=source, SOURCE_DATE_EPOCH=moment)
+    assert (source / "dist" / names[0]).read_bytes() == (artifacts / names[0]).read_bytes()
+
+    locked = re.findall(r"(?m)^([a-z0-9-]+)==", (ROOT / "requirements/image.lock").read_text())
+    bill = (artifacts / names[1]).read_text()
+    assert set(re.findall(r'"purl": "pkg:pypi/([a-z0-9.-]+)@', bill)) >= set(locked)
+
+
+@contextmanager
+def serving(bin_folder: Path, folder: Path, **given: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Serve a new installation on a free port; yield its address and environment."""
+    environment = {"FAIRBOARD_DATA_DIR": str(folder), "FAIRBOARD_PORT": "0", **given}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
+    with subprocess.Popen(
+        [bin_folder / "fairboard", "serve"], env=kept | environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout
+            served = next(line for line in process.stdout if line.startswith("Fairboard serves"))
+            address = re.findall(r"http://\S+", served)[0]
+            wait = "import sys, time, urllib.request as u\n"
+            wait += "while True:\n try: print(u.urlopen(sys.argv[1]).read().decode()); break\n"
+            wait += " except OSError: time.sleep(0.2)"
+            assert '"ready"' in run(bin_folder / "python", "-c", wait, f"{address}/readyz")
+            yield address, environment
+        finally:
+            process.terminate()
+            process.wait(HANG_SECONDS)
+
+
+@pytest.fixture
+def install(artifacts: Path, tmp_path: Path):
+    """Install the wheel with an extra into an empty environment; return its folder of programs."""
+
+    def install_extra(extra: str) -> Path:
+        folder = tmp_path / f"venv-{extra}"
+        venv.create(folder, with_pip=False, symlinks=True)
+        wheel = f"{next(artifacts.glob('*.whl'))}[{extra}]".removesuffix("[]")
+        locked = ("--constraints", ROOT / "requirements/dev.lock")
+        run(BIN / "uv", "pip", "install", "--quiet", "--python", folder / "bin/python", *locked, wheel)
+        return folder / "bin"
+
+    return install_extra
+
+
+@pytest.mark.long
+def test_wheel_alone_runs_the_readmes_metric_commands(install, tmp_path: Path):
+    bin_folder = install("")
+    shutil.copy(ROOT / "README.md", tmp_path)
+    run(bin_folder / "python", "-m", "doctest", "README.md", cwd=tmp_path)
+    rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
+    solution = ["id,target,cat", *(",".join(map(str, row)) for row in rows)]
+    predictions = ["id,prediction", *(f"{name},{label * 0.5 + 0.1}" for name, label, _ in rows)]
+    (tmp_path / "solution.csv").write_text("\n".join(solution))
+    (tmp_path / "predictions.csv").write_text("\n".join(predictions))
+    found = run(bin_folder / "fairboard", "score", "solution.csv", "predictions.csv", cwd=tmp_path)
+    assert "1.00000" in found
+
+
+@pytest.mark.long
+def test_server_and_client_extras_run_a_site_without_scikit_learn(install, tmp_path: Path):
+    server, client = install("server"), install("client")
+    absent = "from importlib.util import find_spec; print([find_spec(name) for name in ('sklearn', 'scipy')])"
+    assert run(server / "python", "-c", absent) == "[None, None]\n"
+    demo = subprocess.run([server / "fairboard", "demo"], capture_output=True, text=True)
+    assert demo.returncode == 1
+    assert "`demo` needs sklearn, which is not installed" in demo.stderr
+    assert "whl[demo]" in demo.stderr
+    administrator = {"FAIRBOARD_ADMIN_NAME": "ada", "FAIRBOARD_ADMIN_PASSWORD": "correct horse battery"}
+    with serving(server, tmp_path / "site", **administrator) as (address, environment):
+        token = run(server / "fairboard", "token", "create", "ada", **environment).strip()
+        asked = {"FAIRBOARD_TOKEN": token, "FAIRBOARD_SERVER": address}
+        assert run(client / "fairboard", "competition", "list", **asked) == ""
+
+
+@pytest.mark.long
+def test_demo_extra_runs_the_demo(install):
+    assert "Traceback" not in run(install("demo") / "fairboard", "demo", "--check")
+
+
+@pytest.mark.long
+def test_image_is_small_and_serves(tmp_path: Path):
+    """Run the steps of the build stage in a folder, and measure the tree that the image contains."""
+    dockerfile = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    _, build, _ = re.split(r"^FROM base.*$", dockerfile, flags=re.MULTILINE)
+    source, tree = tmp_path / "source", tmp_path / "opt/fairboard"
+    steps = re.findall(r"^(COPY|RUN) (.+)$", build, re.MULTILINE)
+    assert [kind for kind, _ in steps].count("RUN") == 3
+    source.mkdir()
+    for kind, words in steps:
+        if kind == "COPY":
+            *paths, target = words.split()
+            for path in paths:
+                if (ROOT / path).is_dir():
+                    ignored = shutil.ignore_patterns("__pycache__")
+                    shutil.copytree(ROOT / path, source / target, ignore=ignored)
+                else:
+                    (source / target).mkdir(exist_ok=True)
+                    shutil.copy(ROOT / path, source / target)
+        elif "apt-get" not in words:
+            moved = words.replace("/opt/fairboard", str(tree)).replace("/tools", str(tmp_path / "tools"))
+            moved = moved.replace("/wheels", str(tmp_path / "wheels")).replace(
+                "python3 -m", f"{sys.executable} -m"
+            )
+            run("sh", "-euc", moved, cwd=source, PIP_NO_CACHE_DIR="1")
+
+    size = sum(path.lstat().st_size for path in tree.rglob("*") if not path.is_dir()) / 1e6
+    print(f"The image contains {size:.0f} MB above its base.")
+    assert size < IMAGE_MB
+    installed = {path.name.rpartition("-")[0] for path in tree.glob("lib/*/site-packages/*.dist-info")}
+    assert not installed & {"pip", "setuptools", "scikit_learn", "scipy"}
+
+    written = {"PYTHONDONTWRITEBYTECODE": "1"}
+    before = set(tree.rglob("*"))
+    with serving(tree / "bin", tmp_path / "data", **written):
+        pass
+    assert set(tree.rglob("*")) == before
