@@ -29,6 +29,7 @@ import numpy as np
 import psutil
 from sqlalchemy import insert, select
 
+from grader import logs
 from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
@@ -195,7 +196,8 @@ def peak_mb(installation: Installation, **overrides: Any) -> float:
     """Rescore everything in a separate process and return its peak memory (on Linux)."""
     version = installation.prepare(VERSIONS)
     settings = installation.settings.model_copy(update=overrides)
-    with JobChild(settings, is_quiet=True) as child:
+    logs.configure("benchmark", log_format="console", level="warning")
+    with JobChild(settings) as child:
         while child.rescore(version.id):
             pass
         [process] = psutil.Process().children()

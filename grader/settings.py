@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from email.headerregistry import Address
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -57,6 +58,22 @@ class SmtpSecurity(enum.StrEnum):
     NONE = "none"
 
 
+class LogFormat(enum.StrEnum):
+    """Formats of log lines."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class LogLevel(enum.StrEnum):
+    """Lowest levels of logged events."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 class _Variable(NamedTuple):
     """A variable with the settings prefix: its name, its setting, and whether it names a file."""
 
@@ -66,10 +83,20 @@ class _Variable(NamedTuple):
 
 
 def _variables() -> Iterator[_Variable]:
-    for name in sorted(os.environ):
+    for name in sorted(os.environ, reverse=True):  # X takes precedence over X_FILE, so it comes last
         if name.upper().startswith(PREFIX):
             setting = name.upper().removeprefix(PREFIX)
             yield _Variable(name, setting.removesuffix(_FILE).lower(), setting.endswith(_FILE))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting in force and its source: default, environment, file or command. Secrets are masked."""
+
+    variable: str
+    value: str
+    source: str
+    description: str
 
 
 class FileVariables(EnvSettingsSource):
@@ -291,6 +318,19 @@ class Settings(BaseSettings):
         "metrics address requires no token.",
     )
 
+    log_format: LogFormat = Field(LogFormat.CONSOLE, description="Format of log lines: console or json.")
+    log_level: LogLevel = Field(
+        LogLevel.INFO,
+        description="Lowest level of logged events: debug, info, warning or error. Libraries log only "
+        "warnings and errors.",
+    )
+    otlp_endpoint: str | None = Field(
+        None,
+        pattern=r"^https?://[^@\s]+$",
+        description="Base URL of an OTLP/HTTP collector, such as http://127.0.0.1:4318; by default, no "
+        "traces are sent. Requires the extra `otel`.",
+    )
+
     @field_validator("data_dir", "cache_dir")
     @classmethod
     def _on_this_machine(cls, folder: Path | None) -> Path | None:
@@ -442,6 +482,23 @@ class Settings(BaseSettings):
     def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """Return the private networks that webhooks may call."""
         return _networks(self.webhook_private_networks)
+
+    def given(self) -> list[Setting]:
+        """Return all settings with their sources; secrets are masked."""
+        sources = {
+            each.setting: "file" if each.is_file else "environment"
+            for each in _variables()
+            if os.environ[each.name]
+        }
+        return [
+            Setting(
+                PREFIX + name.upper(),
+                "" if (value := getattr(self, name)) is None else str(value),
+                sources.get(name, "default" if name not in self.model_fields_set else "command"),
+                field.description or "",
+            )
+            for name, field in type(self).model_fields.items()
+        ]
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that pass these settings to another process."""

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, InternalError, Operatio
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.maintenance import schema
+from grader.observability import observe_command
 from grader.settings import PREFIX, Settings, unknown_variables
 from grader.storage import disk
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
@@ -173,6 +174,7 @@ def load_settings(**overrides: Any) -> Settings:
         raise _unusable(problems) from error
     if problems := [*problems, *_unusable_urls(settings)]:
         raise _unusable(problems)
+    observe_command(settings)
     return settings
 
 

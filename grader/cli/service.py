@@ -1,6 +1,5 @@
 """Service commands: serve, sweeper, demo, settings, capacity."""
 
-import logging
 import math
 import os
 import signal
@@ -21,6 +20,7 @@ from grader.cli.installation import (
 )
 from grader.cli.output import aligned, show_json
 from grader.cli.parameters import LocalPath
+from grader.observability import observe
 from grader.settings import PREFIX
 
 
@@ -42,9 +42,9 @@ def serve(host: str | None, port: int | None) -> None:
     """
     from grader.supervisor.service import serve as run_service
 
-    show_log("%(asctime)s serve: %(message)s")
     given = {"host": host, "port": port}
     settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+    observe("serve", settings)
     make_data_folder(settings)
     require_entry(settings, os.R_OK | os.W_OK | os.X_OK)
     with database_failures_in_a_sentence():
@@ -66,10 +66,10 @@ def sweeper(heartbeat: Path | None) -> None:
 
     if heartbeat is not None and not os.access(heartbeat.parent, os.W_OK):
         raise click.BadParameter(f"The folder {heartbeat.parent} is not writable.", param_hint="--heartbeat")
-    show_log("%(asctime)s sweeper: %(message)s")
     # This rejects the schema of an older version.
     with opened(with_newer_tables=True) as installation:
         settings = installation.settings
+    observe("sweeper", settings)
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
 
 
@@ -99,12 +99,9 @@ def metrics() -> None:
 @click.command()
 def settings() -> None:
     """Show every setting with its variable, value (secrets masked) and description."""
-    in_force = load_settings()
-    for name, setting in type(in_force).model_fields.items():
-        value = getattr(in_force, name)
-        given = "" if value is None else str(value)
-        click.echo(f"{PREFIX}{name.upper()}={given}")
-        click.echo(f"    {setting.description}")
+    for each in load_settings().given():
+        click.echo(f"{each.variable}={each.value}")
+        click.echo(f"    {each.description}")
 
 
 @click.command()
@@ -196,9 +193,3 @@ def demo(check: bool) -> None:
     disagreements = run.run_check(click.echo)
     if disagreements:
         raise click.ClickException("\n".join(disagreements))
-
-
-def show_log(line_format: str) -> None:
-    """Log messages of the grader from level INFO up, and of libraries from level WARNING up."""
-    logging.basicConfig(level=logging.WARNING, format=line_format)
-    logging.getLogger("grader").setLevel(logging.INFO)

@@ -29,12 +29,13 @@ from grader.errors import FairboardError
 from grader.settings import PREFIX, Settings
 
 LOGINS = "logins.txt"
+QUIET = {"FAIRBOARD_LOG_LEVEL": "warning"}  # an access log would hide the instructions
 
 
 def serve(settings: Settings, say: Say) -> None:
     """Create the demo competition in the configured installation and serve it until interrupted."""
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host  # noqa: S104
-    installation = Installation(host, settings.port, dict(os.environ))
+    installation = Installation(host, settings.port, QUIET | os.environ)
     demo = Demo(installation, settings.data_dir.absolute() / "demo", say, steps(say))
     with contextlib.suppress(KeyboardInterrupt), _running(demo) as server:
         progress = set_up(demo)
@@ -49,7 +50,7 @@ def run_check(say: Say) -> list[str]:
         port = _free_port()
         # The check must not use the settings of this machine's own installation.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-        environment |= {"FAIRBOARD_DATA_DIR": folder, "FAIRBOARD_PORT": str(port)}
+        environment |= {**QUIET, "FAIRBOARD_DATA_DIR": folder, "FAIRBOARD_PORT": str(port)}
         demo = Demo(Installation("127.0.0.1", port, environment), Path(folder) / "demo", say, steps(say))
         with _running(demo):
             wrong = check(demo, set_up(demo))

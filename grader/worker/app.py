@@ -4,16 +4,17 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from celery import Celery
-from celery.signals import celeryd_init, task_prerun, worker_process_init, worker_ready
+from celery import Celery, apps
+from celery.signals import celeryd_init, setup_logging, task_prerun, worker_process_init, worker_ready
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader import counters, db
+from grader import counters, db, logs
 from grader.db import Database
 from grader.metrics import check_golden_vectors
+from grader.observability import observe
 from grader.services.scoring import jobs
 from grader.settings import Settings, load
-from grader.worker.broker import QUEUE, RESCORING_TASK, TASK, Hints, create_app
+from grader.worker.broker import LOG_IDS, QUEUE, RESCORING_TASK, TASK, Hints, create_app
 from grader.worker.process import ending
 from grader.worker.process.ending import keep_freed_memory, limit_memory
 from grader.worker.process.repeating import log_error
@@ -28,6 +29,11 @@ counters.enable(load().metrics_dir())
 @celeryd_init.connect
 def check_worker(**_: object) -> None:
     """Refuse to start without a broker or if the golden vectors give different results; warm up."""
+    observe("worker", load())
+    setup_logging.connect(
+        lambda **_: None, weak=False
+    )  # with a receiver, Celery configures no logging itself
+    apps.worker.safe_say = lambda *_, **__: None  # type: ignore[attr-defined] # it bypasses the log
     if load().broker_url is None:
         raise SystemExit("A worker needs FAIRBOARD_BROKER_URL, such as redis://127.0.0.1:6379/0.")
     check_golden_vectors()
@@ -71,6 +77,11 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
 @celery_app.task(name=TASK)
 def score(job_id: int) -> None:
     """Score a job unless it is done or claimed by another worker."""
+    with logs.bound(**logs.received(score.request.get(LOG_IDS))):
+        _score(job_id)
+
+
+def _score(job_id: int) -> None:
     try:
         if following := _scorer().run_and_find_next(int(job_id)):
             _hints().send(following)
@@ -81,6 +92,11 @@ def score(job_id: int) -> None:
 @celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
 def rescore(scoring_version_id: int) -> None:
     """Score one batch of a scoring version, and unless it was empty, send a hint for the next one."""
+    with logs.bound(**logs.received(rescore.request.get(LOG_IDS))):
+        _rescore(scoring_version_id)
+
+
+def _rescore(scoring_version_id: int) -> None:
     try:
         yield_to_live_scoring()
         has_done_something = _scorer().run_batch(int(scoring_version_id))

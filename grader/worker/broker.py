@@ -14,7 +14,7 @@ from typing import Any
 
 from celery import Celery
 
-from grader import counters
+from grader import counters, logs
 from grader.settings import Settings
 
 QUEUE = "fairboard.scoring"
@@ -27,10 +27,11 @@ KEEPALIVE = {
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
     if hasattr(socket, option)  # macOS has a different name for the first option
 }
+LOG_IDS = "fairboard_ids"  # message header
 HINT_TIMEOUT_SECONDS = 0.2
 MAX_WAITING = 10_000
 
-Hint = tuple[str, int]  # a task and the id of its job or scoring version
+Hint = tuple[str, int, dict[str, Any]]  # a task, the id of its job or scoring version, and ids for the log
 
 logger = logging.getLogger(__name__)
 
@@ -83,11 +84,12 @@ class Hints:
 
     def send(self, job_ids: Iterable[int]) -> None:
         """Queue hints for committed jobs; return immediately and never raise."""
-        self._send((TASK, job_id) for job_id in job_ids)
+        passed = logs.passed_on()
+        self._send((TASK, job_id, passed) for job_id in job_ids)
 
     def send_rescoring(self, scoring_version_id: int) -> None:
         """Queue a hint for a committed scoring version; return immediately and never raise."""
-        self._send([(RESCORING_TASK, scoring_version_id)])
+        self._send([(RESCORING_TASK, scoring_version_id, logs.passed_on())])
 
     def close(self, *, timeout_seconds: float = 2) -> None:
         """Wait briefly until queued hints are sent; short-lived commands call this before they end."""
@@ -121,12 +123,14 @@ class Hints:
                 self._thread.start()
 
     def _publish(self) -> None:
-        app, waiting = _impatient_app(self._settings), self._waiting
+        app, waiting = impatient_app(self._settings), self._waiting
         while (hint := waiting.get()) is not None:
-            task, subject_id = hint
+            task, subject_id, passed = hint
             try:
                 with counters.HINT_SECONDS.timed():
-                    app.send_task(task, [subject_id], retry=False, ignore_result=True)
+                    app.send_task(
+                        task, [subject_id], retry=False, ignore_result=True, headers={LOG_IDS: passed}
+                    )
                 counters.HINTS.add("sent")
             except Exception as error:
                 dropped = 1 + _drain(waiting)
@@ -148,7 +152,8 @@ def _drain(waiting: "queue.Queue[Hint | None]") -> int:
     return dropped
 
 
-def _impatient_app(settings: Settings) -> Celery:
+def impatient_app(settings: Settings) -> Celery:
+    """Return an application that fails quickly if the broker does not respond."""
     app = create_app(settings)
     app.conf.broker_connection_timeout = HINT_TIMEOUT_SECONDS
     app.conf.broker_transport_options |= {

@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from sqlalchemy.orm import configure_mappers
 
-from grader import db
+from grader import db, logs, traces
 from grader.counters import REJECTED_FILES, SCORING_SECONDS
 from grader.crash_points import reach
 from grader.db import Database
@@ -105,9 +105,14 @@ class Scorer:
 
     @ending.shielded()
     def _run(self, job_id: int) -> Claim | None:
+        with logs.bound(job=job_id), traces.span("score"):
+            return self._claim_and_score(job_id)
+
+    def _claim_and_score(self, job_id: int) -> Claim | None:
         claim = insist(partial(self._claim, job_id))
         if claim is None:
             return None
+        logs.bind(submission=claim.submission_id, competition=claim.competition_id)
         reach("claim.after_commit")
         start = time.monotonic()
         outcome = self._outcome(claim)
@@ -167,6 +172,10 @@ class Scorer:
     @ending.shielded()
     def run_batch(self, scoring_version_id: int) -> bool:
         """Score one batch, or part of it after a SIGTERM; return False if there is no job to claim."""
+        with logs.bound(scoring_version=scoring_version_id), traces.span("rescore"):
+            return self._claim_and_score_batch(scoring_version_id)
+
+    def _claim_and_score_batch(self, scoring_version_id: int) -> bool:
         start = time.monotonic()
         claims = insist(partial(self._claim_batch, scoring_version_id))
         if not claims:

@@ -17,9 +17,8 @@ from grader.worker.scorer import Scorer
 class ScoringHere:
     """A substitute for `JobChild` that starts no process, because starting one would take too long."""
 
-    def __init__(self, settings: Settings, *, is_quiet: bool):
+    def __init__(self, settings: Settings):
         # A log would interrupt the progress display.
-        assert is_quiet
         self._scorer = Scorer.of(settings)
 
     def __enter__(self) -> Self:

@@ -66,5 +66,5 @@ def test_least_recently_used_solution_is_evicted_first():
 
     solutions = PreparedSolutions(load, kept=2)
     for version_id in (1, 2, 1, 3, 1, 2):
-        solutions.get(Claim(1, "token", 1, 1, version_id, "a", "b", "c", rules=None))  # type: ignore[arg-type]
+        solutions.get(Claim(1, "token", 1, 1, version_id, 1, "a", "b", "c", rules=None))  # type: ignore[arg-type]
     assert loaded == [1, 2, 3, 2]

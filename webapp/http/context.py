@@ -13,7 +13,7 @@ from typing import Any
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import Unauthorized
 
-from grader import db
+from grader import db, logs
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, CompetitionState, Login, Role
 from grader.services.accounts import api_tokens, logins
@@ -159,6 +159,7 @@ def show(competition: Competition, role: Role | None) -> None:
     if g.token is not None and g.token.competition_id not in (None, competition.id):
         raise OtherCompetition(g.token)
     g.organizer_role = role
+    logs.bind(competition=competition.id)
 
 
 def require_role(session: Any, slug: str, role: Role) -> Competition:

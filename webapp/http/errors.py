@@ -238,15 +238,13 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
     if isinstance(error, StorageUnavailable):
         return _storage_away(error)
     incident = secrets.token_hex(4).upper()
-    log.error("Incident %s: %s", incident, _request(), exc_info=error)
+    log.error("Incident %s: %s", incident, _request(), exc_info=error, extra={"incident": incident})
     return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)
 
 
 def _request() -> str:
-    """Return the request's method and path for the log, without secret tokens."""
-    secret = (request.view_args or {}).get("token")
-    path = request.path.replace(secret, "…") if secret else request.path
-    return f"{request.method} {path}"
+    """Return the request's method and route for the log, because a path may contain a secret token."""
+    return f"{request.method} {request.url_rule.rule if request.url_rule else '(no route)'}"
 
 
 def _drain() -> None:

@@ -12,6 +12,7 @@ from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from grader import logs
 from grader.services.accounts import logins
 from grader.settings import Settings
 from grader.text import is_storable
@@ -101,6 +102,7 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
     if settings.metrics_dir():
         monitoring.init_app(app)
     _compress_responses(app)  # This is registered first, so that it runs last.
+    app.before_request(_bind_route)
     app.before_request(refuse_unknown_host)
     if settings.rate_limits:
         _limit_rates(app, settings)
@@ -118,6 +120,11 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
 
     for check in (refuse_unreadable_query, limit_body, _answer_early, refuse_foreign_forms):
         app.before_request(check)
+
+
+def _bind_route() -> None:
+    """Log the rule instead of the path, because a path may contain a one-time token."""
+    logs.bind(route=request.url_rule.rule if request.url_rule else None)
 
 
 def refuse_unreadable_query() -> None:

@@ -11,6 +11,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
+from grader import logs, traces
 from grader.services.accounts import passwords
 from webapp.server.requests import CHECKED, Answer, Head, Refusal, Request, TooLate, ask
 
@@ -28,7 +29,10 @@ PASSWORD_PATHS = (
 _WAITING = passwords.MOST_WAITING + passwords.MOST_KNOWN_WAITING
 PASSWORD_THREADS = passwords.AT_ONCE + _WAITING + 4
 MOST_PIPELINED = 100
+REQUEST_ID = "X-Request-ID"
+PROBES = frozenset({"/livez", "/readyz", "/healthz"})  # monitoring calls these every few seconds
 log = logging.getLogger(__name__)
+access = logging.getLogger("webapp.access")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,41 @@ def hashes_a_password(method: str, path: str) -> bool:
     return method == "POST" and any(path == each or path.startswith(f"{each}/") for each in PASSWORD_PATHS)
 
 
-class Work(WSGITask):  # type: ignore[misc]
+class Logged:
+    """A task whose request is logged with its id, route, status, duration and size."""
+
+    channel: Any
+    request: Request
+    response_headers: list[tuple[str, str]]
+    status: str
+
+    def service(self) -> None:
+        """Send the response with the request's id, and log it."""
+        request, channel = self.request, self.channel
+        began, sent_before = time.perf_counter(), channel.written_bytes
+        self.response_headers.append((REQUEST_ID, request.id))
+        with logs.bound(**{"request": request.id} | request.ids), traces.span(f"{request.method} request"):
+            try:
+                super().service()  # type: ignore[misc]
+            finally:
+                status = int(self.status[:3])
+                access.log(
+                    logging.DEBUG if status < 400 and logs.ids().get("route") in PROBES else logging.INFO,
+                    "request",
+                    extra={
+                        "method": request.method,
+                        "status": status,
+                        "duration_ms": round((time.perf_counter() - began) * 1000, 2),
+                        "bytes": channel.written_bytes - sent_before,
+                    },
+                )
+
+
+class LoggedRefusal(Logged, Refusal):
+    """A logged response to an incomplete or invalid request."""
+
+
+class Work(Logged, WSGITask):  # type: ignore[misc]
     """A request on a worker thread. If its response is known, the application is not called."""
 
     def get_environment(self) -> dict[str, Any]:
@@ -82,6 +120,8 @@ class Work(WSGITask):  # type: ignore[misc]
         """Send the response."""
         answer: Answer | None = self.request.answer
         if answer is None:
+            self.get_environment()
+            self.request.path = "(path)"  # waitress logs it if the application raises, but it may be a secret
             super().execute()
             return
         self.complete, self.status = True, answer.status
@@ -109,7 +149,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with deadlines."""
 
     task_class = Work
-    error_task_class = Refusal
+    error_task_class = LoggedRefusal
     parser_class = Request
     request: Request | None
     will_close: bool
@@ -123,6 +163,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._takes_no_more = False
         self._sending_since = 0.0
         self._sent = self._sent_before = 0
+        self.written_bytes = 0  # of all responses, including those that are still buffered
         super().__init__(server, *args, **options)
         # Behind a proxy, the client's address is known only from the headers.
         self.address: str | None = None if server.trusted_proxies else self.addr[0]
@@ -153,6 +194,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._sent += sent or 0
         return sent
 
+    def write_soon(self, data: Any) -> int:
+        """Buffer a part of a response, and count it."""
+        written: int = super().write_soon(data)
+        self.written_bytes += written or 0
+        return written
+
     def received(self, data: bytes) -> bool:
         """Process received data; pass complete requests and large bodies' headers to threads."""
         with self.requests_lock:
@@ -163,11 +210,13 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def ask(self, request: Request) -> None:
         """Let the application set the body limit, then process the data received in the meantime."""
-        try:
-            self._put_question(request)
-        except Exception:
-            log.exception("Could not check the headers of %s.", request.path)
-            request.error, request.completed = InternalServerError(""), True
+        with logs.bound(request=request.id):
+            try:
+                self._put_question(request)
+            except Exception:
+                log.exception("Could not check the headers of a request.")
+                request.error, request.completed = InternalServerError(""), True
+            request.ids = logs.ids()
         # The lock keeps data in order: later data must follow the data received during the check.
         with self.requests_lock:
             self.is_asking, rest, self._rest = False, self._rest, b""

@@ -5,10 +5,12 @@ request is never stored.
 """
 
 import json
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from waitress.buffers import OverflowableBuffer
@@ -16,6 +18,9 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask
 from waitress.utilities import BadRequest, Error
 
+from grader import logs
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEAD = "fairboard.head"
 CHECKED = "fairboard.checked"
 FACTS_SECONDS = 10  # later, the application reads them again
@@ -129,9 +134,22 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         self.limit_bytes: int | None = None
         self.answer: Answer | None = None
         self.head: Head | None = None
+        self.ids: dict[str, Any] = {}  # ids for the log from the check of the headers
         self.waits_for_continue = False
         self.is_kept = True
         self.ended_early = False
+
+    @cached_property
+    def id(self) -> str:
+        """The request's id: from a trusted proxy if it is well-formed, otherwise a random one."""
+        sent = self.headers.get("X_REQUEST_ID", "") if self.adj.trusts_proxies else ""
+        return sent if logs.WELL_FORMED.fullmatch(sent) else secrets.token_hex(8)
+
+    @property
+    def method(self) -> str:
+        """The method, or `-` if it is unknown, so that no other text of the client is logged as a method."""
+        command = getattr(self, "command", "")
+        return command if command in METHODS else "-"
 
     @property
     def wants_word(self) -> bool:

@@ -54,7 +54,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             map={},
             _sock=listener,
             dispatcher=dispatcher,
-            adj=_adjustments(threads, bounds),
+            adj=_adjustments(threads, bounds, trusts_proxies=trusted_proxies > 0),
             sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
             bind_socket=False,
         )
@@ -150,7 +150,7 @@ def _end(group: list[Channel], surplus: int, now: float) -> int:
     return len(waiting[:surplus])
 
 
-def _adjustments(threads: int, bounds: Bounds) -> Adjustments:
+def _adjustments(threads: int, bounds: Bounds, *, trusts_proxies: bool) -> Adjustments:
     adjustments = Adjustments(
         threads=threads,
         backlog=512,
@@ -170,4 +170,5 @@ def _adjustments(threads: int, bounds: Bounds) -> Adjustments:
         asyncore_use_poll=True,
     )
     adjustments.unasked_bytes, adjustments.drained_bytes = bounds.unasked_bytes, bounds.drained_bytes
+    adjustments.trusts_proxies = trusts_proxies
     return adjustments

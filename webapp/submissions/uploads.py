@@ -12,7 +12,7 @@ from flask import g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
-from grader import db
+from grader import db, logs
 from grader.counters import UPLOADS
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
@@ -241,6 +241,7 @@ def hinted(accepted: Accepted) -> Accepted:
     reach("accept.after_commit")
     if accepted.is_new:
         UPLOADS.add()
+    logs.bind(submission=accepted.submission.id)
     current_site().hints.send(accepted.job_ids)
     reach("accept.before_response")
     return accepted

@@ -192,7 +192,7 @@ class _WaitingWork:
 
     def _score(self, version: ScoringVersion) -> bool:
         if self._child is None:
-            self._child = self._stack.enter_context(JobChild(self._here.settings, is_quiet=True))
+            self._child = self._stack.enter_context(JobChild(self._here.settings))
         is_done = False
         with ProgressLine("submissions scored") as line:
             while self._child.rescore(version.id):

@@ -71,6 +71,7 @@ class Claim:
     attempt: int
     submission_id: int
     scoring_version_id: int
+    competition_id: int
     submission_sha256: str
     row_ids_sha256: str
     prepared_sha256: str
@@ -199,6 +200,7 @@ def claim_of(
         attempt=attempt,
         submission_id=job.submission_id,
         scoring_version_id=job.scoring_version_id,
+        competition_id=version.competition_id,
         submission_sha256=job.submission.sha256,
         row_ids_sha256=version.solution.row_ids_sha256,
         prepared_sha256=version.solution.prepared_sha256,

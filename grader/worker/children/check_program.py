@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from grader import logs
 from grader.files import FileRejected, RowIds, read_submission
 from grader.worker.process.child import answer_parent
 from grader.worker.process.ending import end_process_after, limit_memory
@@ -19,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 def main(time_limit_seconds: int, memory_mb: int) -> None:
     """Check files until the parent closes the socket."""
+    logs.configure_child("checker")
     limit_memory(memory_mb)
     row_ids = RowIds.of(())  # replaced by the row ids of the first request
 

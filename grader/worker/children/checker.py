@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
 
+from grader import logs
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares
@@ -39,7 +40,8 @@ class Checker:
     def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
         limits = (str(TIME_LIMIT_SECONDS), str(settings.scoring_memory_mb))
         self._child = RestartedChild(
-            running_module("grader.worker.children.check_program", *limits), environment=without_secrets()
+            running_module("grader.worker.children.check_program", *limits),
+            environment=without_secrets() | logs.environment(),
         )
         self._shares = Shares(
             *("file", "check", "checked"),

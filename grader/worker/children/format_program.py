@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from grader import logs
 from grader.prose import markdown
 from grader.prose.drawn import TOO_COMPLEX, Figure, plain
 from grader.worker.process.child import answer_parent
@@ -18,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 def main() -> None:
     """Format texts until the parent closes the socket."""
+    logs.configure_child("formatter")
     limit_memory(MEMORY_MB)
     answer_parent(lambda question, _: _format(*question))
 

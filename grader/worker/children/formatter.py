@@ -6,6 +6,7 @@ import signal
 
 from markupsafe import Markup
 
+from grader import logs
 from grader.db import Database
 from grader.prose.drawn import TOO_COMPLEX, Drawn, Figure, plain
 from grader.services.figures import formatted_texts
@@ -28,7 +29,8 @@ class Formatter:
 
     def __init__(self) -> None:
         self._child = RestartedChild(
-            running_module("grader.worker.children.format_program"), environment=without_secrets()
+            running_module("grader.worker.children.format_program"),
+            environment=without_secrets() | logs.environment(),
         )
         self._shares = Shares(
             *("text", "format", "formatted"), wait_seconds=WAIT_SECONDS, most_waiting=math.inf

@@ -8,6 +8,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from grader import logs
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, RestartedChild, running_module
 from grader.worker.scorer import batch_limit_seconds
@@ -41,11 +42,11 @@ def time_limit_seconds(settings: Settings, work: Work) -> int:
 class JobChild:
     """A process that runs one job at a time, starts on demand, and restarts after it dies."""
 
-    def __init__(self, settings: Settings, *, is_quiet: bool = False) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._child = RestartedChild(
-            running_module("grader.worker.children.job_program", "WARNING" if is_quiet else "INFO"),
-            environment=os.environ | settings.environment(),
+            running_module("grader.worker.children.job_program"),
+            environment=os.environ | settings.environment() | logs.environment(),
         )
         self._ready_at = float("-inf")
 

@@ -1,6 +1,5 @@
 """Child process that scores submissions and runs organizers' jobs within resource limits."""
 
-import logging
 import os
 import select
 import signal
@@ -10,6 +9,7 @@ from functools import cached_property
 
 from grader import counters
 from grader.metrics import check_golden_vectors
+from grader.observability import observe
 from grader.settings import Settings, load
 from grader.worker.children.job_child import Work, time_limit_seconds
 from grader.worker.process import ending
@@ -20,11 +20,11 @@ from grader.worker.scorer import Scorer, yield_to_live_scoring
 
 
 def main() -> None:
-    """Run jobs until the parent closes the socket; the argument is the log level."""
+    """Run jobs until the parent closes the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    logging.basicConfig(level=sys.argv[1], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load()
     counters.enable(settings.metrics_dir())
+    observe("scorer", settings)
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
     keep_freed_memory()

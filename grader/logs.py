@@ -1,0 +1,176 @@
+"""Structured logs: one event per line with the ids of the current request or job, as JSON or text."""
+
+import json
+import logging
+import os
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+OURS = ("grader", "webapp")
+FORMAT, LEVEL = "FAIRBOARD_LOG_FORMAT", "FAIRBOARD_LOG_LEVEL"
+# Ids that a queue message passes from the web process to a worker.
+PASSED_ON = ("request", "competition", "submission", "traceparent")
+WELL_FORMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_INVISIBLE = r"\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+_CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}]")
+_encode = json.JSONEncoder(default=str).encode
+_IN_THE_HEAD = frozenset({"time", "level", "process", "pid", "event", "exception", "logger"})
+
+_ids: ContextVar[Mapping[str, Any] | None] = ContextVar("ids", default=None)
+_in_force = {FORMAT: "console", LEVEL: "info"}
+
+
+@contextmanager
+def bound(**values: Any) -> Iterator[None]:
+    """Add ids to all events of the block, including those that `bind` adds within it."""
+    token = _ids.set({**(_ids.get() or {}), **values})
+    try:
+        yield
+    finally:
+        _ids.reset(token)
+
+
+def bind(**values: Any) -> None:
+    """Add ids to the remaining events of the innermost block; outside of a block, do nothing."""
+    if (current := _ids.get()) is not None:
+        _ids.set({**current, **values})
+
+
+def ids() -> dict[str, Any]:
+    """Return the ids that are bound now."""
+    return dict(_ids.get() or {})
+
+
+def passed_on() -> dict[str, Any]:
+    """Return the ids that a queue message contains."""
+    current = _ids.get() or {}
+    return {name: current[name] for name in PASSED_ON if name in current}
+
+
+def received(message: Any) -> dict[str, Any]:
+    """Return the well-formed ids of a queue message."""
+    sent = message if isinstance(message, dict) else {}
+    return {name: sent[name] for name in PASSED_ON if name in sent and WELL_FORMED.fullmatch(str(sent[name]))}
+
+
+def configure(process: str, *, log_format: str, level: str) -> None:
+    """Write the events of this process to standard error; libraries log only warnings and errors.
+
+    At a lower level, libraries would log SQL parameters and URLs with secrets.
+    """
+    _in_force.update({FORMAT: str(log_format), LEVEL: str(level)})
+    number = logging.getLevelNamesMapping()[level.upper()]
+    root = logging.getLogger()
+    for handler in [each for each in root.handlers if isinstance(each, Lines)]:
+        root.removeHandler(handler)
+    root.addHandler(Lines(process, log_format))
+    root.setLevel(max(number, logging.WARNING))
+    for name in OURS:
+        logging.getLogger(name).setLevel(number if number < logging.WARNING else logging.NOTSET)
+    for name in ("gunicorn.error", "gunicorn.access"):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
+
+
+def configure_process(process: str, *, log_format: str, level: str) -> None:
+    """Configure a process of the service, including its warnings and uncaught errors."""
+    configure(process, log_format=log_format, level=level)
+    logging.captureWarnings(True)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda failed: _log_uncaught(
+        failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback
+    )
+
+
+def configure_child(process: str) -> None:
+    """Configure a child process whose environment contains `environment` of its parent."""
+    given = {name: os.environ.get(name, default) for name, default in _in_force.items()}
+    configure_process(process, log_format=given[FORMAT], level=given[LEVEL])
+
+
+def environment() -> dict[str, str]:
+    """Return the variables with which a child logs like this process."""
+    return dict(_in_force)
+
+
+class Lines(logging.Handler):
+    """Writes each event as one line; structlog is imported with the first event, because that is slow."""
+
+    def __init__(self, process: str, log_format: str) -> None:
+        super().__init__()
+        self._process, self._format = process, log_format
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write an event with a single call, so that lines of several processes are not mixed."""
+        if record.levelno < logging.WARNING and record.name.partition(".")[0] not in OURS:
+            return  # some libraries set the level of their loggers themselves
+        try:
+            sys.stderr.write(self.line(record) + "\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+    def line(self, record: logging.LogRecord) -> str:
+        """Return an event in the configured format."""
+        if self.formatter is None:
+            self.formatter = _formatter(self._process, self._format)
+        return self.format(record)
+
+
+def _formatter(process: str, log_format: str) -> logging.Formatter:
+    import structlog
+
+    def describe(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        record: logging.LogRecord = event["_record"]
+        event.pop("_from_structlog", None)
+        del event["_record"]
+        first = {
+            "time": event.pop("timestamp"),
+            "level": record.levelname.lower(),
+            "process": process,
+            "pid": record.process,
+            "event": event.pop("event"),
+            "logger": record.name,
+        }
+        return {**first, **(_ids.get() or {}), **event}
+
+    shared: list[Any] = [
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    processors: list[Any] = [describe, structlog.processors.ExceptionRenderer(_traceback)]
+    processors.append(_json if log_format == "json" else _line)
+    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=processors)
+
+
+def _traceback(exc_info: Any) -> str:
+    return "".join(traceback.format_exception(*exc_info)).rstrip()
+
+
+def _json(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
+    return _encode(event)
+
+
+def _line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
+    """Return an event as text; the lines of a traceback are marked, so that none looks like an event."""
+    values = " ".join(f"{name}={value}" for name, value in event.items() if name not in _IN_THE_HEAD)
+    head = f"{event['time'][:23]}Z {event['level']:<7} {event['process']}: {event['event']}"
+    lines = [_escaped(f"{head}  [{values}]" if values else head)]
+    lines += [f"    | {_escaped(each)}" for each in event.get("exception", "").split("\n") if each]
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    if issubclass(kind, SystemExit | KeyboardInterrupt):
+        return
+    logging.getLogger("grader").critical("Uncaught error", exc_info=(kind, error, trace))

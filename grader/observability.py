@@ -1,0 +1,16 @@
+"""Configuration of the logs and traces of a process from the settings."""
+
+from grader import logs, traces
+from grader.settings import LogLevel, Settings
+
+
+def observe(process: str, settings: Settings) -> None:
+    """Configure a process of the service."""
+    logs.configure_process(process, log_format=settings.log_format, level=settings.log_level)
+    traces.configure(process, settings.otlp_endpoint)
+
+
+def observe_command(settings: Settings) -> None:
+    """Configure a command, which logs only warnings and errors besides its output."""
+    level = LogLevel.ERROR if settings.log_level is LogLevel.ERROR else LogLevel.WARNING
+    logs.configure("command", log_format=settings.log_format, level=level)

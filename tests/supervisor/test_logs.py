@@ -1,0 +1,247 @@
+"""Log output of a whole service: one event per line, linked ids, no secrets and no hidden values."""
+
+import http.client
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.service import write_predictions, write_solution
+
+pytestmark = pytest.mark.system
+
+EVENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (debug|info|warning|error|critical) +\w+: .")
+PASSWORD, WRONG = "correct-horse-battery-77", "wrong-horse-battery-88"
+HOOKS = {"FAIRBOARD_WEBHOOK_HTTP": "true", "FAIRBOARD_WEBHOOK_PRIVATE_NETWORKS": "127.0.0.0/8"}
+HOOK_PATH = "hook-path-that-is-a-secret"
+FORGED = "2030-01-01T00:00:00.000Z info    web: forged"
+
+
+class Collector:
+    """An OTLP/HTTP receiver that stores the spans it receives."""
+
+    def __init__(self):
+        self.spans = []
+        spans = self.spans
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+                    ExportTraceServiceRequest,
+                )
+
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                assert self.path == "/v1/traces"
+                for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                    process = {each.key: each.value.string_value for each in resource.resource.attributes}
+                    for scope in resource.scope_spans:
+                        spans.extend((process["fairboard.process"], span) for span in scope.spans)
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    """A running receiver."""
+    made = Collector()
+    yield made
+    made.close()
+
+
+class Browser:
+    """Requests with cookies and arbitrary headers to a running service."""
+
+    def __init__(self, running):
+        self._host = urlsplit(running.address).netloc
+        self.cookies: dict[str, str] = {}
+
+    def send(self, method, path, *, fields=None, body=None, **headers):
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        if fields is not None:
+            sent["Content-Type"], body = "application/x-www-form-urlencoded", urlencode(fields)
+        connection = http.client.HTTPConnection(self._host, timeout=HANG_SECONDS)
+        try:
+            connection.putrequest(method, path)
+            for name, value in sent.items():
+                connection.putheader(name, value)
+            content = body.encode() if isinstance(body, str) else body or b""
+            connection.putheader("Content-Length", str(len(content)))
+            connection.endheaders(content)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        for name, value in answer.getheaders():
+            if name.lower() == "set-cookie":
+                key, _, rest = value.partition("=")
+                self.cookies[key] = rest.partition(";")[0]
+        return answer, text
+
+    def submit_form(self, path, **fields):
+        """Send a form of a page with its CSRF token."""
+        _, page = self.send("GET", path)
+        csrf = re.search(r'name="csrf_token" value="([^"]+)"', page)
+        assert csrf, page
+        return self.send("POST", path, fields={"csrf_token": csrf[1], **fields})
+
+
+def link_token(output: str) -> str:
+    """Return the token at the end of a printed link."""
+    return output.strip().rpartition("/")[2].split()[0]
+
+
+def flows(running, tmp_path: Path) -> set[str]:
+    """Perform flows with secrets and hostile texts; return all texts that no log may contain."""
+    setup_link = running.process.stdout.readline()
+    solution = tmp_path / "solution.csv"
+    solution.write_bytes(write_solution())
+    for command in (
+        ("competition", "create", "cup", "--solution", solution, "--title", "Cup"),
+        ("user", "create", "anna", "--admin"),
+    ):
+        done = running.command_here(*command)
+        assert done.exit_code == 0, done.output
+    scopes = [part for scope in ("read", "submit", "organize") for part in ("--scope", scope)]
+    token = running.command_here("token", "create", "anna", *scopes).stdout.strip()
+    links = [
+        link_token(setup_link),
+        link_token(running.command_here("user", "invite").stdout),
+        link_token(running.command_here("user", "reset-link", "anna").stdout),
+        link_token(running.command_here("user", "login-link", "anna").stdout),
+    ]
+    browser = Browser(running)
+    for path in ("setup", "sign-up", "reset", "login"):
+        for each in links:
+            browser.send("GET", f"/{path}/{each}")
+    browser.submit_form("/sign-up", name="Bob", password=PASSWORD)
+    hidden = set(browser.cookies.values())
+    browser.cookies.clear()
+    browser.submit_form("/login", name=f"Bob\n{FORGED}", password=WRONG)
+    browser.submit_form("/login", name="Bob", password=WRONG)
+    answer, _ = browser.submit_form("/login", name="Bob", password=PASSWORD)
+    assert answer.status == 302
+    bearer = f"Bearer {token}"
+    browser.send("GET", f"/nothing%0a{FORGED.replace(' ', '%20')}%0d%e2%80%a8", User_Agent=f"{FORGED}\x1b[2J")
+    browser.send("GET", f"/?q=%0a{PASSWORD}")
+    hook, text = Browser(running).send(
+        "POST",
+        "/api/v1/competitions/cup/webhooks",
+        body=json.dumps({"url": f"http://127.0.0.1:65533/{HOOK_PATH}", "events": ["submission.scored"]}),
+        Authorization=bearer,
+        Content_Type="application/json",
+    )
+    assert hook.status == 201, text
+    file = write_predictions()
+    form = (
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\xe2\x80\xa8b.csv"\r\n'
+        b"Content-Type: text/csv\r\n\r\n" + file + b"\r\n--x--\r\n"
+    )
+    sent, text = Browser(running).send(
+        "POST",
+        "/api/v1/competitions/cup/submissions",
+        body=form,
+        Authorization=bearer,
+        Content_Type="multipart/form-data; boundary=x",
+        X_Request_ID="trusted-proxy.1",
+        X_Forwarded_For="192.0.2.1",
+    )
+    assert (sent.status, sent.headers["X-Request-ID"]) == (201, "trusted-proxy.1"), text
+    assert running.wait_until_scored(json.loads(text)["id"], token)["status"] == "scored"
+    for blob in running.data_dir.glob("blobs/*/*"):
+        blob.unlink()
+    broken, text = Browser(running).send(
+        "GET", f"/api/v1/submissions/{json.loads(text)['id']}/file", Authorization=bearer
+    )
+    assert broken.status == 500, text
+    assert f"Incident {json.loads(text)['incident']}: GET /api/v1/submissions/<int:submission_id>/file" in (
+        running.log()
+    )
+    malformed, _ = Browser(running).send("GET", "/", X_Request_ID="two words", X_Forwarded_For="192.0.2.1")
+    assert re.fullmatch(r"[0-9a-f]{16}", malformed.headers["X-Request-ID"])
+    hidden |= {PASSWORD, WRONG, HOOK_PATH, token, *links, *browser.cookies.values()}
+    hidden.add((running.data_dir / "secret_key").read_text())
+    with sqlite3.connect(running.data_dir / "fairboard.db") as database:
+        hidden |= {row[0] for row in database.execute("SELECT secret FROM webhook")}
+        for row in database.execute("SELECT score, overall_auc, counts FROM score WHERE split = 'private'"):
+            hidden |= {str(row[0])[:9], str(row[1])[:9], row[2][:60]}
+        hidden |= {row[0] for row in database.execute("SELECT digest FROM solution")}
+        hidden |= {row[0] for row in database.execute("SELECT nonce FROM solution")}
+    database.close()
+    hidden |= set(solution.read_text().splitlines()[1:20])
+    return {each for each in hidden if each}
+
+
+def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_service, tmp_path, collector):
+    running = make_service(
+        {
+            "FAIRBOARD_LOG_FORMAT": "json",
+            "FAIRBOARD_LOG_LEVEL": "debug",
+            "FAIRBOARD_TRUSTED_PROXIES": "1",
+            **HOOKS,
+            "FAIRBOARD_OTLP_ENDPOINT": collector.url,
+        }
+    ).start()
+    running.wait_until_ready()
+    hidden = flows(running, tmp_path)
+    assert running.stop() == 0
+
+    events = [json.loads(line) for line in running.log().splitlines()]
+    required = {"time", "level", "process", "pid", "event", "logger"}
+    assert all(required <= event.keys() for event in events)
+    assert {"serve", "web", "worker"} <= {event["process"] for event in events}
+    assert {text for text in hidden if text in running.log()} == set()
+    linked = {event["process"]: event for event in events if event.get("request") == "trusted-proxy.1"}
+    web, worker = linked["web"], linked["worker"]
+    assert (web["route"], web["status"]) == ("/api/v1/competitions/<slug>/submissions", 201)
+    assert web["bytes"] > 100 and web["duration_ms"] > 0
+    assert web["submission"] == worker["submission"] and web["competition"] == worker["competition"]
+    assert worker["job"] and "recorded" in worker["event"]
+    assert web["traceparent"].split("-")[1] == worker["traceparent"].split("-")[1]
+
+    spans = {name: span for _, span in collector.spans if (name := span.name) in ("score", "POST request")}
+    uploads = [
+        span
+        for _, span in collector.spans
+        if span.name == "POST request"
+        and any(each.value.string_value == "trusted-proxy.1" for each in span.attributes)
+    ]
+    assert spans["score"].trace_id == uploads[0].trace_id
+    assert spans["score"].parent_span_id == uploads[0].span_id
+    assert {text for text in hidden if text in str(collector.spans)} == set()
+
+
+def test_text_events_have_one_line_each_and_contain_no_secret(make_service, tmp_path):
+    running = make_service(
+        {"FAIRBOARD_LOG_LEVEL": "debug", "FAIRBOARD_TRUSTED_PROXIES": "1", **HOOKS}
+    ).start()
+    running.wait_until_ready()
+    hidden = flows(running, tmp_path)
+    assert running.stop() == 0
+
+    lines = running.log().split("\n")
+    assert [line for line in lines[:-1] if not (EVENT.match(line) or line.startswith("    | "))] == []
+    assert not any(line.startswith(FORGED) for line in lines)
+    assert {text for text in hidden if text in running.log()} == set()
+    assert "request=trusted-proxy.1" in running.log()
