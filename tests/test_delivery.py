@@ -50,7 +50,7 @@ def test_compose_file_has_every_part_of_the_service(compose):
     profiles = {name: service.get("profiles") for name, service in compose["services"].items()}
     assert {name for name, profile in profiles.items() if profile is None} == parts
     optional = {name: profile for name, profile in profiles.items() if profile is not None}
-    monitoring = dict.fromkeys(("metrics", "prometheus"), ["monitoring"])
+    monitoring = {name: ["monitoring"] for name in ("metrics", "prometheus")}
     assert optional == {"proxy": ["nginx"], "caddy": ["caddy"], "s3": ["s3"], **monitoring}
 
 

@@ -3,7 +3,7 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import notifications, people
+from webapp.accounts import notifications, people, status
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
@@ -68,6 +68,7 @@ ROUTES = (
     profile,
     notifications,
     people,
+    status,
 )
 
 

@@ -10,6 +10,7 @@ from grader.services.accounts import identities
 from grader.services.competitions import organizers
 from grader.settings import SignUp
 from webapp.accounts import access, notifications, own_account, people, single_sign_on
+from webapp.accounts import status as status_page
 from webapp.competitions import downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
@@ -46,7 +47,7 @@ from webapp.teams import pages as team_pages
 from webapp.webhooks import actions as webhooks
 
 FAMILIES = (
-    *(own_account, notifications, people, assets),
+    *(own_account, notifications, people, status_page, assets),
     *(competition_pages, downloads),
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),

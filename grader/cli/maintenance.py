@@ -1,16 +1,15 @@
-"""Maintenance commands: backup, restore, migrate, orphans, doctor."""
+"""Maintenance commands: backup, restore, migrate, orphans, status, doctor."""
 
 import dataclasses
 import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
-from redis import Redis
-from redis.exceptions import RedisError
 
 from grader import db
 from grader.cli.group import SubcommandGroup
@@ -33,7 +32,8 @@ from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
-from grader.supervisor import lock, valkey
+from grader.supervisor import lock
+from grader.supervisor import status as site_status
 from grader.text import counted
 
 MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
@@ -293,6 +293,41 @@ def doctor(read_all: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
+def status(as_json: bool) -> None:
+    """Show queues, processes, failing jobs, disks, backups, versions and the results of quick checks."""
+    with opened() as here, here.database.read() as session:
+        found = site_status.read(here.settings, session)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(found), indent=1, default=datetime.isoformat))
+        return
+    for finding in found.findings:
+        click.echo(f"{MARKS[finding.level]}  {finding.subject}: {finding.message}")
+    for part in ("queues", "processes", "claimed", "failing", "stored"):
+        click.echo(f"\n{part.capitalize()}")
+        for row in getattr(found, part) or ["none"]:
+            click.echo(f"  {row if isinstance(row, str) else _row(row)}")
+    click.echo(f"\nLast backup: {_shown(found.backup_at)}")
+    click.echo("Versions: " + ", ".join(f"{name} {each}" for name, each in found.versions.items()))
+    click.echo("Run `fairboard settings` to see the settings, and `fairboard doctor` to run all checks.")
+
+
+def _row(row: Any) -> str:
+    values = dataclasses.asdict(row)
+    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in values.items())
+
+
+def _shown(value: Any) -> str:
+    return (
+        f"{value:%Y-%m-%d %H:%M:%S} UTC"
+        if isinstance(value, datetime)
+        else "none"
+        if value is None
+        else str(value)
+    )
+
+
 def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
     try:
         make_data_folder(settings)
@@ -303,8 +338,8 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
     yield from doctor_checks.of_settings(settings)
     yield from doctor_checks.of_rights(settings)
     yield from doctor_checks.of_disks(settings)
-    yield from _of_service(settings)
-    yield from _of_broker(settings)
+    yield from site_status.of_service(settings)
+    yield from site_status.of_broker(settings)
     yield from _of_arithmetic()
     storage = open_storage(settings.storage())
     yield from doctor_checks.of_storage(storage)
@@ -328,41 +363,6 @@ def _of_database(
         if settings.sends_mail():
             yield from doctor_checks.of_mail(session)
         yield from doctor_checks.of_backups(settings, session)
-
-
-def _of_service(settings: Settings) -> Iterator[Finding]:
-    served_by = lock.holder(settings.data_dir)
-    yield doctor_checks.ok(
-        "service",
-        f"The data folder is served by {served_by}."
-        if served_by
-        else "`fairboard serve` is not running on this data folder.",
-    )
-
-
-def _of_broker(settings: Settings) -> Iterator[Finding]:
-    if settings.broker_url is not None:
-        url = settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
-        hint = f"Check that it is running and that {PREFIX}BROKER_URL is correct."
-    elif lock.holder(settings.data_dir):
-        url = f"unix://{valkey.socket_path(settings.data_dir.resolve())}"
-        hint = f"{settings.data_dir / 'valkey' / 'valkey.log'} may contain the reason."
-    else:
-        yield doctor_checks.ok(
-            "queue", "No broker is set: `serve` starts its own, and the sweeper needs none."
-        )
-        return
-    try:
-        with Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2) as broker:
-            broker.ping()
-    except (RedisError, ValueError) as error:
-        yield doctor_checks.warning(
-            "queue",
-            f"The broker does not respond ({error}). {hint} Until it does, only the sweeper scores "
-            "submissions, with a delay of a few seconds.",
-        )
-    else:
-        yield doctor_checks.ok("queue", "The broker responds.")
 
 
 def _of_arithmetic() -> Iterator[Finding]:

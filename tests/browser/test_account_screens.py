@@ -36,7 +36,12 @@ def test_account_pages_are_accessible(live, browser: Browser):
         "reset-ask": "/reset",
         "reset": f"/reset/{reset}",
     }
-    members = {"account": "/account", "account-delete": "/account/delete", "people": "/people"}
+    members = {
+        "account": "/account",
+        "account-delete": "/account/delete",
+        "people": "/people",
+        "status": "/status",
+    }
     cookie = ann.browser.get_cookie("fairboard_login")
     context = browser.new_context(base_url=live.address)
     page = context.new_page()

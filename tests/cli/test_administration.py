@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import signal
@@ -446,3 +447,14 @@ def test_metrics_command_requires_a_free_address(admin, service, monkeypatch):
     assert result.exit_code == 1
     assert f"port {port}: another program uses this port. Stop it, or choose" in result.stderr
     assert "another port with FAIRBOARD_METRICS_ADDRESS" in result.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_status_shows_queues_disks_and_versions_without_secrets(admin, service, settings, options):
+    service.submit(service.competition())
+    shown = admin("status", *options).stdout
+    for text in ("scoring", "waiting", "SQLite" if "sqlite" in settings.database() else "PostgreSQL"):
+        assert text in shown
+    assert settings.secret() not in shown
+    if options:
+        assert json.loads(shown)["queues"][0]["waiting"] == 1

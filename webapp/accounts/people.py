@@ -173,7 +173,9 @@ class InvitationLinks(Answer):
     invitations: list[InvitationLink]
 
 
-def _administrators_operation(**described: Any) -> Callable[[Callable[..., Any]], View]:
+def administrators_operation(**described: Any) -> Callable[[Callable[..., Any]], View]:
+    """Describe an operation that only administrators may call."""
+
     def decorate(view: Callable[..., Any]) -> View:
         return auth.admin_required(operation(Scope.ADMIN, tag="people", **described)(view))
 
@@ -181,7 +183,7 @@ def _administrators_operation(**described: Any) -> Callable[[Callable[..., Any]]
 
 
 @api.get("/people")
-@_administrators_operation(answers=PersonList)
+@administrators_operation(answers=PersonList)
 def person_list(query: Searched) -> PersonList:
     """List the accounts whose name or e-mail address contains `q`, newest first."""
     with reading() as session:
@@ -191,7 +193,7 @@ def person_list(query: Searched) -> PersonList:
 
 
 @api.post("/people/<int:user_id>/reset-link")
-@_administrators_operation(answers=ResetLink, status=201, creates=True, shows_secret=True)
+@administrators_operation(answers=ResetLink, status=201, creates=True, shows_secret=True)
 def create_reset_link(user_id: int) -> Any:
     """Create a password reset link for a user."""
     name, link = _reset_link(user_id)
@@ -211,14 +213,14 @@ def unlink_identity(user_id: int, identity_id: int) -> Any:
 
 
 @api.post("/invitations")
-@_administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
+@administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
 def invite_person() -> Any:
     """Create an invitation to sign up for one account."""
     return InvitationLink(email=None, url=_invitation_link()), 201
 
 
 @api.post("/invitations/csv")
-@_administrators_operation(
+@administrators_operation(
     answers=InvitationLinks, status=201, creates=True, shows_secret=True, takes_file=FileForm
 )
 def invite_people() -> Any:
