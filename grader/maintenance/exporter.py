@@ -2,21 +2,20 @@
 
 import hmac
 import logging
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy.orm import Session
 
 from grader import counters, db
 from grader.db import Database
-from grader.services import monitoring
+from grader.services import backup_runs, monitoring
 from grader.services.monitoring import Reading
 from grader.settings import Settings
 from grader.storage import disk
@@ -28,25 +27,15 @@ TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
 CLIENT_TIMEOUT_SECONDS = 10
 
 log = logging.getLogger(__name__)
-LastBackup = Callable[[Session], datetime | None]
 
 
 class Exporter:
-    """The metrics of an installation.
-
-    `last_backup` returns the time of the newest complete backup; without it, there is no metric of backups.
-    """
+    """The metrics of an installation."""
 
     def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        *,
-        last_backup: LastBackup | None = None,
-        cache_seconds: float = CACHE_SECONDS,
+        self, settings: Settings, database: Database, *, cache_seconds: float = CACHE_SECONDS
     ) -> None:
         self._settings, self._database = settings, database
-        self._last_backup = last_backup
         self._cache_seconds = cache_seconds
         self._lock = threading.Lock()
         self._kept: tuple[float, list[Reading]] | None = None
@@ -92,7 +81,7 @@ class Exporter:
             with self._database.read() as session:
                 now = db.now(session)
                 found = monitoring.read(session, now=now)
-                last = self._last_backup(session) if self._last_backup else None
+                last = backup_runs.last_success_at(session)
         except Exception as error:
             if not db.is_unavailable(error):
                 raise
@@ -102,8 +91,8 @@ class Exporter:
         yield _single("fairboard_database_up", "Whether the database responds.", 1)
         seconds = time.perf_counter() - start
         yield _single("fairboard_state_read_seconds", "Time to read the site's state.", seconds)
-        if last is not None:
-            age = (now - last).total_seconds()
+        if last is not None or self._settings.backup_target is not None:
+            age = math.inf if last is None else (now - last).total_seconds()
             yield _single("fairboard_backup_age_seconds", "Age of the newest complete backup.", age)
         yield from found
 

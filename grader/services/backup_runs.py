@@ -72,6 +72,12 @@ def status(session: Session, *, now: datetime, target: str | None = None) -> Bac
     )
 
 
+def last_success_at(session: Session) -> datetime | None:
+    """Return the start of the newest complete backup, or None if there is none."""
+    last = _last_success(session, None)
+    return None if last is None else last.started_at
+
+
 def is_due(session: Session, *, target: str, interval: timedelta, now: datetime) -> bool:
     """Return whether the next scheduled backup should start; a missed one is due immediately."""
     is_running = and_(BackupRun.ended_at.is_(None), BackupRun.lease_until > now)

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, case, func, literal, select, text, union_a
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.maintenance import backups, doctor_checks
+from grader.maintenance import doctor_checks
 from grader.maintenance.doctor_checks import Finding
 from grader.models import (
     Competition,
@@ -32,7 +32,7 @@ from grader.models import (
     ScoringVersionState,
     Submission,
 )
-from grader.services import webhook_outbox
+from grader.services import backup_runs, webhook_outbox
 from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.mail import outbox
 from grader.settings import PREFIX, Setting, Settings
@@ -123,7 +123,7 @@ def read(settings: Settings, session: Session) -> Status:
         claimed=claimed,
         failing=failing,
         stored=_stored(session),
-        backup_at=last_backup(settings),
+        backup_at=backup_runs.last_success_at(session),
         versions={
             "Fairboard": version("fairboard"),
             **_database(session),
@@ -132,13 +132,6 @@ def read(settings: Settings, session: Session) -> Status:
         settings=settings.given(),
         findings=list(_findings(settings, session)),
     )
-
-
-def last_backup(settings: Settings) -> datetime | None:
-    """Return the time of the newest automatic backup, or None if there is none."""
-    folder = settings.data_dir.absolute() / backups.AUTOMATIC_FOLDER
-    times = [each.stat().st_mtime for each in folder.glob("*")] if folder.is_dir() else []
-    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def of_service(settings: Settings) -> Iterator[Finding]:

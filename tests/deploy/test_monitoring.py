@@ -31,8 +31,8 @@ def promtool() -> str:
 @pytest.fixture
 def exported(service, valkey) -> set[str]:
     """The names of all series that the exporter serves."""
-    settings = service.settings.model_copy(update={"broker_url": SecretStr(valkey.url)})
-    found = Exporter(settings, service.database, last_backup=lambda _: service.now)
+    changes = {"broker_url": SecretStr(valkey.url), "backup_target": "s3://backups"}
+    found = Exporter(service.settings.model_copy(update=changes), service.database)
     names = {each.name for each in found.readings()}
     for meter in METERS:
         parts = ("_bucket", "_sum", "_count") if meter.buckets else ("",) if meter.is_gauge else ("_total",)

@@ -1,10 +1,11 @@
 """Metrics exporter: its own address, the state of the site, failures, access."""
 
 import http.client
+import math
 import socket
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,6 +15,7 @@ from grader import counters, db
 from grader.counters import METERS
 from grader.maintenance import exporter
 from grader.maintenance.exporter import CACHE_SECONDS, Exporter
+from grader.models import BackupRun
 from tests.fixtures.patience import HANG_SECONDS
 
 ADDRESS, TOKEN = "127.0.0.1:9464", "a token of the tests"
@@ -85,13 +87,19 @@ def test_state_is_read_at_most_every_few_seconds(service, monkeypatch):
     assert values(found.text())["submissions/pending"] == 1
 
 
-def test_age_of_the_backup_is_exported_once_there_is_one(service):
-    backups: list[datetime | None] = [None]
-    found = Exporter(service.settings, service.database, last_backup=lambda _: backups[0], cache_seconds=0)
+def test_age_of_the_backup_is_infinite_until_the_first_scheduled_one(service):
+    found = Exporter(service.settings, service.database, cache_seconds=0)
     assert "backup_age_seconds" not in values(found.text())
-    with service.database.read() as session:
-        backups[0] = db.now(session) - timedelta(hours=5)
-    assert 5 * 3600 <= values(found.text())["backup_age_seconds"] < 5 * 3600 + HANG_SECONDS
+    settings = service.settings.model_copy(update={"backup_target": "s3://backups"})
+    scheduled = Exporter(settings, service.database, cache_seconds=0)
+    assert values(scheduled.text())["backup_age_seconds"] == math.inf
+    with service.database.write() as session:
+        now = db.now(session)
+        run = BackupRun(target="s3://backups", started_at=now - timedelta(hours=5), lease_until=now)
+        run.ended_at, run.name = now, "one"
+        session.add(run)
+    for each in (found, scheduled):
+        assert 5 * 3600 <= values(each.text())["backup_age_seconds"] < 5 * 3600 + HANG_SECONDS
 
 
 def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_counters):

@@ -201,7 +201,7 @@ def create_reset_link(user_id: int) -> Any:
 
 
 @api.delete("/people/<int:user_id>/identities/<int:identity_id>")
-@_administrators_operation(status=204)
+@administrators_operation(status=204)
 def unlink_identity(user_id: int, identity_id: int) -> Any:
     """Unlink a user from an identity provider, and end the sessions that were started with it.
 
