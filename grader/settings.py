@@ -50,6 +50,14 @@ class SignUp(enum.StrEnum):
     CLOSED = "closed"
 
 
+class RequiredFactor(enum.StrEnum):
+    """The accounts that must set up a second factor."""
+
+    NONE = "none"
+    ADMINISTRATORS = "administrators"
+    ORGANIZERS = "organizers"
+
+
 class SmtpSecurity(enum.StrEnum):
     """Encryption of the connection to the mail server."""
 
@@ -242,6 +250,11 @@ class Settings(BaseSettings):
         10, ge=0, description="Waiting time after which the sweeper handles a job, in seconds."
     )
     login_days: int = Field(14, ge=1, le=3_650, description="Lifetime of a session, in days.")
+    require_second_factor: RequiredFactor = Field(
+        RequiredFactor.NONE,
+        description="Accounts that must set up a second factor before using other pages: none, "
+        "administrators, or organizers (which includes administrators).",
+    )
     note_shared_logins: bool = Field(
         True,
         description="Whether to keep hashes of login addresses and browsers for 30 days, to show organizers "

@@ -3,7 +3,7 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import notifications, people, status
+from webapp.accounts import notifications, people, second_factors, status
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
@@ -69,6 +69,7 @@ ROUTES = (
     notifications,
     people,
     status,
+    second_factors,
 )
 
 

@@ -9,7 +9,14 @@ from grader.models import Role
 from grader.services.accounts import identities
 from grader.services.competitions import organizers
 from grader.settings import SignUp
-from webapp.accounts import access, notifications, own_account, people, single_sign_on
+from webapp.accounts import (
+    access,
+    notifications,
+    own_account,
+    people,
+    second_factors,
+    single_sign_on,
+)
 from webapp.accounts import status as status_page
 from webapp.competitions import downloads, pages
 from webapp.competitions import pages as competition_pages
@@ -58,6 +65,7 @@ FAMILIES = (
 ADDED_TO_FAMILIES = (
     access,
     single_sign_on,
+    second_factors,
     comparison,
     diagnosis,
     ties,

@@ -1,4 +1,4 @@
-"""Tables for accounts, identities, sessions, API tokens, one-time links and rate-limit counters."""
+"""Tables for accounts, identities, sessions, second factors, API tokens, links and rate limits."""
 
 import enum
 import secrets
@@ -51,6 +51,9 @@ class User(Base):
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")
     identities: Mapped[list["Identity"]] = relationship(back_populates="user", order_by="Identity.id")
+    second_factors: Mapped[list["SecondFactor"]] = relationship(
+        back_populates="user", order_by="SecondFactor.id"
+    )
     tokens: Mapped[list["ApiToken"]] = relationship(back_populates="user")
 
 
@@ -95,6 +98,74 @@ class Login(Base):
     expires_at: Mapped[datetime]
 
     user: Mapped[User] = relationship(back_populates="logins")
+
+
+class FactorKind(enum.StrEnum):
+    """The kinds of second factors."""
+
+    APP = "app"
+    PASSKEY = "passkey"
+
+
+class SecondFactor(Base):
+    """An authenticator app or a passkey.
+
+    `key_id` is the id of a passkey, or the random text from which an app's secret is derived. `counter` is
+    the last accepted time step of an app, or the signature counter of a passkey. It only increases, so that
+    no code is accepted twice and a copied passkey is detected.
+    """
+
+    __tablename__ = "second_factor"
+    __table_args__ = (UniqueConstraint("user_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    kind: Mapped[FactorKind] = mapped_column(stored_enum(FactorKind, name="kind"))
+    name: Mapped[str] = mapped_column(String(64))
+    key_id: Mapped[str] = mapped_column(String(1400), unique=True)
+    public_key: Mapped[str | None] = mapped_column(Text)
+    counter: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]
+
+    user: Mapped[User] = relationship(back_populates="second_factors")
+
+
+class RecoveryCode(Base):
+    """An unused recovery code, stored as its SHA-256. Using a code deletes its row."""
+
+    __tablename__ = "recovery_code"
+    __table_args__ = (UniqueConstraint("user_id", "code_sha256"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    code_sha256: Mapped[str] = mapped_column(String(64))
+
+
+class FactorPurpose(enum.StrEnum):
+    """The reasons for asking for a second factor."""
+
+    LOG_IN = "log_in"
+    CHANGE = "change"
+
+
+class FactorStep(Base):
+    """A login or a change of second factors, started in one browser after the password was verified.
+
+    The browser's signed cookie contains the token, and the table only its SHA-256. `is_confirmed` is true
+    once the user may change second factors.
+    """
+
+    __tablename__ = "factor_step"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
+    purpose: Mapped[FactorPurpose] = mapped_column(stored_enum(FactorPurpose, name="purpose"))
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    is_confirmed: Mapped[bool]
+    expires_at: Mapped[datetime]
+
+    user: Mapped[User] = relationship()
 
 
 class KnownAddress(Base):

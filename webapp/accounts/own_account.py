@@ -17,6 +17,7 @@ from grader.services.accounts import (
     login_guesses,
     logins,
     passwords,
+    second_factors,
 )
 from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
 from grader.services.competitions.lookup import UnknownCompetition
@@ -261,6 +262,7 @@ def own_page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         own_tokens = api_tokens.list_own(session, user=g.user)
         own_logins = logins.list_own(session, user=g.user, now=now)
         own_identities = identities.own(session, user=g.user)
+        factor_count = len(second_factors.list_own(session, user=g.user))
     defaults: dict[str, Any] = {
         "new_token": None,
         "new_token_name": "",
@@ -273,6 +275,7 @@ def own_page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         tokens=own_tokens,
         logins=own_logins,
         identities=own_identities,
+        factor_count=factor_count,
         now=now,
         browser_name=browser_name,
         notices=NOTICES,

@@ -141,6 +141,7 @@ class PersonLine(Answer):
     email: str | None
     email_verified_at: Moment | None
     is_admin: bool
+    has_second_factor: bool
     created_at: Moment
     linked_logins: list[IdentityLine]
 
@@ -188,7 +189,10 @@ def person_list(query: Searched) -> PersonList:
     """List the accounts whose name or e-mail address contains `q`, newest first."""
     with reading() as session:
         found = accounts.list_after(session, search=query.q, part=query.part)
-    people = [PersonLine.of(each, linked_logins=each.identities) for each in found.rows]
+    people = [
+        PersonLine.of(each, linked_logins=each.identities, has_second_factor=bool(each.second_factors))
+        for each in found.rows
+    ]
     return PersonList(people=people, **ending(found))
 
 

@@ -18,14 +18,16 @@ from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db
 from grader.identity_providers import Provider
-from grader.models import Role, User
-from grader.services.accounts import login_guesses, logins
+from grader.models import FactorPurpose, Role, User
+from grader.services.accounts import factor_steps, login_guesses, logins
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json
 from webapp.http.site import Site, current_site
 
 View = Callable[..., ResponseReturnValue]
+STEP, TARGET, PROVIDER = "factor_step", "factor_target", "factor_provider"
+"""Keys in the signed cookie: the token of a step with a second factor, and the page to open after login."""
 
 
 def init_app(app: Flask, site: Site) -> None:
@@ -94,36 +96,61 @@ def ask_to_log_in() -> ResponseReturnValue:
 
 
 def log_in(user: User, *, target: str | None = None, provider: Provider | None = None) -> Response:
+    """Start a session and return a redirect with its cookie; every kind of login calls this function.
+
+    If the account has a second factor, the redirect leads to its page, which starts the session.
+    """
+    target = target or safe_target(request.values.get("next"))
+    with current_site().database.write() as db_session:
+        try:
+            return start_session(db_session, user, target=target, provider=provider)
+        except logins.SecondFactorAsked:
+            now = db.now(db_session)
+            token = factor_steps.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
+    session.clear()
+    session[STEP], session[TARGET] = token, target
+    session[PROVIDER] = None if provider is None else provider.slug
+    return make_response(redirect(url_for("account.second_factor")))
+
+
+def start_session(
+    db_session: Any,
+    user: User,
+    *,
+    target: str,
+    provider: Provider | None = None,
+    has_proved_factor: bool = False,
+) -> Response:
     """Start a session, end the browser's earlier one, and return a redirect with the new cookie.
 
-    All logins end here, through an identity `provider` or not.
+    Raises SecondFactorAsked.
     """
     site = current_site()
     lifetime = timedelta(days=site.settings.login_days)
     if provider is not None and provider.session_hours is not None:
         lifetime = timedelta(hours=provider.session_hours)
-    response = make_response(redirect(target or safe_target(request.values.get("next"))))
+    token = logins.start(
+        db_session,
+        user=user,
+        user_agent=request.user_agent.string,
+        lifetime=lifetime,
+        provider=None if provider is None else provider.slug,
+        has_proved_factor=has_proved_factor,
+        now=db.now(db_session),
+    )
+    _end_current_login(db_session)
+    response = make_response(redirect(target))
     browsers = remember(site, response, user, cookie_name=device_cookie(site))
-    with site.database.write() as db_session:
-        _end_current_login(db_session)
-        token = logins.start(
+    _note_address(db_session, user)
+    if site.settings.note_shared_logins:
+        logins.note_place(
             db_session,
             user=user,
-            user_agent=request.user_agent.string,
-            lifetime=lifetime,
-            provider=None if provider is None else provider.slug,
+            address=request.remote_addr,
+            browsers=browsers,
+            secret=site.settings.secret(),
             now=db.now(db_session),
         )
-        _note_address(db_session, user)
-        if site.settings.note_shared_logins:
-            logins.note_place(
-                db_session,
-                user=user,
-                address=request.remote_addr,
-                browsers=browsers,
-                secret=site.settings.secret(),
-                now=db.now(db_session),
-            )
     session.clear()
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"

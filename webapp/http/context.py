@@ -16,7 +16,7 @@ from werkzeug.exceptions import Unauthorized
 from grader import db, logs
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, CompetitionState, Login, Role
-from grader.services.accounts import api_tokens, logins
+from grader.services.accounts import api_tokens, logins, second_factors
 from grader.services.accounts.api_tokens import OtherCompetition
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
@@ -26,6 +26,13 @@ from grader.storage import disk
 from webapp.http.site import Site, current_site
 from webapp.server.requests import CHECKED
 
+# Users who must set up a second factor can only use these endpoints.
+WITHOUT_FACTOR = frozenset(
+    {
+        *("account.log_in", "account.log_in_by_link", "account.log_out", "account.second_factor"),
+        *("account.second_factors", "account.unlock_factors", "account.add_factor"),
+    }
+)
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
@@ -35,6 +42,14 @@ TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token ins
 FACTS = ("user", "login", "token", "asked_at", "organizer_role", "file_limit_bytes")
 ACTIONS: set[str] = set()
 """Endpoints of actions that identify the user themselves, in their write transaction."""
+
+
+class SecondFactorMissing(ParticipantError):
+    """A request of a user who must set up a second factor first."""
+
+    public_name = "second_factor_missing"
+    kind = ErrorKind.FORBIDDEN
+    message = "This site requires a second factor for your account. Set one up first."
 
 
 class LoginNeeded(ParticipantError):
@@ -240,6 +255,10 @@ def _identify(session: Any) -> None:
     if found is not None:
         g.user, g.asked_at = found[0].user, found[1]
         session.expunge_all()  # The values are needed after this transaction, even if it is rolled back.
+    if g.login is not None and request.endpoint not in WITHOUT_FACTOR:
+        required = current_site().settings.require_second_factor
+        if second_factors.is_missing(session, user=g.user, required=required):
+            raise SecondFactorMissing
 
 
 def _identify_again(session: Any) -> None:

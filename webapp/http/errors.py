@@ -12,7 +12,7 @@ import secrets
 from datetime import datetime
 from typing import Any
 
-from flask import Flask, current_app, g, render_template, request
+from flask import Flask, current_app, g, redirect, render_template, request, url_for
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
@@ -165,6 +165,9 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
     """
     if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
         return _unforeseen(error)  # its message may quote the solution
+    if isinstance(error, context.SecondFactorMissing) and not wants_json():
+        target = request.full_path.rstrip("?") if request.method == "GET" else None
+        return redirect(url_for("account.second_factors", next=target))
     status = status_of(error)
     if status in (413, 507):
         _drain()

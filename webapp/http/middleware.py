@@ -73,6 +73,8 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.set_up": (("10/minute", address),),
     "account.ask_for_reset": (("20/minute;100/hour", address),),
     "account.reset": (("60/minute;400/hour", address),),
+    "account.second_factor": (("60/minute;400/hour", address),),
+    "account.unlock_factors": (("10/minute;60/hour", person),),
     "account.verify": (("60/minute;400/hour", address),),
     "account.change_email": (("10/minute;20/hour", person),),
     "account.sign_up_with": (("60/minute;400/hour", address),),

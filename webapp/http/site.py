@@ -108,10 +108,10 @@ def refuse_unknown_host() -> ResponseReturnValue | None:
 
 def site_link(endpoint: str, **values: Any) -> str:
     """Return the absolute URL of a page, for e-mails and exports."""
-    return _base_url() + url_for(endpoint, **values)
+    return base_url() + url_for(endpoint, **values)
 
 
-def _base_url() -> str:
+def base_url() -> str:
     """Return the site's public URL; without one, the request's URL if its host name is trusted."""
     settings = current_site().settings
     if settings.base_url:

@@ -23,7 +23,7 @@ FILES_FOR_EACH = 3  # the connection, its body and its response
 # forms.
 PASSWORD_PATHS = (
     *("/login", "/sign-up", "/setup", "/reset"),
-    *("/account/password", "/account/email", "/account/delete"),
+    *("/account/password", "/account/email", "/account/delete", "/account/second-factors"),
 )
 # One thread for each hash that may run or wait, and some threads that reject further requests.
 _WAITING = passwords.MOST_WAITING + passwords.MOST_KNOWN_WAITING

@@ -44,11 +44,18 @@ def list_(client: Client, search: str) -> tuple[Any, str]:
 @act_on_site
 def reset_link(client: Client, name: str) -> tuple[Any, str]:
     """Print a link that lets NAME set a new password; it works only once and expires after a day."""
-    for each in _people(client, name):
-        if each["name"].casefold() == name.casefold():
-            made = client.call("POST", f"people/{each['id']}/reset-link")
-            return made, made["url"]
-    raise Unusable(f"There is no account named {name!r}.")
+    made = client.call("POST", f"people/{_person(client, name)['id']}/reset-link")
+    return made, made["url"]
+
+
+@user.command("reset-second-factors")
+@click.argument("name")
+@act_on_site
+def reset_second_factors(client: Client, name: str) -> tuple[Any, str]:
+    """Remove the second factors and sessions of NAME, who can then log in with the password alone."""
+    person = _person(client, name)
+    client.call("POST", f"people/{person['id']}/reset-second-factors")
+    return {"name": person["name"]}, f"{person['name']} can now log in without a second factor."
 
 
 @user.command()
@@ -141,6 +148,13 @@ def _require_own(client: Client, user: str) -> None:
             "Over HTTP, you can only manage your own tokens: the token in use belongs to "
             f"{asker}, not {user}."
         )
+
+
+def _person(client: Client, name: str) -> dict[str, Any]:
+    for each in _people(client, name):
+        if each["name"].casefold() == name.casefold():
+            return each
+    raise Unusable(f"There is no account named {name!r}.")
 
 
 def _people(client: Client, search: str) -> list[dict[str, Any]]:

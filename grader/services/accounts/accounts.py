@@ -16,6 +16,7 @@ from grader.errors import ParticipantError
 from grader.models import (
     AccountLink,
     AnnouncedUpload,
+    FactorStep,
     FinalStanding,
     Identity,
     KnownAddress,
@@ -25,8 +26,10 @@ from grader.models import (
     Notification,
     NotificationRead,
     Participation,
+    RecoveryCode,
     RepeatableRequest,
     RequestState,
+    SecondFactor,
     Team,
     TeamInvite,
     TeamMember,
@@ -47,6 +50,7 @@ from grader.text import folded, plain_text
 ABOUT_MAX_LENGTH = 2000
 _decoys: dict[PasswordHasher, str] = {}
 NOTIFIED = (NotificationRead, Notification)
+FACTORS: tuple[Any, ...] = (FactorStep, RecoveryCode, SecondFactor)
 NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
 
 
@@ -200,7 +204,8 @@ def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]
 
 
 def _named(search: str) -> Select[User]:
-    query = select(User).where(User.deleted_at.is_(None)).options(selectinload(User.identities))
+    shown = selectinload(User.identities), selectinload(User.second_factors)
+    query = select(User).where(User.deleted_at.is_(None)).options(*shown)
     if search:
         text = folded(search.strip())
         query = query.where(
@@ -328,7 +333,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 def _forget_traces(session: Session, person: User) -> None:
     """Delete the user's links, e-mails, uploads, webhooks and login data; withdraw requests."""
     tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail, RepeatableRequest)
-    for table in (*tables, *NOTIFIED):
+    for table in (*tables, *NOTIFIED, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(

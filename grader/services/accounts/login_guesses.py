@@ -1,4 +1,4 @@
-"""Limits on wrong passwords per account and per address.
+"""Limits on wrong passwords and wrong codes of second factors, per account and per address.
 
 Each account has four budgets of wrong passwords: for unknown devices and addresses, for known addresses, for
 known devices, and for sessions. Attempts from unknown devices and addresses use only their own budget, so no
@@ -32,6 +32,9 @@ ONE_KNOWN_ADDRESS = (Limit(30, HOUR),)
 KNOWN_DEVICES = (Limit(200, DAY),)
 ONE_KNOWN_DEVICE = (Limit(30, HOUR),)
 LOGGED_IN = (Limit(20, HOUR), Limit(100, DAY))
+# An app accepts three of a million codes at any time, so 90 guesses a day find one in 10 years on average.
+CODES = (Limit(10, HOUR), Limit(30, DAY))
+KNOWN_DEVICES_CODES = (Limit(60, DAY),)
 MOST_PER_DAY = 1000
 # Limits per address, over all account names, for addresses that are unknown to the account.
 ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
@@ -54,7 +57,8 @@ class Guesser:
 
     `device` is the number of a device that has logged in to the account before, or None. `is_known_address`
     is true if the account has been used from the address before. `is_logged_in` is true if a logged-in user
-    enters the password again.
+    enters the password again. `is_second_step` is true for the code of a second factor, which is entered
+    after the password.
     """
 
     account: str
@@ -62,6 +66,7 @@ class Guesser:
     device: str | None = None
     is_known_address: bool = False
     is_logged_in: bool = False
+    is_second_step: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -159,6 +164,12 @@ def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_
 def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
     """Return the budgets that an attempt may use, the most specific first."""
     account = guesser.account
+    if guesser.is_second_step:
+        codes = "{} wrong codes were entered for this account within {}."
+        if guesser.device is None:
+            return [[_Counter("code.stranger", account, CODES, codes)]]
+        here = _Counter("code.device", _joined(account, guesser.device), CODES, codes)
+        return [[here, _Counter("code.devices", account, KNOWN_DEVICES_CODES, codes)]]
     if guesser.is_logged_in:
         sentence = "{} wrong passwords were entered in sessions of this account within {}."
         return [[_Counter("guess.logged_in", account, LOGGED_IN, sentence)]]

@@ -14,7 +14,18 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import ApiToken, KnownAddress, LinkPurpose, Login, LoginPlace, PlaceKind, User
+from grader.models import (
+    ApiToken,
+    FactorPurpose,
+    FactorStep,
+    KnownAddress,
+    LinkPurpose,
+    Login,
+    LoginPlace,
+    PlaceKind,
+    SecondFactor,
+    User,
+)
 from grader.services import counting
 from grader.services.accounts import one_time_links
 from grader.text import one_line
@@ -36,6 +47,14 @@ class UnknownLogin(ParticipantError):
     message = "This session is not yours or has already ended."
 
 
+class SecondFactorAsked(ParticipantError):
+    """The account has a second factor, which was not proved."""
+
+    public_name = "second_factor_asked"
+    kind = ErrorKind.LOGIN_NEEDED
+    message = "Enter your second factor first."
+
+
 def start(
     session: Session,
     *,
@@ -43,9 +62,16 @@ def start(
     user_agent: str,
     lifetime: timedelta,
     provider: str | None = None,
+    has_proved_factor: bool = False,
     now: datetime,
 ) -> str:
-    """Start a session, delete expired ones and return the token for the cookie."""
+    """Start a session, delete expired ones and return the token for the cookie.
+
+    Raises SecondFactorAsked if the account has a second factor, unless `has_proved_factor`.
+    """
+    hold_factors(session, user=user)
+    if not has_proved_factor and has_factor(session, user=user):
+        raise SecondFactorAsked
     session.execute(delete(Login).where(Login.expires_at <= now))
     token = one_time_links.new_secret()
     session.add(
@@ -115,8 +141,20 @@ def end_own(session: Session, *, user: User, login_id: int) -> None:
     session.flush()
 
 
+def hold_factors(session: Session, *, user: User) -> None:
+    """Hold the lock of a user's second factors, so that none is added while a session starts."""
+    counting.hold_lock(session, f"second factors of {user.id}")
+
+
+def has_factor(session: Session, *, user: User) -> bool:
+    """Return whether an account has a second factor."""
+    return bool(session.scalar(select(exists().where(SecondFactor.user_id == user.id))))
+
+
 def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
-    """End all sessions of a user except `but`."""
+    """End all sessions of a user except `but`, and all logins that wait for a second factor."""
+    waiting = (FactorStep.user_id == user.id) & (FactorStep.purpose == FactorPurpose.LOG_IN)
+    session.execute(delete(FactorStep).where(waiting))
     query = delete(Login).where(Login.user_id == user.id)
     session.execute(query if but is None else query.where(Login.id != but.id))
 

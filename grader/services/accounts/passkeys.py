@@ -1,0 +1,110 @@
+"""Passkeys (WebAuthn): options for the browser, and verification of its responses."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import webauthn
+from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    UserVerificationRequirement,
+)
+
+from grader.models import FactorKind, SecondFactor, User
+
+REQUIRED = UserVerificationRequirement.REQUIRED
+KEY_ID_MAX_LENGTH = 1400
+# Malformed responses also cause these errors in the parsers of the library.
+_MALFORMED = (WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Ceremony:
+    """The site and the challenge to which a response must belong.
+
+    `origin` is the site's scheme, host and port. `rp_id` is its host, to which browsers bind passkeys.
+    """
+
+    origin: str
+    rp_id: str
+    challenge: bytes
+
+    def creation_options(self, user: User, own: Sequence[SecondFactor]) -> dict[str, Any]:
+        """Return the options with which a browser creates a passkey."""
+        options = webauthn.generate_registration_options(
+            rp_id=self.rp_id,
+            rp_name=f"Fairboard at {self.rp_id}",
+            user_id=f"fairboard {user.id}".encode(),
+            user_name=user.name,
+            challenge=self.challenge,
+            authenticator_selection=AuthenticatorSelectionCriteria(user_verification=REQUIRED),
+            exclude_credentials=_descriptors(own),
+        )
+        return _as_data(options)
+
+    def request_options(self, own: Sequence[SecondFactor]) -> dict[str, Any] | None:
+        """Return the options with which a browser uses one of a user's passkeys; None if there is none."""
+        if not (allowed := _descriptors(own)):
+            return None
+        options = webauthn.generate_authentication_options(
+            rp_id=self.rp_id,
+            challenge=self.challenge,
+            allow_credentials=allowed,
+            user_verification=REQUIRED,
+        )
+        return _as_data(options)
+
+    def created(self, response: str) -> tuple[str, str, int] | None:
+        """Return the id, public key and signature counter of a new passkey; None for an invalid response."""
+        try:
+            found = webauthn.verify_registration_response(
+                credential=response,
+                expected_challenge=self.challenge,
+                expected_rp_id=self.rp_id,
+                expected_origin=self.origin,
+                require_user_verification=True,
+            )
+        except _MALFORMED:
+            return None
+        key_id = bytes_to_base64url(found.credential_id)
+        public_key = bytes_to_base64url(found.credential_public_key)
+        return (key_id, public_key, found.sign_count) if len(key_id) <= KEY_ID_MAX_LENGTH else None
+
+    def used(self, response: str, factor: SecondFactor) -> int | None:
+        """Return the signature counter of a valid response by a passkey; None for an invalid response."""
+        try:
+            found = webauthn.verify_authentication_response(
+                credential=response,
+                expected_challenge=self.challenge,
+                expected_rp_id=self.rp_id,
+                expected_origin=self.origin,
+                credential_public_key=base64url_to_bytes(factor.public_key or ""),
+                credential_current_sign_count=0,  # The caller compares the counters and reports copies.
+                require_user_verification=True,
+            )
+        except _MALFORMED:
+            return None
+        return found.new_sign_count
+
+
+def key_id_of(response: str) -> str:
+    """Return the passkey's id in a response, or an empty text."""
+    try:
+        found = json.loads(response)["id"]
+    except _MALFORMED:
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+def _descriptors(own: Sequence[SecondFactor]) -> list[PublicKeyCredentialDescriptor]:
+    keys = (each.key_id for each in own if each.kind is FactorKind.PASSKEY)
+    return [PublicKeyCredentialDescriptor(id=base64url_to_bytes(each)) for each in keys]
+
+
+def _as_data(options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(webauthn.options_to_json(options))
+    return found
