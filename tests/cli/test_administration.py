@@ -11,14 +11,24 @@ import pytest
 
 from grader.maintenance import schema
 from grader.models import ScoringVersionState
-from grader.services.accounts import accounts, api_tokens, email_addresses, logins, password_resets, sign_ups
+from grader.services.accounts import (
+    accounts,
+    api_tokens,
+    email_addresses,
+    logins,
+    password_resets,
+    second_factors,
+    sign_ups,
+)
 from grader.services.accounts.one_time_links import InvalidLink
+from grader.services.accounts.second_factors import NewApp, Proof
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
 from grader.services.people import names
 from grader.services.rescoring import preparation
 from grader.visibility import Phase
+from tests.fixtures.authenticators import code_at
 from tests.fixtures.patience import eventually
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -104,6 +114,20 @@ def test_a_reset_link_works_only_for_its_user(admin, service):
     with service.database.read() as session:
         assert password_resets.whose(session, token=token, now=datetime.now(UTC)).name == "ada"
     assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
+
+
+def test_the_operator_resets_the_second_factors_of_anyone(admin, service):
+    user, now = service.user("root", is_admin=True), datetime.now(UTC)
+    app = NewApp.of(user, key_id="a", key="key")
+    proof = Proof(code=code_at(app.secret, now))
+    with service.database.write() as session:
+        second_factors.add(
+            session, user=user, name="", proof=proof, app=app, ceremony=None, keep=None, now=now
+        )
+    assert "without a second factor" in admin("user", "reset-second-factors", "Root").stdout
+    with service.database.read() as session:
+        assert not logins.has_factor(session, user=user)
+    assert "'nobody'" in admin("user", "reset-second-factors", "nobody").stderr
 
 
 def test_a_login_link_works_once_and_only_for_its_user(admin, service):

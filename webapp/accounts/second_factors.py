@@ -1,8 +1,6 @@
 """Pages for second factors: the second step of a login, setup, removal, recovery codes, resets."""
 
-import ipaddress
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,7 +24,7 @@ from webapp.http.api import blueprint as api
 from webapp.http.auth import PROVIDER, STEP, TARGET
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import actor, reading, writing
-from webapp.http.site import base_url, current_site
+from webapp.http.site import base_url, current_site, passkey_origin
 
 WRONG = "This code or passkey is wrong or was already used."
 EXPIRED = "Too much time has passed. Start again."
@@ -84,6 +82,8 @@ def unlock() -> ResponseReturnValue:
         step = _change_step(session, token)
     try:
         if step is None:
+            if _proof() != Proof():
+                return _back(EXPIRED)
             if problem := confirmation_problem():
                 return _page(problem, fault="password")
             with writing() as session:
@@ -251,15 +251,10 @@ def _proof_problem(session: Any, user: User, token: str) -> Problem | None:
 
 def _ceremony(token: str) -> Ceremony | None:
     """Return the site and the challenge of a step; None if browsers do not support passkeys here."""
-    origin = urlsplit(base_url())
-    host = origin.hostname or ""
-    is_secure = origin.scheme == "https" or host == "localhost" or host.endswith(".localhost")
-    is_here = f"{origin.scheme}://{origin.netloc}" == request.host_url.rstrip("/")
-    with suppress(ValueError):
-        ipaddress.ip_address(host)
+    if (origin := passkey_origin()) is None:
         return None
     key = factor_steps.key_of(token, secret=current_site().settings.secret(), use="challenge")
-    return Ceremony(request.host_url.rstrip("/"), host, key) if is_secure and is_here else None
+    return Ceremony(origin, urlsplit(origin).hostname or "", key)
 
 
 def _request_options(token: str, own: Sequence[SecondFactor]) -> dict[str, Any] | None:

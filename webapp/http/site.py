@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
+from urllib.parse import urlsplit
 
 import psutil  # type: ignore[import-untyped]
 from flask import current_app, request, url_for
@@ -119,6 +120,19 @@ def base_url() -> str:
     if _host() in _own_names() or _is_among(_host(), current_site().trusted_names or ()):
         return request.url_root.rstrip("/")
     return settings.site()
+
+
+def passkey_origin() -> str | None:
+    """Return the site's origin if the browser is there and supports passkeys there, otherwise None.
+
+    Passkeys need a host name, and HTTPS except on localhost.
+    """
+    address = urlsplit(base_url())
+    host = address.hostname or ""
+    is_secure = address.scheme == "https" or host == "localhost" or host.endswith(".localhost")
+    origin = f"{address.scheme}://{address.netloc}"
+    is_here = origin == request.host_url.rstrip("/")
+    return origin if is_secure and is_here and not _is_address(host) else None
 
 
 def _host() -> str:

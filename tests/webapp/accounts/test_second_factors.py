@@ -11,6 +11,7 @@ from grader.models import AuditEntry, FactorStep, Mail, Role, SecondFactor, User
 from grader.services.accounts import login_guesses, logins, password_resets
 from tests.fixtures.arena import PASSWORD, Arena, Person
 from tests.fixtures.authenticators import Passkey, code_at, options_in, secret_in
+from webapp.http import context
 
 FACTORS, STEP = "/account/second-factors", "/login/second-factor"
 
@@ -333,6 +334,10 @@ def test_required_factors_come_before_all_other_pages(make_arena):
             assert answer.headers["Location"] == f"{FACTORS}?next={path}"
         created = person.post("/account/tokens", {"token_name": "x", "scope": "all"})
         assert created.headers["Location"] == FACTORS
+        # This action identifies the user only in its write transaction.
+        assert "announcements.post" in {each.removeprefix("organize_") for each in context.ACTIONS}
+        posted = person.post("/competitions/toxicity/organize/announcements", {"title": "x", "text": "y"})
+        assert posted.headers["Location"] == FACTORS
         refused = person.browser.get("/", headers={"Accept": "application/json"})
         assert (refused.status_code, refused.json["error"]) == (403, "second_factor_missing")
         assert arena.app.test_client().get("/api/v1/me", headers=person.bearer).status_code == 200
