@@ -36,7 +36,9 @@ def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]
         .where(DailyRank.scoring_version_id == Competition.live_scoring_version_id, DailyRank.day == day)
         .exists()
     )
-    ranks_somebody = (
+    # A scalar subquery is evaluated for each competition. PostgreSQL would turn EXISTS into a join that reads
+    # the scores of all competitions.
+    first_ranked = (
         select(Submission.id)
         .join(Score, Score.submission_id == Submission.id)
         .join(Team, Team.id == Submission.team_id)
@@ -47,7 +49,9 @@ def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]
             Submission.submitted_at < _start(day),
             Team.disqualified_at.is_(None),
         )
-        .exists()
+        .order_by(Submission.submitted_at)
+        .limit(1)
+        .scalar_subquery()
     )
     return list(
         session.scalars(
@@ -56,7 +60,7 @@ def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]
                 Competition.state == CompetitionState.PUBLISHED,
                 Competition.feedback != Feedback.BLIND,
                 ~written,
-                ranks_somebody,
+                first_ranked.is_not(None),
             )
             .options(joinedload(Competition.live_scoring_version))
         )
