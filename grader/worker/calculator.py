@@ -16,7 +16,7 @@ from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
 from grader.metrics import RankArray, RankedSplit, dense_ranks, report
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.label_effects import label_effects
-from grader.metrics.analysis.standard_errors import ScoredMentions, standard_errors
+from grader.metrics.analysis.standard_errors import ClassMentions, standard_errors
 from grader.metrics.ranks import count_with_midranks
 from grader.models import Split
 from grader.services.competitions.metric import Rules
@@ -91,9 +91,9 @@ class PreparedSolution:
     splits: dict[Split, RankedSplit]
 
     @cached_property
-    def mentions(self) -> dict[Split, ScoredMentions]:
+    def mentions(self) -> dict[Split, tuple[ClassMentions, ClassMentions]]:
         """The mentions of each split, prepared for computing standard errors."""
-        return {split: ScoredMentions.of(ranked.split) for split, ranked in self.splits.items()}
+        return {split: ClassMentions.both(ranked.split) for split, ranked in self.splits.items()}
 
     @cached_property
     def public_sets(self) -> Sets:
