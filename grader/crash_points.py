@@ -43,6 +43,7 @@ POINTS = frozenset(
         "backup.after_object",
         "backup.before_record",
         "backup.after_record",
+        "restore.before_commit",
         "prune.after_record",
         "prune.after_object",
     }

@@ -344,7 +344,12 @@ def _note_change(connection: Connection, _cursor: object, statement: str, *_: ob
 
 def _replace_token(connection: Connection) -> None:
     if _has_changed(connection):
-        connection.exec_driver_sql(_REPLACE.format(secrets.token_hex(16)))
+        replace_token(connection)
+
+
+def replace_token(connection: Connection) -> None:
+    """Replace the content token, so that no process shows a page of an earlier state."""
+    connection.exec_driver_sql(_REPLACE.format(secrets.token_hex(16)))
 
 
 def _has_changed(connection: Connection) -> bool:

@@ -55,7 +55,8 @@ class _BackupGroup(SubcommandGroup):
     """A group whose name alone, or with a target, makes a backup."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] != "--help"):
+        # A word without a slash or colon is a command, possibly misspelled, rather than a target.
+        if not args or set("/:") & set(args[0]):
             args = ["create", *args]
         return super().parse_args(ctx, args)
 
@@ -94,7 +95,7 @@ def create(target: str | None) -> None:
         made = backups.run(here.settings, here.database, here.storage, target=target, tell=line.show)
     record = made.record
     click.echo(
-        f"{target}: backup {record.name} with the database as of {record.made_at} and "
+        f"{target}: backup {record.name} with the database as of {record.made_at.isoformat()} and "
         f"{counted(record.blob_count, 'blob')} ({counted(record.size, 'byte')}, "
         f"{counted(made.copied, 'new byte')}"
         f"{', encrypted' if record.recipients else ''})."
@@ -125,7 +126,7 @@ def list_(target: str | None, as_json: bool) -> None:
     rows = [
         {
             "name": each.name,
-            "made_at": each.made_at,
+            "made_at": each.made_at.isoformat(),
             "bytes": each.size,
             "blobs": each.blob_count,
             "encrypted": bool(each.recipients),
@@ -165,16 +166,14 @@ def verify(target: str | None, name: str | None, identity: Path | None, database
         storage_failures_in_a_sentence(),
         ProgressLine("blobs") as line,
     ):
-        found = backups.open_backup(
-            settings, _chosen(target, settings), name=name, identities=_identities(identity)
-        )
-        with backups.scratch_database(settings, database_url) as scratch:
+        found = _opened_backup(settings, target, name, identity)
+        with backups.scratch_database(settings, found, database_url) as scratch:
             problems = backups.verify(found, scratch, tell=line.show)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
-        f"The backup as of {found.made_at} is complete: all rows and {counted(found.blob_count, 'blob')} "
-        "match."
+        f"The backup as of {found.made_at.isoformat()} is complete: all rows and "
+        f"{counted(found.blob_count, 'blob')} match."
     )
 
 
@@ -198,12 +197,10 @@ def restore(target: str | None, name: str | None, identity: Path | None) -> None
         running_out_of_room_in_a_sentence(),
         ProgressLine("blobs") as line,
     ):
-        found = backups.open_backup(
-            settings, _chosen(target, settings), name=name, identities=_identities(identity)
-        )
+        found = _opened_backup(settings, target, name, identity)
         done = backups.restore(settings, database, open_storage(settings.storage()), found, tell=line.show)
     click.echo(
-        f"Restored the state as of {found.made_at}: {counted(found.blob_count, 'blob')}, schema "
+        f"Restored the state as of {found.made_at.isoformat()}: {counted(found.blob_count, 'blob')}, schema "
         f"{found.revision}."
     )
     if not found.with_blobs:
@@ -227,8 +224,11 @@ def _chosen(target: str | None, settings: Settings) -> str:
     return target or settings.backup_target or ""
 
 
-def _identities(path: Path | None) -> list[Any]:
-    return [] if path is None else backup_store.read_identities(path)
+def _opened_backup(
+    settings: Settings, target: str | None, name: str | None, identity: Path | None
+) -> backups.Backup:
+    identities = [] if identity is None else backup_store.read_identities(identity)
+    return backups.open_backup(settings, _chosen(target, settings), name=name, identities=identities)
 
 
 @click.command()

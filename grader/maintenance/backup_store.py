@@ -9,16 +9,19 @@ hash that does not reveal the content.
 import errno
 import hashlib
 import io
-import json
 import os
 import re
 import secrets
+import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Self
+from typing import IO, Any, BinaryIO, Literal
+
+from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from grader.crash_points import reach
 from grader.errors import OrganizerError
@@ -27,7 +30,6 @@ from grader.storage import disk
 from grader.storage.bucket import PIECE_BYTES, BucketStorage
 from grader.storage.stores import CHUNK_BYTES, BlobMissing, StorageUnavailable
 
-FORMAT = 2
 OBJECTS, RECORDS, DRAFTS = "objects", "backups", "drafts"
 _OBJECT = re.compile(rf"{OBJECTS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
@@ -47,37 +49,17 @@ class WrongKey(OrganizerError):
     public_name = "wrong_key"
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(BaseModel, frozen=True, extra="forbid"):
     """A complete backup: its time, its objects with their sizes, and the object with its contents."""
 
     name: str
-    made_at: str
+    made_at: AwareDatetime
     fairboard: str
     recipients: list[str]
     contents: str
     objects: dict[str, int]
     blob_count: int
-    format: int = FORMAT
-
-    @classmethod
-    def read(cls, text: bytes, name: str) -> Self:
-        """Return a stored record; raise NotABackup."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise NotABackup(f"The record {name} cannot be read: {error}.") from None
-        if data.get("format") != FORMAT or {each.name for each in fields(cls)} != set(data):
-            raise NotABackup(
-                f"The backup {name} was created by an incompatible version of Fairboard: "
-                f"{data.get('fairboard')}."
-            )
-        return cls(**data)
-
-    @property
-    def time(self) -> datetime:
-        """The time of the backed-up state."""
-        return datetime.fromisoformat(self.made_at)
+    format: Literal[2] = 2
 
     @property
     def size(self) -> int:
@@ -97,11 +79,12 @@ class Folder:
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the sizes of all complete files below a folder."""
-        return {
-            path.relative_to(self.root).as_posix(): path.stat().st_size
-            for path in (self.root / folder).rglob("*")
-            if path.is_file()
-        }
+        found = {}
+        for path in (self.root / folder).rglob("*"):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                if stat.S_ISREG((status := path.stat()).st_mode):
+                    found[path.relative_to(self.root).as_posix()] = status.st_size
+        return found
 
     def put(self, name: str, write: Write) -> int:
         """Store what `write` writes, durably and atomically; return the size."""
@@ -202,15 +185,19 @@ class Store:
             if name.endswith(".json"):
                 try:
                     with self.files.open(name) as file:
-                        found.append(Record.read(file.read(), name))
-                except NotABackup as error:
-                    problems.append(error.message)
-        return sorted(found, key=lambda each: (each.time, each.name)), problems
+                        found.append(Record.model_validate_json(file.read()))
+                except BlobMissing:  # deleted since it was listed
+                    continue
+                except ValidationError:
+                    problems.append(
+                        f"The record {name} is damaged or was created by a newer version of Fairboard."
+                    )
+        return sorted(found, key=lambda each: (each.made_at, each.name)), problems
 
     def put_record(self, record: Record) -> None:
         """Make a backup complete."""
-        text = json.dumps(asdict(record)).encode()
-        self.files.put(f"{RECORDS}/{record.name}.json", lambda file: _write(file, text))
+        text = io.BytesIO(record.model_dump_json().encode())
+        self.files.put(f"{RECORDS}/{record.name}.json", partial(shutil.copyfileobj, text))
 
     def delete_record(self, record: Record) -> None:
         """Delete a backup; its objects remain."""
@@ -218,9 +205,7 @@ class Store:
 
     def _seal(self, source: Source, target: IO[bytes]) -> None:
         if not self.recipients:
-            while chunk := source.read(CHUNK_BYTES):
-                target.write(chunk)
-            return
+            return shutil.copyfileobj(source, target, CHUNK_BYTES)
         import pyrage
 
         relays = _Relay(source), _Relay(target)
@@ -300,10 +285,6 @@ def _recipient(key: str) -> Any:
         return kind.Recipient.from_str(key)
     except pyrage.RecipientError as error:
         raise WrongKey(f"FAIRBOARD_BACKUP_RECIPIENTS contains an invalid key, {key}: {error}.") from None
-
-
-def _write(file: IO[bytes], data: bytes) -> None:
-    file.write(data)
 
 
 class _Relay(io.RawIOBase):

@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import hmac
 import io
-import json
 import logging
 import shutil
 import tempfile
@@ -16,15 +15,16 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.orm import Session
 
@@ -68,6 +68,7 @@ WITHOUT_BACKUP = (
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
 DISK_FULL = "A disk is full. Run `fairboard doctor` to see which files you can delete."
 BATCH = 1000
+BLOBS_AT_A_TIME = 8
 RENEW_SECONDS = 20
 SHOWN = 5
 
@@ -121,13 +122,11 @@ class Made:
 class Restored:
     """The result of a restore; to avoid duplicates, `held_mails` e-mails are not sent."""
 
-    backup: "Backup"
     held_mails: int
     has_secret_key: bool
 
 
-@dataclass
-class _Contents:
+class _Contents(BaseModel):
     """The contents of a backup, which are encrypted with it: descriptions of the database and the blobs.
 
     `blobs` maps the hash of each blob to its object. `hashes` contains the hash of each file of a table.
@@ -137,11 +136,11 @@ class _Contents:
     tables: dict[str, TableCopy]
     hashes: dict[str, str]
     with_blobs: bool
-    blobs: dict[str, str] = field(default_factory=dict)
-    unusable_blobs: list[str] = field(default_factory=list)
-    settings: str = ""
-    secrets: list[str] = field(default_factory=list)
-    secret_key_mark: str = ""
+    blobs: dict[str, str] = {}
+    unusable_blobs: list[str] = []
+    settings: str
+    secrets: list[str]
+    secret_key_mark: str
 
 
 class StoredBackup:
@@ -157,10 +156,8 @@ class StoredBackup:
             )
         with self._opened(record.contents) as file:
             try:
-                data = json.loads(gzip.decompress(file.read()))
-                data["tables"] = {name: TableCopy(**each) for name, each in data["tables"].items()}
-                self.contents = _Contents(**data)
-            except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
+                self.contents = _Contents.model_validate_json(gzip.decompress(file.read()))
+            except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise NotABackup(f"The backup {record.name} is damaged: {error}.") from None
         self.made_at, self.blob_count = record.made_at, record.blob_count
         self.revision, self.with_blobs = self.contents.revision, self.contents.with_blobs
@@ -175,7 +172,7 @@ class StoredBackup:
         return self._opened(self.contents.blobs[sha256])
 
     def fill(self, connection: Connection) -> list[str]:
-        """Insert all rows within `database_copies.filling`; return the tables that differ afterwards."""
+        """Insert all rows within `database_copies.filled`; return the tables that differ afterwards."""
         return list(database_copies.copy_in(connection, self.contents.tables, open_part=self._open_part))
 
     @contextmanager
@@ -206,7 +203,7 @@ class _Writer:
         # A file that was truncated later has another size than in the record.
         self._sizes = {name: size for record in records for name, size in record.objects.items()}
         self.objects: dict[str, int] = {}
-        self.copied = 0
+        self.copied, self._counting = 0, threading.Lock()
 
     def add(self, sha256: str, open_source: Callable[[], Source]) -> str:
         """Store content with this hash; return the object's name; raise BlobMissing or BlobDamaged."""
@@ -215,7 +212,8 @@ class _Writer:
         if size is None or self._sizes.get(name, size) != size:
             with open_source() as source:
                 size = self._store.put(name, _Checked(source, sha256, self._beat))
-            self.copied += size
+            with self._counting:
+                self.copied += size
             reach("backup.after_object")
         self.objects[name] = size
         self._beat()
@@ -276,7 +274,7 @@ def run(
             made = make(settings, database, storage, store, tell=tell, beat=beat)
             if target == settings.backup_target:
                 keep = timedelta(days=settings.backup_keep_days)
-                prune(store, keep=keep, now=made.record.time, beat=beat)
+                prune(store, keep=keep, now=made.record.made_at, beat=beat)
     except (BackupInterrupted, KeyboardInterrupt):
         with database.write() as session:
             backup_runs.withdraw(session, run_id=run_id)
@@ -354,7 +352,7 @@ def make(
     with database.read() as session:
         made_at = db.now(session).astimezone(UTC)
     contents = _Contents(
-        revision,
+        revision=revision,
         tables={},
         hashes={},
         with_blobs=storage is not None,
@@ -372,16 +370,16 @@ def make(
                 copy.parts[place] = writer.add(sha256, partial(io.FileIO, path))
                 contents.hashes[copy.parts[place]] = sha256
     if storage is not None:
-        _add_blobs(storage, writer, contents, named, tell)
+        _add_blobs(storage, writer, contents, sorted(named), tell)
         if contents.unusable_blobs:
             with database.read() as session:  # some may have been deleted since the snapshot
                 required &= blobs.required(session)
         contents.unusable_blobs = [each for each in contents.unusable_blobs if each in required]
-    text = gzip.compress(json.dumps(asdict(contents)).encode(), mtime=0)
+    text = gzip.compress(contents.model_dump_json().encode(), mtime=0)
     described = writer.add(hashlib.sha256(text).hexdigest(), lambda: io.BytesIO(text))
     record = Record(
         name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
-        made_at=made_at.isoformat(),
+        made_at=made_at,
         fairboard=version("fairboard"),
         recipients=store.recipients,
         contents=described,
@@ -409,7 +407,7 @@ def prune(store: Store, *, keep: timedelta, now: datetime, beat: Callable[[], No
         return
     present = store.objects()
     complete = [record for record in records if not record.damage(present)]
-    kept = [record for record in records if record in complete[-1:] or record.time > now - keep]
+    kept = [record for record in records if record in complete[-1:] or record.made_at > now - keep]
     for record in records:
         if record not in kept:
             store.delete_record(record)
@@ -444,6 +442,7 @@ def restore(
 
     Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails and notifications about
     events that have probably happened since the backup are not sent, because they may already have been sent.
+    All rows are committed at once, so an interrupted restore can be repeated.
     Raises NotABackup, CannotRestore or UnknownTables.
     """
     _require_empty(database, backup)
@@ -454,29 +453,29 @@ def restore(
             raise NotABackup(f"The backup is damaged: blob {sha256}.")
         if tell is not None:
             tell(done, backup.blob_count)
-    _fill(database, backup)
-    with database.write() as session:
+    with _filled(database, backup) as session:
         _free_claims(session)
         session.execute(delete(BackupRun).where(BackupRun.ended_at.is_(None)))
         webhooks.give_up_all(session, now=db.now(session))
-        held = _hold_mails_back(session, made_at=datetime.fromisoformat(backup.made_at), now=db.now(session))
-    return Restored(backup, held, has_secret_key=_mark(settings) == backup.secret_key_mark)
+        held = _hold_mails_back(session, made_at=backup.made_at, now=db.now(session))
+        db.replace_token(session.connection())
+        session.flush()
+        reach("restore.before_commit")
+    return Restored(held, has_secret_key=_mark(settings) == backup.secret_key_mark)
 
 
 def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> list[str]:
-    """Restore a backup into an empty database and read every blob; return the problems.
+    """Restore a backup into a scratch database and read every blob; return the problems.
 
     Compares the rows of each table and the bytes of each blob with the hashes in the backup.
     """
-    _require_empty(scratch, backup)
     problems = []
     try:
-        _fill(scratch, backup)
+        with _filled(scratch, backup) as session:
+            lacking = blobs.required(session) - set(backup.blobs()) if backup.with_blobs else set()
     except (NotABackup, CannotRestore) as error:
         problems.append(error.message)
     else:
-        with scratch.read() as session:
-            lacking = blobs.required(session) - set(backup.blobs()) if backup.with_blobs else set()
         if lacking:
             problems.append(
                 f"{len(lacking):,} required blobs are not in the backup: {_some(sorted(lacking))}."
@@ -496,16 +495,20 @@ def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> li
 
 
 @contextmanager
-def scratch_database(settings: Settings, url: str | None = None) -> Iterator[Database]:
-    """Open an empty database for a trial restore; by default, a temporary SQLite file in the data folder."""
+def scratch_database(settings: Settings, backup: Backup, url: str | None = None) -> Iterator[Database]:
+    """Open an empty database for a trial restore, and empty it afterwards; raise CannotRestore.
+
+    By default, it is a temporary SQLite file in the data folder.
+    """
     with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=VERIFICATION) as folder:
         database = Database(url or f"sqlite:///{Path(folder).absolute() / 'fairboard.db'}")
-        is_ours = schema.current(database) is None
         try:
-            yield database
-        finally:
-            if is_ours and url:
+            _require_empty(database, backup)
+            try:
+                yield database
+            finally:
                 schema.downgrade(database, "base")
+        finally:
             database.dispose()
 
 
@@ -518,29 +521,45 @@ def _require_empty(database: Database, backup: Backup) -> None:
         )
 
 
-def _fill(database: Database, backup: Backup) -> None:
-    with database_copies.filling(database, revision=backup.revision) as connection:
+@contextmanager
+def _filled(database: Database, backup: Backup) -> Iterator[Session]:
+    """Restore all rows and upgrade the tables; yield a session of the same transaction."""
+
+    def fill(connection: Connection) -> None:
         if differing := backup.fill(connection):
             raise CannotRestore(
                 f"The restored rows differ from the backup in these tables: {', '.join(differing)}. "
                 "No table was changed."
             )
-    schema.upgrade(database)
+
+    with (
+        database_copies.filled(database, revision=backup.revision, fill=fill) as connection,
+        Session(connection) as session,
+    ):
+        yield session
 
 
 def _add_blobs(
-    storage: Storage, writer: _Writer, contents: _Contents, names: set[str], tell: Tell | None
+    storage: Storage, writer: _Writer, contents: _Contents, names: list[str], tell: Tell | None
 ) -> None:
-    """Add all available blobs; the others are unusable."""
-    total = len(names)
-    for sha256 in sorted(names):
+    """Add all available blobs, several at a time; the others are unusable."""
+
+    def add(sha256: str) -> str | None:
         try:
-            contents.blobs[sha256] = writer.add(sha256, partial(storage.open, sha256))
+            return writer.add(sha256, partial(storage.open, sha256))
         except (BlobMissing, BlobDamaged):
-            contents.unusable_blobs.append(sha256)
-            total -= 1
-        if tell is not None:
-            tell(len(contents.blobs), total)
+            return None
+
+    with ThreadPoolExecutor(BLOBS_AT_A_TIME) as pool:
+        for start in range(0, len(names), BATCH):  # an error cancels the rest of a batch
+            batch = names[start : start + BATCH]
+            for sha256, stored in zip(batch, pool.map(add, batch), strict=True):
+                if stored is None:
+                    contents.unusable_blobs.append(sha256)
+                else:
+                    contents.blobs[sha256] = stored
+                if tell is not None:
+                    tell(len(contents.blobs), len(names) - len(contents.unusable_blobs))
 
 
 def _free_claims(session: Session) -> None:

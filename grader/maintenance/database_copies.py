@@ -100,22 +100,28 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
 
 
 @contextmanager
-def filling(database: Database, *, revision: str) -> Iterator[Connection]:
-    """Empty the tables of an unused database at a revision, and fill them in one transaction."""
+def filled(database: Database, *, revision: str, fill: Callable[[Connection], None]) -> Iterator[Connection]:
+    """Let `fill` insert all rows into empty tables of an unused database at a revision, and upgrade them.
+
+    The rows, the upgrade and the block are one transaction.
+    """
     schema.downgrade(database, "base")
     schema.upgrade(database, revision)
-    with schema.migrating(database) as connection, _without_references(connection):
-        for found in tables(connection):
-            connection.execute(delete(found))  # migrations may have inserted rows
+    with schema.migrating(database) as connection:
+        with _without_references(connection):
+            for found in tables(connection):
+                connection.execute(delete(found))  # migrations may have inserted rows
+            fill(connection)
+            for found in tables(connection):
+                _advance_ids(connection, found)
+        schema.upgrade_within(connection)
         yield connection
-        for found in tables(connection):
-            _advance_ids(connection, found)
 
 
 def copy_in(
     connection: Connection, copies: Copies, *, open_part: Callable[[str], AbstractContextManager[IO[bytes]]]
 ) -> Iterator[str]:
-    """Insert copied rows within `filling`; yield the name of each table whose rows differ from the copy."""
+    """Insert copied rows within `filled`; yield the name of each table whose rows differ from the copy."""
     present = {found.name: found for found in tables(connection)}
     for name, copy in copies.items():
         digest = _Digest(present[name], copy.columns)

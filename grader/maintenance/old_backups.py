@@ -1,13 +1,12 @@
-"""Backups in the format of development versions: one folder with the manifest `backup.json`."""
+"""SQLite backups in the format of development versions: one folder with the manifest `backup.json`."""
 
-import gzip
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 from urllib.parse import quote
 
 from sqlalchemy import Connection, NullPool, create_engine
@@ -26,11 +25,9 @@ class OldBackup:
     """A backup of format 1, with the fields of its manifest that a restore needs."""
 
     folder: Path
-    made_at: str
+    made_at: datetime
     revision: str
-    database: str
     files: dict[str, str]
-    tables: dict[str, list[str]]
     with_blobs: bool
     blob_count: int
     secrets: list[str]
@@ -45,6 +42,12 @@ class OldBackup:
                 raise NotABackup(
                     f"{folder} was created by an incompatible version of Fairboard: {data.get('fairboard')}."
                 )
+            if data["database"] != "sqlite":
+                raise NotABackup(
+                    f"{folder} contains a PostgreSQL database in an old format. Restore it with Fairboard "
+                    f"{data.get('fairboard')}, which created it, and upgrade the result."
+                )
+            data["made_at"] = datetime.fromisoformat(data["made_at"])
             names = set(cls.__dataclass_fields__) - {"folder"}
             found = cls(folder=folder, **{name: data[name] for name in names})
         except (ValueError, KeyError) as error:
@@ -67,44 +70,19 @@ class OldBackup:
 
     def fill(self, connection: Connection) -> list[str]:
         """Insert all rows within `database_copies.filling`; return no differences, which are unknown."""
-        if self.database == connection.dialect.name == "postgresql":
-            for name, columns in self.tables.items():
-                self._copy_table(connection, name, columns)
-        elif self.database == "postgresql":
-            raise NotABackup(
-                "This backup of an old format contains a PostgreSQL database. Restore it into PostgreSQL."
-            )
-        else:
-            with self._reading_sqlite() as source:
-                targets = {each.name: each for each in database_copies.tables(connection)}
-                for each in database_copies.tables(source):
-                    columns = [column.name for column in each.columns]
-                    rows = database_copies.read_rows(source, each, columns)
-                    database_copies.insert_rows(connection, targets[each.name], columns, rows)
+        path = quote(str((self.folder / DATABASE_FOLDER / SQLITE_FILE).absolute()))
+        engine = create_engine(f"sqlite:///file:{path}?mode=ro&immutable=1&uri=true", poolclass=NullPool)
+        with engine.connect() as source:
+            targets = {each.name: each for each in database_copies.tables(connection)}
+            for each in database_copies.tables(source):
+                columns = [column.name for column in each.columns]
+                rows = database_copies.read_rows(source, each, columns)
+                database_copies.insert_rows(connection, targets[each.name], columns, rows)
         return []
 
     @property
     def _blobs(self) -> LocalStorage:
         return LocalStorage(self.folder / BLOB_FOLDER)
-
-    @contextmanager
-    def _reading_sqlite(self) -> Iterator[Connection]:
-        path = quote(str((self.folder / DATABASE_FOLDER / SQLITE_FILE).absolute()))
-        engine = create_engine(f"sqlite:///file:{path}?mode=ro&immutable=1&uri=true", poolclass=NullPool)
-        with engine.connect() as connection:
-            yield connection
-        engine.dispose()
-
-    def _copy_table(self, connection: Connection, name: str, columns: list[str]) -> None:
-        listed = ", ".join(f'"{column}"' for column in columns)
-        driver: Any = connection.connection.driver_connection
-        with (
-            gzip.open(self.folder / DATABASE_FOLDER / f"{name}.copy.gz", "rb") as file,
-            driver.cursor() as cursor,
-            cursor.copy(f'COPY "{name}" ({listed}) FROM STDIN') as rows,
-        ):
-            while data := file.read(1 << 20):
-                rows.write(data)
 
     def _sha256(self, name: str) -> str:
         try:

@@ -62,13 +62,15 @@ def upgrade(database: Database, revision: str = "head") -> None:
     Changes nothing if it raises UnknownTables or TablesInUse.
     """
 
-    def change(connection: Connection) -> None:
-        found = MigrationContext.configure(connection).get_current_revision()
-        if found is not None:
-            require_known(found)
-        command.upgrade(_config(connection), revision)
+    _migrate(database, lambda connection: upgrade_within(connection, revision))
 
-    _migrate(database, change)
+
+def upgrade_within(connection: Connection, revision: str = "head") -> None:
+    """Upgrade the tables within a transaction of `migrating`; raise UnknownTables."""
+    found = MigrationContext.configure(connection).get_current_revision()
+    if found is not None:
+        require_known(found)
+    command.upgrade(_config(connection), revision)
 
 
 def downgrade(database: Database, revision: str) -> None:

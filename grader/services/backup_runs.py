@@ -44,9 +44,6 @@ class BackupStatus:
     """
 
     last_success_at: datetime | None
-    duration: timedelta | None
-    size_bytes: int | None
-    copied_bytes: int | None
     running_since: datetime | None
     failing_since: datetime | None
     error: str | None
@@ -59,9 +56,6 @@ def status(session: Session, *, now: datetime, target: str | None = None) -> Bac
     failed = of_target, BackupRun.id > (last.id if last else 0), BackupRun.error.is_not(None)
     return BackupStatus(
         last_success_at=None if last is None else last.started_at,
-        duration=None if last is None or last.ended_at is None else last.ended_at - last.started_at,
-        size_bytes=None if last is None else last.size_bytes,
-        copied_bytes=None if last is None else last.copied_bytes,
         running_since=session.scalar(
             select(func.min(BackupRun.started_at)).where(
                 BackupRun.ended_at.is_(None), BackupRun.lease_until > now

@@ -108,6 +108,13 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     assert "toxicity" in admin("competition", "list").stdout
 
 
+def test_misspelled_command_makes_no_backup(admin, service, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    refused = admin("backup", "verfy")
+    assert refused.exit_code == 1 and "No such command 'verfy'" in refused.stderr
+    assert not (tmp_path / "verfy").exists()
+
+
 @on_sqlite
 def test_an_incomplete_backup_is_listed_and_fails_its_verification(admin, service, tmp_path):
     sha256 = service.submit(service.competition()).submission.sha256
@@ -129,8 +136,12 @@ def test_a_backup_is_verified_in_a_given_database(admin, service, tmp_path, empt
     service.score(service.submit(service.competition()))
     assert admin("backup", tmp_path).exit_code == 0
     command = ("backup", "verify", tmp_path, "--database-url", empty_postgresql_url)
-    for _ in range(2):  # It is emptied afterwards.
+    target = Database(empty_postgresql_url)
+    for _ in range(2):
+        schema.upgrade(target)  # Even if it has tables, it is emptied afterwards.
         assert "all rows and 4 blobs match." in admin(*command).stdout
+        assert schema.current(target) is None
+    target.dispose()
     used = ("backup", "verify", tmp_path, "--database-url", service.settings.database())
     assert "The database is not empty." in admin(*used).stderr
     assert schema.current(service.database) is not None

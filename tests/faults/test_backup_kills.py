@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pyrage
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import select, update
 
 from grader import db
-from grader.maintenance import backup_store, backups
-from grader.models import BackupRun
+from grader.db import Database
+from grader.maintenance import backup_store, backups, database_copies
+from grader.models import BackupRun, Mail
 from grader.services import backup_runs
+from grader.services.mail import outbox
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 
@@ -54,7 +57,7 @@ def usable(settings: Settings) -> list[str]:
     assert problems == []
     for record in records:
         backup = backups.open_backup(settings, settings.backup_target, name=record.name, identities=[KEY])
-        with backups.scratch_database(settings) as scratch:
+        with backups.scratch_database(settings, backup) as scratch:
             assert backups.verify(backup, scratch) == []
     return [record.name for record in records]
 
@@ -84,6 +87,33 @@ def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_u
     assert backup_store.open_store(settings, settings.backup_target).objects() == last.record.objects
     assert list((tmp_path / "backups" / "drafts").iterdir()) == []
     assert list(settings.data_dir.glob(f"{backups.SCRATCH}*")) == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "restored_to", ["sqlite", pytest.param("postgresql", marks=pytest.mark.both_databases)]
+)
+def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
+    service, settings: Settings, processes, tmp_path: Path, request, restored_to: str
+):
+    service.submit(service.competition())
+    with service.database.write() as session:
+        outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
+    backups.run(settings, service.database, service.storage, target=settings.backup_target)
+    folder = tmp_path / "elsewhere"
+    url = f"sqlite:///{folder / 'fairboard.db'}"
+    if restored_to == "postgresql":
+        url = request.getfixturevalue("empty_postgresql_url")
+    other = settings.model_copy(update={"data_dir": folder, "database_url": SecretStr(url)})
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    command = "-m", "grader.cli", "restore", "--identity", str(tmp_path / "key")
+    processes.crash(other, *command, at="restore.before_commit")
+    database = Database(url)
+    assert database_copies.is_empty(database)
+    assert processes.python(other, *command).wait() == 0
+    with database.read() as session:
+        assert set(session.scalars(select(Mail.error))) == {backups.WHY_NOT_SENT}
+    database.dispose()
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

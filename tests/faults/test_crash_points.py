@@ -133,6 +133,10 @@ REACHED_IN = {
         "grader/maintenance/backups.py",
         "A backup is complete, but its run is not recorded.",
     ),
+    "restore.before_commit": (
+        "grader/maintenance/backups.py",
+        "All rows of a backup are restored, but nothing is committed.",
+    ),
     "prune.after_record": (
         "grader/maintenance/backups.py",
         "The record of an old backup is deleted, but not its objects.",
