@@ -31,10 +31,11 @@ from grader.identity_providers import Provider
 from grader.text import is_elsewhere, not_a_path
 
 PREFIX = "FAIRBOARD_"
+SERVED_SOURCES = f"{PREFIX}SERVED_SOURCES"  # `serve` sets it for its processes
 _FILE = "_FILE"
 # Names with these prefixes are not settings: ports in docker-compose.yml, the marker of processes that
 # `serve` starts, and variables of the tests.
-_NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
+_NO_SETTINGS = ("publish", "served_", "crash_at", "test_", "campaign_")
 # A client that mistakes the site for its HTTP proxy sends this name.
 LOCAL_NAMES = frozenset({"localhost"})
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
@@ -498,20 +499,26 @@ class Settings(BaseSettings):
 
     def given(self) -> list[Setting]:
         """Return all settings with their sources; secrets are masked."""
-        sources = {
-            each.setting: "file" if each.is_file else "environment"
-            for each in _variables()
-            if os.environ[each.name]
-        }
+        sources = self.sources()
         return [
             Setting(
                 PREFIX + name.upper(),
                 "" if (value := getattr(self, name)) is None else str(value),
-                sources.get(name, "default" if name not in self.model_fields_set else "command"),
+                sources[name],
                 field.description or "",
             )
             for name, field in type(self).model_fields.items()
         ]
+
+    def sources(self) -> dict[str, str]:
+        """Return the source of each setting: default, environment, file or command."""
+        names = type(self).model_fields
+        found = {name: "command" if name in self.model_fields_set else "default" for name in names}
+        for each in _variables():
+            if each.setting in names and os.environ[each.name]:
+                found[each.setting] = "file" if each.is_file else "environment"
+        # `serve` passes some settings on to its processes, with their sources.
+        return found | dict(each.split("=", 1) for each in os.environ.get(SERVED_SOURCES, "").split())
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that pass these settings to another process."""

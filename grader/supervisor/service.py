@@ -12,7 +12,7 @@ from grader.db import Database
 from grader.errors import OrganizerError
 from grader.maintenance import backups
 from grader.services.accounts import administrators
-from grader.settings import PREFIX, Settings
+from grader.settings import PREFIX, SERVED_SOURCES, Settings
 from grader.supervisor import guardian, lock, valkey
 from grader.supervisor.supervisor import Child, Program, Supervisor
 from grader.worker.broker import QUEUE, RESCORING_QUEUE
@@ -22,6 +22,7 @@ BACKLOG = 512
 # -P prevents imports from the current folder.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
+PASSED_ON = ("data_dir", "host", "port", "broker_url")  # settings in the environment of all processes
 # The class is given by name rather than imported, because grader must not depend on webapp.
 WEB_WORKER = "webapp.server.worker.Worker"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -95,11 +96,13 @@ def _start(
     supervisor: Supervisor, settings: Settings, data_dir: Path, web_socket: socket.socket, application: str
 ) -> None:
     host, port = web_socket.getsockname()[:2]
+    sources = settings.sources()
     environment = {
         guardian.MARK: guardian.mark_of(data_dir),
         f"{PREFIX}DATA_DIR": str(data_dir),
         f"{PREFIX}HOST": host,
         f"{PREFIX}PORT": str(port),
+        SERVED_SOURCES: " ".join(f"{name}={sources[name]}" for name in PASSED_ON),
     }
     command = (*PYTHON, "grader.supervisor.guardian", str(data_dir))
     supervisor.add(
