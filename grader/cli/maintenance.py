@@ -319,13 +319,9 @@ def _row(row: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return (
-        f"{value:%Y-%m-%d %H:%M:%S} UTC"
-        if isinstance(value, datetime)
-        else "none"
-        if value is None
-        else str(value)
-    )
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    return "none" if value is None else str(value)
 
 
 def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:

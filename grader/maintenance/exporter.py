@@ -80,7 +80,7 @@ class Exporter:
         try:
             with self._database.read() as session:
                 now = db.now(session)
-                found = monitoring.read(session, now=now)
+                found = monitoring.gauges(session, now=now)
                 last = backup_runs.last_success_at(session)
         except Exception as error:
             if not db.is_unavailable(error):

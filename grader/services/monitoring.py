@@ -1,18 +1,18 @@
-"""State of the site for the metrics: queues, submissions, rescorings, e-mail and webhooks, as counts only."""
+"""State of the site, read once for both the metrics and the status page: queues, stored files, counts."""
 
 import enum
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, literal, or_, select
+from sqlalchemy import Select, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from grader.models import (
     Competition,
     CompetitionState,
+    DataFile,
     Delivery,
     JobState,
     Mail,
@@ -29,8 +29,37 @@ from grader.services import webhook_outbox
 from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.mail import outbox
 
-SCORING, RESCORING = "scoring", "rescoring"
+SCORING, RESCORING, MAIL, WEBHOOKS = "scoring", "rescoring", "mail", "webhooks"
 KINDS: tuple[str, ...] = (SCORING, RESCORING, *(kind.value for kind in OrganizerJobKind))
+SHOWN_STATES = (*OPEN_STATES, JobState.FAILED)
+IS_LIVE = ScoringVersion.state == ScoringVersionState.LIVE
+IS_RESCORING = ScoringVersion.state == ScoringVersionState.PREPARING
+IS_SHOWN = OrganizerJob.dismissed_at.is_(None)
+
+
+@dataclass(slots=True)
+class Queue:
+    """The rows of a queue by state, and the time since which the oldest open one has waited.
+
+    For e-mails and webhook deliveries, `running` counts the retried ones and `failed` those that were given
+    up. Only the queue of rescorings counts its finished jobs.
+    """
+
+    name: str
+    waiting: int = 0
+    running: int = 0
+    failed: int = 0
+    done: int = 0
+    oldest_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The number and the total size of stored files of one kind."""
+
+    name: str
+    count: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,68 +72,116 @@ class Reading:
     values: Mapping[Any, float] = field(default_factory=dict)
 
 
-def read(session: Session, *, now: datetime) -> list[Reading]:
+def queues(session: Session, *, now: datetime) -> list[Queue]:
+    """Return the queues of jobs by kind, then the outboxes."""
+    return [*_jobs(session), *_outboxes(session, now)]
+
+
+def stored(session: Session) -> list[Stored]:
+    """Return the stored files by kind."""
+    kinds = (
+        ("submissions", Submission.size_bytes, Submission.file_deleted_at.is_(None)),
+        ("data files", DataFile.size_bytes, literal(True)),
+    )
+    rows = union_all(
+        *(
+            select(literal(name), func.count(), func.coalesce(func.sum(size), 0)).where(is_kept)
+            for name, size, is_kept in kinds
+        )
+    )
+    return [Stored(name, count, int(size)) for name, count, size in session.execute(rows)]
+
+
+def gauges(session: Session, *, now: datetime) -> list[Reading]:
     """Return all gauges that are read from the database."""
+    *jobs, mail, webhooks = queues(session, now=now)
+    by_state = {(each.name, state): count for each in jobs for state, count in _counts(each).items()}
+    messages = {
+        (each.name, state): count
+        for each in (mail, webhooks)
+        for state, count in (("waiting", each.waiting), ("retried", each.running), ("failed", each.failed))
+    }
     return [
         _counted(session, "fairboard_submissions", Submission.status, SubmissionStatus),
         _counted(session, "fairboard_competitions", Competition.state, CompetitionState),
-        *_jobs(session, now),
-        *_outboxes(session, now),
+        Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), by_state),
+        _ages("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", "kind", jobs, now),
+        Reading("fairboard_outbox", "Undelivered messages by state.", ("outbox", "state"), messages),
+        _ages(
+            "fairboard_outbox_oldest_seconds",
+            "Age of the oldest one, or 0.",
+            "outbox",
+            [mail, webhooks],
+            now,
+        ),
         _webhooks(session),
     ]
 
 
-def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum]) -> Reading:
-    counts: dict[Any, int] = defaultdict(int)
-    for state, count in session.execute(select(column, func.count()).group_by(column)):
-        counts[state] = count
-    values = {(state.value,): counts[state] for state in states}
-    return Reading(name, f"{column.class_.__name__}s by {column.key}.", (column.key,), values)
-
-
-def _jobs(session: Session, now: datetime) -> list[Reading]:
-    """Return the open jobs by kind, all jobs of rescorings, and the failed jobs of organizers."""
-    counts = {(kind, state.value): 0 for kind in KINDS for state in OPEN_STATES}
-    counts[RESCORING, JobState.DONE.value] = 0
-    oldest: dict[str, datetime] = {}
-    is_rescoring = ScoringVersion.state == ScoringVersionState.PREPARING
-    is_open, is_failed = ScoringJob.state.in_(OPEN_STATES), OrganizerJob.state == JobState.FAILED
-    is_shown = or_(OrganizerJob.state.in_(OPEN_STATES), is_failed), OrganizerJob.dismissed_at.is_(None)
-    of_scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion).where(is_open, ~is_rescoring)
-    of_rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion).where(is_rescoring)
-    of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).where(*is_shown).group_by(OrganizerJob.kind)
-    for query in (of_scoring, of_rescoring, of_organizers):
+def _jobs(session: Session) -> Iterator[Queue]:
+    """Yield the open and failed jobs by kind, and the finished ones of rescorings."""
+    found = {kind: Queue(kind) for kind in KINDS}
+    scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion)
+    rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion)
+    of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).group_by(OrganizerJob.kind)
+    for query in (
+        scoring.where(IS_LIVE, ScoringJob.state.in_(SHOWN_STATES)),
+        rescoring.where(IS_RESCORING),
+        of_organizers.where(IS_SHOWN, OrganizerJob.state.in_(SHOWN_STATES)),
+    ):
         for kind, state, count, since in session.execute(query):
-            counts[kind, state.value] = count
+            queue = found[kind]
+            if state is JobState.WAITING:
+                queue.waiting = count
+            elif state is JobState.CLAIMED:
+                queue.running = count
+            elif state is JobState.FAILED:
+                queue.failed = count
+            else:  # a rejected file is a result too
+                queue.done += count
             if state in OPEN_STATES:
-                oldest[kind] = min(since, oldest.get(kind, since))
-    ages = {(kind,): _age(oldest.get(kind), now) for kind in KINDS}
-    return [
-        Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), counts),
-        Reading("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", ("kind",), ages),
-    ]
+                queue.oldest_at = min(since, queue.oldest_at or since)
+    yield from found.values()
 
 
 def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Select[Any]:
     return select(kind, table.state, func.count(), func.min(table.created_at)).group_by(table.state)
 
 
-def _outboxes(session: Session, now: datetime) -> list[Reading]:
-    counts, ages = {}, {}
-    tables: tuple[tuple[str, Any, timedelta], ...] = (
-        ("mail", Mail, outbox.GIVEN_UP_AFTER),
-        ("webhooks", Delivery, webhook_outbox.GIVEN_UP_AFTER),
+def _counts(queue: Queue) -> dict[str, int]:
+    """Return the numbers of jobs by the names of their states."""
+    found = {JobState.WAITING: queue.waiting, JobState.CLAIMED: queue.running, JobState.FAILED: queue.failed}
+    if queue.name == RESCORING:
+        found[JobState.DONE] = queue.done
+    return {state.value: count for state, count in found.items()}
+
+
+def _outboxes(session: Session, now: datetime) -> Iterator[Queue]:
+    tables: tuple[tuple[str, Any, datetime], ...] = (
+        (MAIL, Mail, now - outbox.GIVEN_UP_AFTER),
+        (WEBHOOKS, Delivery, now - webhook_outbox.GIVEN_UP_AFTER),
     )
-    for name, table, patience in tables:
-        retried = func.count().filter(table.attempt_count > 1)
-        query = select(func.count(), retried, func.min(table.created_at))
-        query = query.where(table.ended_at.is_(None), table.created_at > now - patience)
-        counts[name, "waiting"], counts[name, "retried"], since = session.execute(query).one()
-        ages[name,] = _age(since, now)
-    return [
-        Reading("fairboard_outbox", "Undelivered messages by state.", ("outbox", "state"), counts),
-        Reading("fairboard_outbox_oldest_seconds", "Age of the oldest one, or 0.", ("outbox",), ages),
-    ]
+    for name, table, given_up_before in tables:
+        is_open, is_retry = table.created_at > given_up_before, table.attempt_count > 1
+        waiting, retried, failed = (
+            func.count().filter(each) for each in (is_open & ~is_retry, is_open & is_retry, ~is_open)
+        )
+        oldest = func.min(table.created_at).filter(is_open)
+        row = session.execute(
+            select(waiting, retried, failed, literal(0), oldest).where(table.ended_at.is_(None))
+        )
+        yield Queue(name, *row.one())
+
+
+def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum]) -> Reading:
+    counts: dict[Any, int] = dict(session.execute(select(column, func.count()).group_by(column)).all())
+    values = {(state.value,): counts.get(state, 0) for state in states}
+    return Reading(name, f"{column.class_.__name__}s by {column.key}.", (column.key,), values)
+
+
+def _ages(name: str, words: str, label: str, of: list[Queue], now: datetime) -> Reading:
+    ages = {(each.name,): max(0.0, (now - (each.oldest_at or now)).total_seconds()) for each in of}
+    return Reading(name, words, (label,), ages)
 
 
 def _webhooks(session: Session) -> Reading:
@@ -114,7 +191,3 @@ def _webhooks(session: Session) -> Reading:
     for off, failing, count in found:
         values[("off" if off else "failing" if failing else "on",)] += count
     return Reading("fairboard_webhooks", "Webhooks by state.", ("state",), values)
-
-
-def _age(since: datetime | None, now: datetime) -> float:
-    return max(0.0, (now - since).total_seconds()) if since else 0.0

@@ -20,7 +20,7 @@ blueprint = Blueprint("status", __name__, url_prefix="/status")
 
 
 class QueueStatus(Answer):
-    """The open and failed rows of a queue. For e-mails and webhooks, `running` counts the retried ones."""
+    """The open and failed rows of a queue: jobs of one kind, `mail` or `webhooks`."""
 
     name: str
     waiting: int

@@ -1,15 +1,25 @@
 """Administrators' status: page, API and statements."""
 
 import json
+import socket
 from datetime import timedelta
 
 import pytest
 from pydantic import SecretStr
 
 from grader import db
-from grader.models import JobState, OrganizerJob, OrganizerJobKind
+from grader.models import (
+    JobState,
+    OrganizerJob,
+    OrganizerJobKind,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+)
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs
+from grader.settings import unknown_variables
+from grader.supervisor import status
 from tests.fixtures.desk import API, Desk
 from tests.fixtures.statements import expected, recorded
 
@@ -21,10 +31,13 @@ read
     select scoring_job, scoring_version, competition
     select organizer_job, competition
     select organizer_job, competition
-    select scoring_job, scoring_version, organizer_job
+    select scoring_job, scoring_version
+    select scoring_job, scoring_version
+    select organizer_job
     select mail
     select webhook_delivery
     select submission, data_file
+    select backup_run
     select alembic_version
     show
     select clock_timestamp
@@ -34,6 +47,11 @@ read
     select scoring_job
     select scoring_job, scoring_version, submission
     select submission
+    select clock_timestamp
+    select backup_run
+    select backup_run
+    select backup_run
+    select backup_run
 """
 
 
@@ -75,7 +93,7 @@ def test_status_lists_queues_claims_failing_jobs_files_versions_and_settings(roo
     found = root("GET", f"{API}/status").json
     queues = {each["name"]: each for each in found["queues"]}
     assert (queues["scoring"]["waiting"], queues["scoring"]["running"]) == (1, 1)
-    assert queues["organizers' jobs"]["failed"] == 1
+    assert queues["ties"]["failed"] == 1
     assert found["claimed"][0]["holder"] == "process 77 on another machine"
     assert (found["failing"][0]["incident"], found["failing"][0]["errors"]) == ("deadbeef", 2)
     assert {each["name"]: each["count"] for each in found["stored"]} == {"submissions": 2, "data files": 0}
@@ -83,6 +101,55 @@ def test_status_lists_queues_claims_failing_jobs_files_versions_and_settings(roo
     assert {"disk", "scoring"} <= {each["subject"] for each in found["findings"]}
     page = root.person.browser.get("/status").text
     assert "process 77 on another machine" in page and "deadbeef" in page
+
+
+def test_dismissed_jobs_and_those_of_former_scoring_versions_are_not_failing(root: Desk):
+    with root.arena.database.write() as session:
+        session.query(OrganizerJob).update({"dismissed_at": db.now(session)})
+        session.query(ScoringJob).update({"state": JobState.FAILED})
+        session.query(ScoringVersion).update({"state": ScoringVersionState.RETIRED})
+    found = root("GET", f"{API}/status").json
+    assert (found["failing"], sum(each["failed"] for each in found["queues"])) == ([], 0)
+
+
+def test_settings_that_serve_passes_on_keep_their_sources(root: Desk, monkeypatch):
+    passed_on = {"HOST": "0.0.0.0", "PORT": "80", "SERVED_SOURCES": "host=default port=command"}
+    for name, value in passed_on.items():
+        monkeypatch.setenv(f"FAIRBOARD_{name}", value)
+    given = {each["variable"]: each["source"] for each in root("GET", f"{API}/status").json["settings"]}
+    assert (given["FAIRBOARD_HOST"], given["FAIRBOARD_PORT"]) == ("default", "command")
+    assert list(unknown_variables()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("python", "-P", "-m", "grader.cli", "metrics"), "metrics"),
+        (("python", "-m", "celery", "worker", "--hostname", "rescorer@%h"), "rescorer"),
+        (("/usr/bin/valkey-server unixsocket:/tmp/a/valkey.sock",), "queue"),
+        (("python", "-m", "gunicorn", "webapp.wsgi:app"), "web"),
+        (("python", "-m", "grader.supervisor.guardian", "/srv/sweeper/var"), None),
+    ],
+)
+def test_processes_are_named_by_their_command_but_not_by_the_data_folder(command, name):
+    assert status._program(command) == name
+
+
+def test_a_broker_that_hangs_delays_the_status_only_once(root: Desk, monkeypatch):
+    asked = []
+    monkeypatch.setattr(status, "BROKER_TIMEOUTS", {"socket_timeout": 0.1, "socket_connect_timeout": 0.1})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        monkeypatch.setattr(status.broker, "impatient_app", lambda *_: asked.append(True))
+        settings = root.arena.settings.model_copy(update={"broker_url": SecretStr(url)})
+        with root.arena.database.read() as session:
+            found = status.read(settings, session)
+        silent.settimeout(0.1)
+        silent.accept()[0].close()
+        with pytest.raises(TimeoutError):
+            silent.accept()
+    assert asked == []
+    assert "The broker does not respond" in found.findings[-1].message
 
 
 def test_status_masks_secrets_and_names_the_source_of_each_setting(root: Desk, monkeypatch):
