@@ -16,7 +16,7 @@ from grader.settings import PREFIX
 from grader.storage import disk
 from webapp.http import errors
 from webapp.http.errors import RETRY_SECONDS
-from webapp.http.site import TIMEOUTS, Site, broker_url, current_site
+from webapp.http.site import TIMEOUTS, Site, current_site
 
 TOKEN_NEEDED = (
     f"Send the value of {PREFIX}METRICS_TOKEN, which operators know, as `Authorization: Bearer TOKEN`."
@@ -83,7 +83,7 @@ def _succeeds(check: Callable[[], bool]) -> bool:
 
 
 def _queue(site: Site) -> str:
-    url = broker_url(site.settings)
+    url = site.settings.redis_url()
     if url is None:
         return "none"
     with Redis.from_url(url, **TIMEOUTS) as redis:

@@ -1,5 +1,6 @@
 """Service commands: serve, sweeper, demo, settings, capacity."""
 
+import logging
 import math
 import os
 import signal
@@ -22,6 +23,8 @@ from grader.cli.output import aligned, show_json
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
 from grader.settings import PREFIX
+
+log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -84,6 +87,7 @@ def metrics() -> None:
     from grader.supervisor.service import address_of, open_listener
 
     settings = load_settings()
+    observe("metrics", settings)
     if settings.metrics_address is None:
         raise click.UsageError(f"Set {PREFIX}METRICS_ADDRESS first, for example to 127.0.0.1:9464.")
     host, _, port = settings.metrics_address.rpartition(":")
@@ -91,7 +95,7 @@ def metrics() -> None:
     with listening as listener, opened_database(settings) as database:
         server = exporter.server(exporter.Exporter(settings, database), listener)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        click.echo(f"Metrics are at {address_of(listener)}{exporter.PATH} (press Ctrl-C to stop).")
+        log.info("Metrics are at %s%s.", address_of(listener), exporter.PATH)
         with suppress(KeyboardInterrupt):
             server.serve_forever()
 

@@ -3,6 +3,7 @@
 import hmac
 import logging
 import math
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -140,7 +141,13 @@ def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
         def log_message(self, *_: object) -> None:
             """Log nothing, because scrapers call every few seconds."""
 
-    found = ThreadingHTTPServer(listener.getsockname()[:2], Handler, bind_and_activate=False)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Log an error as one event, unless the scraper closed the connection."""
+            if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+                log.exception("The metrics could not be served.")
+
+    found = Server(listener.getsockname()[:2], Handler, bind_and_activate=False)
     found.socket.close()
     found.socket = listener
     return found

@@ -16,7 +16,7 @@ from grader.counters import METERS
 from grader.maintenance import exporter
 from grader.maintenance.exporter import CACHE_SECONDS, Exporter
 from grader.models import BackupRun
-from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.patience import HANG_SECONDS, eventually
 
 ADDRESS, TOKEN = "127.0.0.1:9464", "a token of the tests"
 
@@ -73,6 +73,21 @@ def test_address_requires_the_token_if_one_is_set(make_server, make_settings):
     port = make_server(make_settings(metrics_address=ADDRESS, metrics_token=TOKEN))
     sent = ("", "Bearer a token", f"Basic {TOKEN}", f"Bearer {TOKEN}")
     assert [ask(port, Authorization=header)[0] for header in sent] == [401, 401, 401, 200]
+
+
+def test_failure_to_serve_the_metrics_is_one_event_without_output_of_its_own(
+    make_server, make_settings, monkeypatch, caplog, capsys
+):
+    def fail(_: Exporter) -> bytes:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Exporter, "text", fail)
+    port = make_server(make_settings(metrics_address=ADDRESS))
+    with pytest.raises(ConnectionError):
+        ask(port)
+    eventually(lambda: caplog.records, "the event")
+    assert [each.message for each in caplog.records] == ["The metrics could not be served."]
+    assert capsys.readouterr().err == ""
 
 
 def test_state_is_read_at_most_every_few_seconds(service, monkeypatch):

@@ -21,7 +21,7 @@ from webapp.http.bodies import FairboardRequest
 from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.monitoring import SAFE_METHODS
 from webapp.http.parameters import Unreadable
-from webapp.http.site import TIMEOUTS, Site, broker_url, refuse_unknown_host
+from webapp.http.site import TIMEOUTS, Site, refuse_unknown_host
 from webapp.server.requests import HEAD, Head
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -126,7 +126,8 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
 
 def _bind_route() -> None:
     """Log the rule instead of the path, because a path may contain a one-time token."""
-    logs.bind(route=request.url_rule.rule if request.url_rule else None)
+    if request.url_rule is not None:
+        logs.bind(route=request.url_rule.rule)
 
 
 def refuse_unreadable_query() -> None:
@@ -158,7 +159,7 @@ def _is_foreign(request: Request) -> bool:
 
 def _limit_rates(app: Flask, settings: Settings) -> None:
     """Count the requests to all web processes in the broker or, if it is down, per process."""
-    url = broker_url(settings)
+    url = settings.redis_url()
     limiter = Limiter(
         address,
         app=app,

@@ -36,11 +36,6 @@ UNKNOWN_HOST = (
 TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
 
 
-def broker_url(settings: Settings) -> str | None:
-    """Return the broker's URL, or None if there is no broker."""
-    return settings.redis_url()
-
-
 class Hinting(Protocol):
     """Interface for sending workers hints about waiting jobs. Hints may be lost; sending never raises."""
 
