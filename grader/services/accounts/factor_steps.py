@@ -11,7 +11,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import FactorPurpose, FactorStep, User
-from grader.services.accounts import one_time_links
+from grader.services.accounts import logins, one_time_links
 
 LIFETIME = timedelta(minutes=10)
 
@@ -38,7 +38,10 @@ def begin(
 def find(
     session: Session, *, token: str, purpose: FactorPurpose, now: datetime, lock: bool = False
 ) -> FactorStep | None:
-    """Return the step of a browser's token, or None if it has ended."""
+    """Return the step of a browser's token, or None if it has ended.
+
+    With `lock`, first hold the lock of the user's second factors: resets also lock in this order.
+    """
     query = (
         select(FactorStep)
         .where(
@@ -49,13 +52,16 @@ def find(
         .options(joinedload(FactorStep.user))
         .execution_options(populate_existing=True)
     )
-    return session.scalar(query.with_for_update(of=FactorStep) if lock else query)
+    found = session.scalar(query)
+    if found is None or not lock:
+        return found
+    logins.hold_factors(session, user=found.user)
+    return session.scalar(query.with_for_update(of=FactorStep))
 
 
 def renew(session: Session, *, step: FactorStep, now: datetime) -> str:
     """Replace a step by a confirmed one with a new token, so that no response to its challenge is reused."""
-    session.delete(step)
-    session.flush()
+    end(session, step=step)
     return begin(session, user=step.user, purpose=step.purpose, is_confirmed=True, now=now)
 
 

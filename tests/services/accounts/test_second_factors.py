@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import AuditEntry, Mail, RecoveryCode, SecondFactor, User
-from grader.services.accounts import accounts, login_guesses, second_factors
+from grader.models import AuditEntry, FactorPurpose, Mail, RecoveryCode, SecondFactor, User
+from grader.services.accounts import accounts, factor_steps, login_guesses, second_factors
 from grader.services.accounts.second_factors import InvalidFactor, NewApp, Proof
 from grader.services.audit.log import Actor
 from tests.fixtures.authenticators import code_at
@@ -73,6 +73,27 @@ def test_concurrent_requests_use_a_code_once(database, user, now):
     for code in (code_at(secret, now), recovery):
         accepted = race(*[partial(verify, database, user, code, now)] * 4)
         assert sorted(accepted) == [False, False, False, True]
+
+
+@pytest.mark.both_databases
+def test_a_reset_during_the_second_step_waits_for_it(database, user, now):
+    def prove(token: str, code: str):
+        with database.write() as session:
+            purpose = FactorPurpose.LOG_IN
+            step = factor_steps.find(session, token=token, purpose=purpose, now=now, lock=True)
+            if step is not None:
+                proof = Proof(code=code)
+                second_factors.verify(session, user=user, proof=proof, ceremony=None, key=KEY, now=now)
+
+    def reset():
+        with database.write() as session:
+            second_factors.reset(session, user=user, actor=Actor.shell(), now=now)
+
+    for _ in range(5):
+        code = code_at(add_app(database, user, now - timedelta(hours=1)), now)
+        with database.write() as session:
+            token = factor_steps.begin(session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
+        assert race(partial(prove, token, code), reset) == [None, None]
 
 
 @pytest.mark.both_databases
