@@ -1,7 +1,7 @@
 """Pages for second factors: the second step of a login, setup, removal, recovery codes, resets."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from flask import flash, g, redirect, render_template, request, url_for
@@ -14,7 +14,6 @@ from grader import db
 from grader.errors import FairboardError
 from grader.models import FactorPurpose, FactorStep, SecondFactor, User
 from grader.services.accounts import accounts, factor_steps, login_guesses, logins, second_factors
-from grader.services.accounts.passkeys import Ceremony
 from grader.services.accounts.second_factors import NewApp, Proof
 from webapp.accounts.own_account import blueprint, confirmation_problem
 from webapp.accounts.people import administrators_operation
@@ -26,6 +25,9 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import actor, reading, writing
 from webapp.http.site import base_url, current_site, passkey_origin
 
+if TYPE_CHECKING:
+    from grader.services.accounts.passkeys import Ceremony
+
 WRONG = "This code or passkey is wrong or was already used."
 EXPIRED = "Too much time has passed. Start again."
 Problem = tuple[str, int, dict[str, str]]
@@ -34,35 +36,28 @@ Problem = tuple[str, int, dict[str, str]]
 @blueprint.route("/login/second-factor", methods=["GET", "POST"])
 def second_factor() -> ResponseReturnValue:
     """Ask for the second factor after the password, and start the session."""
-    site, token = current_site(), cookie.get(STEP, "")
-    problem: Problem | None = None
+    site, problem = current_site(), None
     if request.method == "POST":
         try:
             with site.database.write() as session:
-                step = _login_step(session, token, lock=True)
-                if step is not None and (problem := _proof_problem(session, step.user, token)) is None:
+                step = _step(session, FactorPurpose.LOG_IN, lock=True)
+                if step is not None and (problem := _proof_problem(session, step.user)) is None:
                     factor_steps.end(session, step=step)
-                    target = auth.safe_target(cookie.get(TARGET))
-                    client = site.providers.get(cookie.get(PROVIDER) or "")
+                    slug, target = cookie.get(PROVIDER), auth.safe_target(cookie.get(TARGET))
+                    provider = site.providers[slug].provider if slug else None
                     return auth.start_session(
-                        session,
-                        step.user,
-                        target=target,
-                        provider=None if client is None else client.provider,
-                        has_proved_factor=True,
+                        session, step.user, target=target, provider=provider, has_proved_factor=True
                     )
         except login_guesses.TooManyGuesses as error:
             problem = _told(error)
     with reading() as session:
-        if (step := _login_step(session, token)) is None:
+        if (step := _step(session, FactorPurpose.LOG_IN)) is None:
             if g.user is None and STEP in cookie:
                 flash(EXPIRED)
             return redirect(auth.safe_target(None) if g.user else url_for(".log_in", next=cookie.get(TARGET)))
         own = second_factors.list_own(session, user=step.user)
     message, status, headers = problem or (None, 200, {})
-    page = render_template(
-        "accounts/second_factor.html", problem=message, passkey=_request_options(token, own)
-    )
+    page = render_template("accounts/second_factor.html", problem=message, passkey=_request_options(own))
     return page, status, headers
 
 
@@ -77,9 +72,9 @@ def show() -> ResponseReturnValue:
 @auth.login_required
 def unlock() -> ResponseReturnValue:
     """Allow changes for some minutes after checking the password and then the second factor."""
-    token, problem = cookie.get(STEP, ""), None
+    problem = None
     with reading() as session:
-        step = _change_step(session, token)
+        step = _step(session, FactorPurpose.CHANGE)
     try:
         if step is None:
             if _proof() != Proof():
@@ -94,8 +89,8 @@ def unlock() -> ResponseReturnValue:
                 )
         elif not step.is_confirmed:
             with writing() as session:
-                step = _change_step(session, token, lock=True)
-                if step is not None and (problem := _proof_problem(session, g.user, token)) is None:
+                step = _step(session, FactorPurpose.CHANGE, lock=True)
+                if step is not None and (problem := _proof_problem(session, g.user)) is None:
                     cookie[STEP] = factor_steps.renew(session, step=step, now=db.now(session))
     except login_guesses.TooManyGuesses as error:
         problem = _told(error)
@@ -106,10 +101,10 @@ def unlock() -> ResponseReturnValue:
 @auth.login_required
 def add() -> ResponseReturnValue:
     """Add an authenticator app or a passkey; the first one also creates recovery codes."""
-    token, codes = cookie.get(STEP, ""), None
+    codes = None
     try:
         with writing() as session:
-            if (step := _confirmed(session, token)) is None:
+            if (step := _confirmed(session)) is None:
                 return _back(EXPIRED)
             now, is_first = db.now(session), not logins.has_factor(session, user=g.user)
             added = second_factors.add(
@@ -117,8 +112,8 @@ def add() -> ResponseReturnValue:
                 user=g.user,
                 name=request.form.get("name", ""),
                 proof=_proof(),
-                app=_new_app(token),
-                ceremony=_ceremony(token),
+                app=_new_app(),
+                ceremony=_ceremony(),
                 keep=g.login,
                 now=now,
             )
@@ -135,7 +130,7 @@ def add() -> ResponseReturnValue:
 def remove(factor_id: int) -> ResponseReturnValue:
     """Remove one of the user's second factors."""
     with writing() as session:
-        if _confirmed(session, cookie.get(STEP, "")) is None:
+        if _confirmed(session) is None:
             return _back(EXPIRED)
         found = second_factors.remove(
             session, user=g.user, factor_id=factor_id, actor=actor(), now=db.now(session)
@@ -159,8 +154,7 @@ def remove(factor_id: int) -> ResponseReturnValue:
 def new_recovery_codes() -> ResponseReturnValue:
     """Replace the recovery codes and show the new ones once."""
     with writing() as session:
-        is_confirmed = _confirmed(session, cookie.get(STEP, "")) is not None
-        if not is_confirmed or not logins.has_factor(session, user=g.user):
+        if _confirmed(session) is None or not logins.has_factor(session, user=g.user):
             return _back(EXPIRED)
         codes = second_factors.new_recovery_codes(session, user=g.user, now=db.now(session))
     return _page(codes=codes)
@@ -195,7 +189,7 @@ def _reset(user_id: int, *, is_page: bool = False) -> str:
                     heading=f"Reset the second factors of {person.name}?",
                     sentences=(
                         "Do this only if you are sure that the request comes from this person.",
-                        "The password alone will be sufficient for the next login.",
+                        "The next login will not ask for a second factor.",
                     ),
                     button="Reset second factors",
                     back=url_for("people.index"),
@@ -205,20 +199,22 @@ def _reset(user_id: int, *, is_page: bool = False) -> str:
     return person.name
 
 
-def _login_step(session: Any, token: str, *, lock: bool = False) -> FactorStep | None:
-    purpose, now = FactorPurpose.LOG_IN, db.now(session)
-    return factor_steps.find(session, token=token, purpose=purpose, now=now, lock=lock)
+def _step(session: Any, purpose: FactorPurpose, *, lock: bool = False) -> FactorStep | None:
+    """Return the browser's step with this purpose, or None.
 
-
-def _change_step(session: Any, token: str, *, lock: bool = False) -> FactorStep | None:
-    purpose, now = FactorPurpose.CHANGE, db.now(session)
+    Changes belong to the current user, and logins to a provider that still exists.
+    """
+    if purpose is FactorPurpose.LOG_IN and cookie.get(PROVIDER) not in (None, *current_site().providers):
+        return None
+    token, now = cookie.get(STEP, ""), db.now(session)
     step = factor_steps.find(session, token=token, purpose=purpose, now=now, lock=lock)
-    return step if step is not None and step.user_id == g.user.id else None
+    is_foreign = step is not None and purpose is FactorPurpose.CHANGE and step.user_id != g.user.id
+    return None if is_foreign else step
 
 
-def _confirmed(session: Any, token: str) -> FactorStep | None:
+def _confirmed(session: Any) -> FactorStep | None:
     """Lock and return the step that allows changes, or None if the user must confirm first."""
-    step = _change_step(session, token, lock=True)
+    step = _step(session, FactorPurpose.CHANGE, lock=True)
     return step if step is not None and step.is_confirmed else None
 
 
@@ -226,7 +222,7 @@ def _proof() -> Proof:
     return Proof(code=request.form.get("code", ""), passkey=request.form.get("passkey", ""))
 
 
-def _proof_problem(session: Any, user: User, token: str) -> Problem | None:
+def _proof_problem(session: Any, user: User) -> Problem | None:
     """Return the problem of a wrong second factor, which is counted; None for a right one.
 
     Raises TooManyGuesses. Passkeys cannot be guessed and are not counted.
@@ -241,32 +237,34 @@ def _proof_problem(session: Any, user: User, token: str) -> Problem | None:
             is_second_step=True,
         )
         counted = login_guesses.begin(session, guesser=guesser, now=now)
-    if not second_factors.verify(
-        session, user=user, proof=proof, ceremony=_ceremony(token), key=secret, now=now
-    ):
+    if not second_factors.verify(session, user=user, proof=proof, ceremony=_ceremony(), key=secret, now=now):
         return WRONG, 422, {}
     login_guesses.take_back(session, counted=counted)
     return None
 
 
-def _ceremony(token: str) -> Ceremony | None:
-    """Return the site and the challenge of a step; None if browsers do not support passkeys here."""
+def _key(use: str) -> bytes:
+    token, secret = cookie.get(STEP, ""), current_site().settings.secret()
+    return factor_steps.key_of(token, secret=secret, use=use)
+
+
+def _ceremony() -> "Ceremony | None":
+    """Return the site and the challenge of the step; None if browsers do not support passkeys here."""
     if (origin := passkey_origin()) is None:
         return None
-    key = factor_steps.key_of(token, secret=current_site().settings.secret(), use="challenge")
-    return Ceremony(origin, urlsplit(origin).hostname or "", key)
+    from grader.services.accounts.passkeys import Ceremony
+
+    return Ceremony(origin, urlsplit(origin).hostname or "", _key("challenge"))
 
 
-def _request_options(token: str, own: Sequence[SecondFactor]) -> dict[str, Any] | None:
-    ceremony = _ceremony(token)
+def _request_options(own: Sequence[SecondFactor]) -> dict[str, Any] | None:
+    ceremony = _ceremony()
     return ceremony.request_options(own) if ceremony is not None else None
 
 
-def _new_app(token: str) -> NewApp:
-    """Return the app that a step offers; the same one until the step is renewed."""
-    secret = current_site().settings.secret()
-    key_id = factor_steps.key_of(token, secret=secret, use="app").hex()
-    return NewApp.of(g.user, key_id=key_id, key=secret)
+def _new_app() -> NewApp:
+    """Return the app that the step offers; the same one until the step is renewed."""
+    return NewApp.of(g.user, key_id=_key("app").hex(), key=current_site().settings.secret())
 
 
 def _qr_code(uri: str) -> Markup:
@@ -289,17 +287,16 @@ def _back(message: str = "") -> ResponseReturnValue:
 def _page(
     problem: Problem | None = None, *, fault: str = "", codes: Sequence[str] | None = None
 ) -> ResponseReturnValue:
-    token = cookie.get(STEP, "")
     with reading() as session:
-        step = _change_step(session, token)
+        step = _step(session, FactorPurpose.CHANGE)
         own = second_factors.list_own(session, user=g.user)
         left = second_factors.recovery_codes_left(session, user=g.user)
         required = current_site().settings.require_second_factor
         is_missing = second_factors.is_missing(session, user=g.user, required=required)
     message, status, headers = problem or (None, 201 if codes else 200, {})
-    is_open, ceremony, shown = step is not None and step.is_confirmed, _ceremony(token), dict[str, Any]()
+    is_open, shown = step is not None and step.is_confirmed, dict[str, Any]()
     if is_open:
-        app = _new_app(token)
+        app, ceremony = _new_app(), _ceremony()
         shown = {
             "secret": " ".join(app.secret[place : place + 4] for place in range(0, len(app.secret), 4)),
             "qr_code": _qr_code(app.uri(g.user, site=f"Fairboard ({urlsplit(base_url()).hostname})")),
@@ -313,7 +310,7 @@ def _page(
         codes_left=left,
         is_missing=is_missing,
         problems={fault: message} if message else {},
-        passkey=_request_options(token, own) if step and not is_open else None,
+        passkey=_request_options(own) if step and not is_open else None,
         target=auth.safe_target(request.args.get("next")) if request.args.get("next") else None,
         base_url=base_url(),
         **shown,

@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 FLOWS, ARRIVAL = "oidc_flows", "oidc_arrival"  # keys in the signed cookie
 MOST_FLOWS = 3  # such as tabs with a login page
 FLOW_SECONDS = 600
-NEXT_MAX_LENGTH = 500  # cookies are limited to 4 KB
 EXPIRED = "This login attempt has expired or was already used. Start again."
 
 
@@ -201,7 +200,7 @@ def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | Non
     flow = {
         "provider": client.provider.slug,
         "secrets": attempt,
-        "next": target if len(target) <= NEXT_MAX_LENGTH else "",
+        "next": target if len(target) <= auth.TARGET_MAX_LENGTH else "",
         "invitation": invitation[:64],
         "login": login_id,
         "at": int(time.time()),

@@ -28,6 +28,7 @@ from webapp.http.site import Site, current_site
 View = Callable[..., ResponseReturnValue]
 STEP, TARGET, PROVIDER = "factor_step", "factor_target", "factor_provider"
 """Keys in the signed cookie: the token of a step with a second factor, and the page to open after login."""
+TARGET_MAX_LENGTH = 500  # cookies are limited to 4 KB
 
 
 def init_app(app: Flask, site: Site) -> None:
@@ -108,7 +109,7 @@ def log_in(user: User, *, target: str | None = None, provider: Provider | None =
             now = db.now(db_session)
             token = factor_steps.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
     session.clear()
-    session[STEP], session[TARGET] = token, target
+    session[STEP], session[TARGET] = token, target if len(target) <= TARGET_MAX_LENGTH else None
     session[PROVIDER] = None if provider is None else provider.slug
     return make_response(redirect(url_for("account.second_factor")))
 

@@ -52,7 +52,7 @@ def reset_link(client: Client, name: str) -> tuple[Any, str]:
 @click.argument("name")
 @act_on_site
 def reset_second_factors(client: Client, name: str) -> tuple[Any, str]:
-    """Remove the second factors and sessions of NAME, who can then log in with the password alone."""
+    """Remove the second factors and sessions of NAME, who can then log in without a second factor."""
     person = _person(client, name)
     client.call("POST", f"people/{person['id']}/reset-second-factors")
     return {"name": person["name"]}, f"{person['name']} can now log in without a second factor."

@@ -1,4 +1,7 @@
-"""Passkeys (WebAuthn): options for the browser, and verification of its responses."""
+"""Passkeys (WebAuthn): options for the browser, and verification of its responses.
+
+Only requests for passkeys import this module, because the library would slow down the start of every process.
+"""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +10,6 @@ from typing import Any
 
 import webauthn
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
-from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,
     PublicKeyCredentialDescriptor,
@@ -18,8 +20,6 @@ from grader.models import FactorKind, SecondFactor, User
 
 REQUIRED = UserVerificationRequirement.REQUIRED
 KEY_ID_MAX_LENGTH = 1400
-# Malformed responses also cause these errors in the parsers of the library.
-_MALFORMED = (WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,17 @@ class Ceremony:
                 expected_origin=self.origin,
                 require_user_verification=True,
             )
-        except _MALFORMED:
+        except Exception:  # Malformed responses cause many kinds of errors in the library.
             return None
         key_id = bytes_to_base64url(found.credential_id)
         public_key = bytes_to_base64url(found.credential_public_key)
         return (key_id, public_key, found.sign_count) if len(key_id) <= KEY_ID_MAX_LENGTH else None
 
-    def used(self, response: str, factor: SecondFactor) -> int | None:
-        """Return the signature counter of a valid response by a passkey; None for an invalid response."""
+    def used(self, response: str, own: Sequence[SecondFactor]) -> tuple[SecondFactor, int] | None:
+        """Return the passkey of a valid response and its signature counter; None for an invalid response."""
         try:
+            key_id = json.loads(response)["id"]
+            factor = next(each for each in own if each.key_id == key_id and each.kind is FactorKind.PASSKEY)
             found = webauthn.verify_authentication_response(
                 credential=response,
                 expected_challenge=self.challenge,
@@ -86,18 +88,9 @@ class Ceremony:
                 credential_current_sign_count=0,  # The caller compares the counters and reports copies.
                 require_user_verification=True,
             )
-        except _MALFORMED:
+        except Exception:  # Malformed responses cause many kinds of errors in the library.
             return None
-        return found.new_sign_count
-
-
-def key_id_of(response: str) -> str:
-    """Return the passkey's id in a response, or an empty text."""
-    try:
-        found = json.loads(response)["id"]
-    except _MALFORMED:
-        return ""
-    return found if isinstance(found, str) else ""
+        return factor, found.new_sign_count
 
 
 def _descriptors(own: Sequence[SecondFactor]) -> list[PublicKeyCredentialDescriptor]:

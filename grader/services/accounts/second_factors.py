@@ -9,9 +9,10 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyotp
 from sqlalchemy import delete, exists, func, select
@@ -21,12 +22,14 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import FactorKind, Login, Organizer, RecoveryCode, SecondFactor, User
 from grader.services.accounts import logins, one_time_links
-from grader.services.accounts.passkeys import Ceremony, key_id_of
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.mail import letters
 from grader.settings import RequiredFactor
 from grader.text import one_line
+
+if TYPE_CHECKING:
+    from grader.services.accounts.passkeys import Ceremony
 
 NAME_MAX_LENGTH = 64
 MOST = 10  # per user
@@ -106,7 +109,7 @@ def recovery_codes_left(session: Session, *, user: User) -> int:
 
 
 def verify(
-    session: Session, *, user: User, proof: Proof, ceremony: Ceremony | None, key: str, now: datetime
+    session: Session, *, user: User, proof: Proof, ceremony: "Ceremony | None", key: str, now: datetime
 ) -> bool:
     """Return whether a code or a response is valid, and make sure that it is never accepted again."""
     logins.hold_factors(session, user=user)
@@ -126,7 +129,7 @@ def add(
     name: str,
     proof: Proof,
     app: NewApp,
-    ceremony: Ceremony | None,
+    ceremony: "Ceremony | None",
     keep: Login | None,
     now: datetime,
 ) -> SecondFactor:
@@ -151,8 +154,7 @@ def add(
     if not own:
         logins.end_all(session, user=user, but=keep)
     after = {"kind": factor.kind, "name": factor.name}
-    _record(session, user, "second_factor.add", Actor.of(user), now, after=after)
-    _tell(session, user, f"{_told(factor)} was added", now)
+    _note(session, user, "add", f"{_told(factor)} was added", now, after=after)
     return factor
 
 
@@ -167,21 +169,26 @@ def remove(session: Session, *, user: User, factor_id: int, actor: Actor, now: d
     session.flush()
     if len(own) == 1:
         session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
-    _record(session, user, "second_factor.remove", actor, now, before={"name": found.name})
-    _tell(session, user, f"{_told(found)} was removed", now)
+    before = {"name": found.name}
+    _note(session, user, "remove", f"{_told(found)} was removed", now, actor=actor, before=before)
     return found
 
 
 def reset(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
-    """Remove all second factors and sessions of a user who cannot log in; raise OwnFactors."""
+    """Remove all second factors and sessions of a user who cannot log in.
+
+    Raises OwnFactors or UnknownFactor.
+    """
     if actor.user is not None and actor.user.id == user.id:
         raise OwnFactors
     logins.hold_factors(session, user=user)
     names = [each.name for each in list_own(session, user=user)]
+    if not names:
+        raise UnknownFactor("This account has no second factor.")
     forget_all(session, user=user)
     logins.end_all(session, user=user)
-    _record(session, user, "second_factor.reset", actor, now, before={"names": names})
-    _tell(session, user, "all second factors were removed by an administrator", now)
+    what, before = "all second factors were removed by an administrator", {"names": names}
+    _note(session, user, "reset", what, now, actor=actor, before=before)
 
 
 def forget_all(session: Session, *, user: User) -> None:
@@ -198,8 +205,7 @@ def new_recovery_codes(session: Session, *, user: User, now: datetime) -> list[s
     session.add_all(
         RecoveryCode(user_id=user.id, code_sha256=one_time_links.sha256_of(each)) for each in codes
     )
-    _record(session, user, "second_factor.recovery_codes", Actor.of(user), now)
-    _tell(session, user, "new recovery codes were generated", now)
+    _note(session, user, "recovery_codes", "new recovery codes were generated", now)
     return ["-".join(code[place : place + 4] for place in range(0, len(code), 4)) for code in codes]
 
 
@@ -212,7 +218,7 @@ def _paired(app: NewApp, code: str, now: datetime) -> SecondFactor:
     return SecondFactor(kind=FactorKind.APP, name="Authenticator app", key_id=app.key_id, counter=step)
 
 
-def _created(ceremony: Ceremony | None, response: str) -> SecondFactor:
+def _created(ceremony: "Ceremony | None", response: str) -> SecondFactor:
     found = ceremony.created(response) if ceremony is not None else None
     if found is None:
         raise InvalidFactor("The passkey could not be verified. Try again.")
@@ -222,17 +228,14 @@ def _created(ceremony: Ceremony | None, response: str) -> SecondFactor:
     )
 
 
-def _verify_passkey(session: Session, user: User, response: str, ceremony: Ceremony, now: datetime) -> bool:
-    key_id = key_id_of(response)
-    factor = next((each for each in list_own(session, user=user) if each.key_id == key_id), None)
-    if factor is None or factor.kind is not FactorKind.PASSKEY:
+def _verify_passkey(session: Session, user: User, response: str, ceremony: "Ceremony", now: datetime) -> bool:
+    found = ceremony.used(response, list_own(session, user=user))
+    if found is None:
         return False
-    counter = ceremony.used(response, factor)
-    if counter is None:
-        return False
+    factor, counter = found
     if counter <= factor.counter and (counter or factor.counter):
-        _record(session, user, "second_factor.copied", Actor.of(user), now, after={"name": factor.name})
-        _tell(session, user, f"{_told(factor)} was rejected because it may have been copied; remove it", now)
+        what = f"{_told(factor)} was rejected because it may have been copied; remove it"
+        _note(session, user, "copied", what, now, after={"name": factor.name})
         return False
     factor.counter, factor.last_used_at = counter, now
     session.flush()
@@ -267,9 +270,10 @@ def _use_recovery_code(session: Session, user: User, code: str, now: datetime) -
         return False
     session.delete(found)
     session.flush()
-    _record(session, user, "second_factor.recover", Actor.of(user), now)
     left = recovery_codes_left(session, user=user)
-    _tell(session, user, f"a recovery code was used; {left} of {RECOVERY_CODE_COUNT} are left", now)
+    _note(
+        session, user, "recover", f"a recovery code was used; {left} of {RECOVERY_CODE_COUNT} are left", now
+    )
     return True
 
 
@@ -282,19 +286,27 @@ def _told(factor: SecondFactor) -> str:
     return f"the {'passkey' if factor.kind is FactorKind.PASSKEY else 'authenticator app'} “{factor.name}”"
 
 
-def _record(session: Session, user: User, action: str, actor: Actor, now: datetime, **fields: object) -> None:
+def _note(
+    session: Session,
+    user: User,
+    action: str,
+    what: str,
+    now: datetime,
+    *,
+    actor: Actor | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+) -> None:
+    """Record an action in the audit log, and e-mail it to the user's verified address."""
     log.record(
         session,
         competition=None,
-        actor=actor,
-        action=action,
+        actor=actor or Actor.of(user),
+        action=f"second_factor.{action}",
         subject=f"person {log.mention(user)}",
+        before=before,
+        after=after,
         now=now,
-        **fields,  # type: ignore[arg-type]
     )
-
-
-def _tell(session: Session, user: User, what: str, now: datetime) -> None:
-    """E-mail a change of second factors to the user's verified address."""
     if user.email and user.email_verified_at:
         letters.send_to_address(session, "second-factors-changed", user.email, user=user, what=what, now=now)

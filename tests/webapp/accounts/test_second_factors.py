@@ -73,6 +73,13 @@ def test_login_asks_for_the_code_and_then_opens_the_requested_page(arena):
     assert actions(arena) == ["second_factor.add", "second_factor.recovery_codes"]
 
 
+def test_a_page_whose_address_does_not_fit_in_the_cookie_does_not_prevent_the_login(arena):
+    secret, _ = add_app(arena.person("Ann"))
+    browser = first_step(arena, next=f"/account?{'x' * 4000}")
+    answer = send(arena, browser, STEP, code=code_at(secret, arena.now()))
+    assert (answer.headers["Location"], is_logged_in(browser)) == ("/", True)
+
+
 def test_a_code_logs_in_only_once(arena):
     secret, _ = add_app(arena.person("Ann"))
     first, second = first_step(arena), first_step(arena)
@@ -318,6 +325,9 @@ def test_administrators_reset_the_factors_of_others_but_not_their_own(arena):
     client = arena.app.test_client()
     assert client.post(path.format(root.user.id), headers=root.bearer).status_code == 403
     assert client.post(path.format(ann.user.id), headers=ann.bearer).status_code == 403
+    assert client.post(path.format(ann.user.id), headers=root.bearer).status_code == 404
+    assert is_logged_in(ann.browser), "Resetting nothing ends no session."
+    add_app(ann)
     assert client.post(path.format(ann.user.id), headers=root.bearer).status_code == 204
 
 
@@ -372,6 +382,7 @@ def test_api_tokens_of_protected_accounts_keep_working(arena):
     [
         (None, True),
         ("http://localhost", True),
+        ("http://LocalHost:80/", True),
         ("http://board.example.org", False),
         ("http://127.0.0.1", False),
     ],

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from grader.models import AuditEntry, Identity, Login, User
 from grader.services.accounts import openid_connect, sign_ups
 from tests.fixtures.arena import PASSWORD, Arena, Person
+from tests.fixtures.authenticators import code_at, secret_in
 from tests.fixtures.identity_providers import DjangoProvider, log_in_with, sign_up_with
 
 pytestmark = pytest.mark.system
@@ -415,3 +416,53 @@ def test_logout_offers_the_logout_of_the_provider(arena: Arena, campus: DjangoPr
     campus.change(down=True)
     later(arena, seconds=2 * HOUR)
     assert browser.get("/logged-out/campus").location == "/"
+
+
+def test_a_login_through_a_provider_needs_the_second_factor_and_stays_the_providers(
+    make_arena: Callable[..., Arena], campus: DjangoProvider
+):
+    arena = make_arena(
+        oidc_providers=campus.table(session_hours=8, admin_claim="role", admin_value="admin"),
+        require_second_factor="administrators",
+    )
+    campus.claims("ada", role="admin")
+    browser, other = arena.app.test_client(), arena.app.test_client()
+    assert sign_up_with(arena, campus, browser, "ada", next="/people").location == "/people"
+    factors, step = "/account/second-factors", "/login/second-factor"
+    assert browser.get("/people").location == f"{factors}?next=/people"
+    ada = Person(arena, account(arena, "ada"), browser, "")
+    with arena.database.write() as session:
+        session.scalars(select(Login)).one().created_at -= timedelta(hours=1)
+    assert "log in again" in ada.post(f"{factors}/unlock").text, "The login is the confirmation."
+    assert ada.post("/logout").location == "/logged-out/campus"
+    log_in_with(campus, browser, "ada")
+    assert ada.post(f"{factors}/unlock").status_code == 302
+    secret = secret_in(browser.get(factors).text)
+    assert ada.post(factors, {"code": code_at(secret, arena.now(), steps=-1)}).status_code == 201
+
+    assert log_in_with(campus, other, "ada", next="/people").location == step
+    assert (who(other), other.get("/people").status_code) == (None, 302)
+    form = {"csrf_token": arena.form_token(other)}
+    assert other.post(step, data=form | {"code": "000000"}).status_code == 422
+    assert other.post(step, data=form | {"code": code_at(secret, arena.now())}).location == "/people"
+    with arena.database.read() as session:
+        login = session.scalars(select(Login).order_by(Login.id.desc())).first()
+        assert (login.provider, login.expires_at - login.created_at) == ("campus", timedelta(hours=8))
+    assert Person(arena, ada.user, other, "").post("/logout").location == "/logged-out/campus"
+
+
+def test_a_login_through_a_provider_that_was_removed_before_the_second_step_starts_again(
+    arena: Arena, campus: DjangoProvider
+):
+    ann = arena.person("Ann")
+    link(arena, ann, campus, "ada")
+    assert ann.post("/account/second-factors/unlock", {"current_password": PASSWORD}).status_code == 302
+    secret = secret_in(ann.browser.get("/account/second-factors").text)
+    code = code_at(secret, arena.now(), steps=-1)
+    assert ann.post("/account/second-factors", {"code": code}).status_code == 201
+    browser = arena.app.test_client()
+    assert log_in_with(campus, browser, "ada").location == "/login/second-factor"
+    arena.app.extensions["fairboard"].providers.clear()
+    form = {"csrf_token": arena.form_token(browser), "code": code_at(secret, arena.now())}
+    assert browser.post("/login/second-factor", data=form).location.startswith("/login")
+    assert who(browser) is None
