@@ -1,5 +1,7 @@
 """Second factors: time steps, uniqueness, concurrent use, limits, and e-mails."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -160,3 +162,8 @@ def test_known_devices_have_their_own_limit_of_wrong_codes(database, now):
             login_guesses.begin(session, guesser=stranger, now=now)
         login_guesses.begin(session, guesser=device, now=now)
         login_guesses.begin(session, guesser=stranger, now=now + timedelta(hours=1))
+
+
+def test_the_passkey_library_is_not_loaded_when_a_process_starts():
+    code = "import sys, webapp.app, grader.services.accounts.accounts; print('webauthn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
