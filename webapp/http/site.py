@@ -125,7 +125,7 @@ def passkey_origin() -> str | None:
     address = urlsplit(base_url())  # may have capital letters or a default port, which origins never have
     host, port = address.hostname or "", address.port
     is_secure = address.scheme == "https" or host == "localhost" or host.endswith(".localhost")
-    is_default = port in (None, {"http": 80, "https": 443}[address.scheme])
+    is_default = port in (None, {"http": 80, "https": 443}.get(address.scheme))
     origin = f"{address.scheme}://{host}" if is_default else f"{address.scheme}://{host}:{port}"
     is_here = origin == f"{request.scheme}://{request.host}".lower()
     return origin if is_secure and is_here and not _is_address(host) else None
