@@ -88,6 +88,6 @@ def _providers(settings: Settings) -> "Mapping[str, OpenIDConnect]":
     if not (found := settings.providers()):
         return {}
     # The libraries take a fifth of a second to import.
-    from grader.services.accounts import openid_connect
+    from grader.services.accounts.openid_connect import OpenIDConnect
 
-    return openid_connect.clients(found)
+    return {each.slug: OpenIDConnect(each) for each in found}

@@ -1,7 +1,7 @@
 """OpenID Connect client: authorization code flow with PKCE, ID token validation, key rotation.
 
-Issuers are configured by the operator, so requests to private networks are allowed. All requests have
-timeouts, follow no redirects and hold no transaction.
+Issuers are configured by the operator, so requests to private networks are allowed. Requests are limited in
+time and size, follow no redirects and hold no transaction.
 """
 
 import hmac
@@ -25,7 +25,9 @@ from joserfc.jws import JWSRegistry
 from grader.errors import ErrorKind, ParticipantError
 from grader.identity_providers import Attempt, Provider
 
-TIMEOUT = httpx.Timeout(5.0, connect=3.0)
+TIMEOUT = httpx.Timeout(5.0, connect=3.0)  # for each read
+MOST_SECONDS = 10.0  # for all requests of one login step
+MOST_BYTES = 1_000_000  # per response
 MOST_AT_ONCE = 4  # requests per provider and process, so that a slow provider cannot block all threads
 LEEWAY_SECONDS = 120
 KEPT_SECONDS = 3600.0  # discovery document and keys
@@ -55,9 +57,32 @@ class LoginRefused(ParticipantError):
     kind = ErrorKind.FORBIDDEN
     message = "{label} did not confirm your login. Start again from the login page."
 
-    def __init__(self, provider: Provider, reason: str, message: str | None = None) -> None:
+    def __init__(self, provider: Provider, reason: str) -> None:
+        super().__init__(label=provider.label)
         self.reason = reason  # for the log
-        super().__init__(message, label=provider.label)
+
+
+class _Client(httpx.Client):
+    """HTTP client that limits the size of each response and the time of all requests together."""
+
+    def __init__(self) -> None:
+        headers = {"User-Agent": "Fairboard", "Accept-Encoding": "identity"}
+        super().__init__(timeout=TIMEOUT, headers=headers)
+        self._deadline = time.monotonic() + MOST_SECONDS
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        response = super().send(request, **(options | {"stream": True}))
+        body = bytearray()
+        try:
+            for part in response.iter_bytes():
+                body += part
+                if len(body) > MOST_BYTES:
+                    raise httpx.ReadError(f"{request.url} sends more than {MOST_BYTES:,} bytes")
+                if time.monotonic() > self._deadline:
+                    raise httpx.ReadTimeout(f"{request.url} is slow")
+        finally:
+            response.close()
+        return httpx.Response(response.status_code, content=bytes(body), request=request)
 
 
 class OpenIDConnect:
@@ -99,8 +124,8 @@ class OpenIDConnect:
             endpoint = self._discovered(http).get("end_session_endpoint")
         if not isinstance(endpoint, str) or not self._is_safe(endpoint):
             return None
-        query = httpx.QueryParams(client_id=self.provider.client_id, post_logout_redirect_uri=back)
-        return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
+        query = {"client_id": self.provider.client_id, "post_logout_redirect_uri": back}
+        return str(httpx.URL(endpoint).copy_merge_params(query))
 
     def _require_own(self, answer: Mapping[str, str], attempt: Attempt, metadata: Mapping[str, Any]) -> None:
         """Reject the response of another provider or to another attempt, and errors."""
@@ -147,8 +172,10 @@ class OpenIDConnect:
         """Return the claims of the ID token; raise LoginRefused unless all checks succeed."""
         expected = {"iss": self.provider.issuer, "aud": self.provider.client_id}
         options = {name: {"essential": True, "value": value} for name, value in expected.items()}
-        params = {"nonce": attempt.nonce, "client_id": self.provider.client_id} | {
-            name: token[name] for name in ("access_token",) if name in token
+        params = {
+            "nonce": attempt.nonce,
+            "client_id": self.provider.client_id,
+            "access_token": token.get("access_token"),
         }
         try:
             decoded = self._decoded(http, metadata, token.get("id_token"))
@@ -197,9 +224,8 @@ class OpenIDConnect:
 
     def _discovered(self, http: httpx.Client) -> dict[str, Any]:
         """Return the discovery document, at most an hour old."""
-        with self._lock:
-            if self._metadata is not None and self._clock() - self._read_at < KEPT_SECONDS:
-                return self._metadata
+        if self._is_fresh():
+            return cast(dict[str, Any], self._metadata)
         address = f"{self.provider.issuer.rstrip('/')}/.well-known/openid-configuration"
         found = self._json(http, address)
         if found.get("issuer") != self.provider.issuer:
@@ -231,6 +257,10 @@ class OpenIDConnect:
             raise ProviderDown(self.provider, f"{address} is not a JSON object")
         return answer
 
+    def _is_fresh(self) -> bool:
+        with self._lock:
+            return self._metadata is not None and self._clock() - self._read_at < KEPT_SECONDS
+
     def _is_safe(self, address: str) -> bool:
         """Return whether an endpoint is encrypted; an issuer on this machine need not be."""
         return urlsplit(address).scheme in ("https", urlsplit(self.provider.issuer).scheme)
@@ -238,12 +268,12 @@ class OpenIDConnect:
     @contextmanager
     def _session(self) -> Iterator[httpx.Client]:
         """Provide an HTTP client; raise ProviderDown for failures, and for a while after one."""
-        if self._clock() - self._failed_at < PAUSE_SECONDS and self._metadata is None:
+        if self._clock() - self._failed_at < PAUSE_SECONDS and not self._is_fresh():
             raise ProviderDown(self.provider, "the last request failed")
         if not self._places.acquire(timeout=1):
             raise ProviderDown(self.provider, "too many requests are waiting for a response")
         try:
-            with httpx.Client(timeout=TIMEOUT, headers={"User-Agent": "Fairboard"}) as http:
+            with _Client() as http:
                 yield http
         except (httpx.HTTPError, httpx.InvalidURL, JoseError, ValueError, KeyError) as error:
             self._failed_at = self._clock()
@@ -253,8 +283,3 @@ class OpenIDConnect:
             raise
         finally:
             self._places.release()
-
-
-def clients(providers: tuple[Provider, ...]) -> dict[str, OpenIDConnect]:
-    """Return a client for each provider, by slug."""
-    return {each.slug: OpenIDConnect(each) for each in providers}
