@@ -1,16 +1,17 @@
-"""Warnings about valid settings: past dates, joined identity names, small steps."""
+"""Warnings about valid settings: past dates, joined identity names, unknown groups, small steps."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from grader.feedback.ladder import safe_step
+from grader.identity_providers import Provider
 from grader.metrics.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric, phases
-from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, SETTINGS
+from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, SETTINGS, groups_of
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
 from grader.visibility import Phase, Step
 
@@ -39,12 +40,17 @@ _SOON = {
 
 
 def warnings(
-    competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
+    competition: Competition,
+    now: datetime,
+    *,
+    providers: Iterable[Provider],
+    entered: Mapping[str, datetime | None] = MappingProxyType({}),
 ) -> list[Fault]:
     """Return all warnings; the dates in `entered` will replace the stored ones."""
     return [
         *date_warnings(competition, now, entered=entered),
         *joined_names_warnings(competition),
+        *group_warnings(competition, providers),
         *small_step_warnings(competition),
     ]
 
@@ -116,6 +122,21 @@ def joined_names_warnings(competition: Competition) -> list[Fault]:
         Fault(f"{name!r} is read as the name of one column. {joined_names_hint(name)}", ("identities",))
         for name in metric.of(competition).identities or ()
         if joined_names_hint(name) and name not in known
+    ]
+
+
+def group_warnings(competition: Competition, providers: Iterable[Provider]) -> list[Fault]:
+    """Return a warning for each group whose claim the site does not store, so that it has no members."""
+    stored = {each.slug: each.group_claims for each in providers}
+    return [
+        Fault(
+            f"Nobody belongs to the group {each.provider}: {each.claim} = {each.value}. This site does not "
+            f"store the claim {each.claim!r} of a provider {each.provider!r}. Correct the group, or ask the "
+            "operator to add the claim.",
+            ("entry_groups",),
+        )
+        for each in groups_of(competition.entry_groups)
+        if not each.domain and each.claim not in stored.get(each.provider, ())
     ]
 
 

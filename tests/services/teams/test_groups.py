@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from grader.identity_providers import Provider
 from grader.models import Identity, User
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, settings
+from grader.services.competitions import acting, settings, settings_warnings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal, situation
 from grader.services.teams import admissions, invitations, participations, teams
@@ -149,3 +150,14 @@ def test_a_restriction_set_later_keeps_participants_and_appears_in_the_public_lo
 def test_an_invalid_group_is_rejected_with_its_line(service, line: str):
     with pytest.raises(InvalidCompetition, match=r"is invalid\. Write a domain such as @example\.org"):
         service.competition(entry_groups=f"@example.org\n{line}")
+
+
+def test_a_group_whose_claim_the_site_does_not_store_is_reported(service):
+    groups = ("@example.org", "campus: role = student", "campus: rôle = student", "camqus: role = student")
+    competition = service.competition(entry_groups="\n".join(groups))
+    campus = Provider(
+        slug="campus", label="C", issuer="https://id.example", client_id="f", group_claims=["role"]
+    )
+    found = settings_warnings.group_warnings(competition, [campus])
+    assert [group for group in groups if any(group in each.sentence for each in found)] == list(groups[2:])
+    assert all(each.names == ("entry_groups",) for each in found)

@@ -31,6 +31,7 @@ from webapp.http.organizer_operations import (
     organizers_operation,
 )
 from webapp.http.responses import expected_versions
+from webapp.http.site import current_site
 from webapp.organizers.setup import answers, receiving
 from webapp.organizers.setup.answers import (
     Draft,
@@ -170,9 +171,8 @@ def _settings(slug: str) -> dict[str, Any]:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         found = competition_settings.of(competition)
-        warnings = [
-            *settings_warnings.warnings(competition, now),
-        ]
+        providers = current_site().settings.providers()
+        warnings = settings_warnings.warnings(competition, now, providers=providers)
         return {
             "version": competition_settings.version_of(found),
             "settings": SettingsShown.model_construct(**dict(found)),

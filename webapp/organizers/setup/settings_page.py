@@ -36,6 +36,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
+from webapp.http.site import current_site
 from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
 from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
@@ -257,9 +258,8 @@ def _page(
             form = forms.form_of(step, settings, is_sent=is_sent, without=without)
         job = metric_step.pending_check(session, competition) if ticks else None
         entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
-        warnings = [
-            *settings_warnings.warnings(competition, now, entered=entered),
-        ]
+        providers = current_site().settings.providers()
+        warnings = settings_warnings.warnings(competition, now, providers=providers, entered=entered)
         proposal = settings_warnings.proposed_step(competition)
         leaks = leak_budget.of(competition, settings, now=now) if step.key == METRIC_STEP else None
         asks = "feedback" in form

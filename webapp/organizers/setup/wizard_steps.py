@@ -14,6 +14,7 @@ from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import files
 from grader.services.setup import lifecycle
 from grader.services.submissions import benchmark_entries
+from webapp.http.site import current_site
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,7 @@ def _advice(session: Any, competition: Competition, is_draft: bool, now: datetim
     yield from lifecycle.settings_suggestions(competition_settings.of(competition))
     yield from settings_warnings.small_step_warnings(competition)
     yield from settings_warnings.joined_names_warnings(competition)
+    yield from settings_warnings.group_warnings(competition, current_site().settings.providers())
     if is_draft:
         past = settings_warnings.date_warnings(competition, now)
         yield from (fault for fault in past if "closes_at" not in fault.names)
