@@ -32,12 +32,12 @@ class Attempt(NamedTuple):
     verifier: str
 
 
-class NewAccounts(enum.StrEnum):
-    """Policies for people who log in through a provider and have no account yet."""
+class SignUp(enum.StrEnum):
+    """Policies for creating accounts."""
 
-    AUTOMATIC = "automatic"
-    INVITED = "invited"
-    NONE = "none"
+    OPEN = "open"
+    INVITE = "invite"
+    CLOSED = "closed"
 
 
 def _secure(address: str) -> str:
@@ -78,7 +78,7 @@ class Provider(BaseModel):
     scopes: list[Line] = ["openid", "profile", "email"]
     allowed_domains: list[Domain] = []
     trusts_email: bool = False
-    accounts: Annotated[NewAccounts | None, Field(strict=False)] = None
+    accounts: Annotated[SignUp | None, Field(strict=False)] = None
     admin_claim: Line | None = None
     admin_value: Line | None = None
     group_claims: list[Line] = []
@@ -103,7 +103,7 @@ class Provider(BaseModel):
     def verified_email(self, claims: Mapping[str, Any]) -> str | None:
         """Return the address in the claims if it is verified."""
         address = claims.get("email")
-        is_verified = claims.get("email_verified") in (True, "true") or self.trusts_email
+        is_verified = claims.get("email_verified", self.trusts_email) in (True, "true")
         return address if isinstance(address, str) and is_verified else None
 
     def admits(self, claims: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from pydantic_settings import (
 )
 
 from grader import identity_providers
-from grader.identity_providers import Provider
+from grader.identity_providers import Provider, SignUp
 from grader.text import is_elsewhere, not_a_path
 
 PREFIX = "FAIRBOARD_"
@@ -41,14 +41,6 @@ LOCAL_NAMES = frozenset({"localhost"})
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
 MAX_PORT = 65535
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
-
-
-class SignUp(enum.StrEnum):
-    """Policies for creating accounts."""
-
-    OPEN = "open"
-    INVITE = "invite"
-    CLOSED = "closed"
 
 
 class RequiredFactor(enum.StrEnum):

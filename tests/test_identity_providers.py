@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from grader.identity_providers import GOOGLE, NewAccounts, Provider, read, values_of
+from grader.identity_providers import GOOGLE, Provider, SignUp, read, values_of
 from grader.settings import Settings
 
 CAMPUS = """
@@ -12,7 +12,7 @@ label = "Example University"
 issuer = "https://id.example.org/realms/main"
 client_id = "fairboard"
 client_secret = "hush"
-accounts = "invited"
+accounts = "invite"
 """
 
 
@@ -23,7 +23,7 @@ def provider(**settings) -> Provider:
 
 def test_each_table_is_a_provider():
     (found,) = Settings(oidc_providers=SecretStr(CAMPUS)).providers()
-    assert (found.slug, found.accounts, found.scopes[0]) == ("campus", NewAccounts.INVITED, "openid")
+    assert (found.slug, found.accounts, found.scopes[0]) == ("campus", SignUp.INVITE, "openid")
     assert "hush" not in repr(found)
 
 
@@ -110,3 +110,5 @@ def test_google_accounts_are_admitted_by_their_organization_only():
 def test_an_operator_can_trust_addresses_that_a_provider_does_not_mark_as_verified():
     assert provider(trusts_email=True).verified_email({"email": "a@example.org"}) == "a@example.org"
     assert provider().verified_email({"email": "a@example.org"}) is None
+    stated = {"email": "a@example.org", "email_verified": False}
+    assert provider(trusts_email=True).verified_email(stated) is None

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from grader.settings import Settings, SignUp, UnknownVariables, load
+from grader.identity_providers import SignUp
+from grader.settings import Settings, UnknownVariables, load
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,15 @@
 """Page registration: blueprints and shared template functions."""
 
+from functools import partial
 from importlib.metadata import version
 
 from flask import Flask, current_app, g, request
 from markupsafe import Markup
 
+from grader.identity_providers import SignUp
 from grader.models import Role
 from grader.services.accounts import identities
 from grader.services.competitions import organizers
-from grader.settings import SignUp
 from webapp.accounts import (
     access,
     notifications,
@@ -117,7 +118,8 @@ def _about_the_site() -> dict[str, object]:
         "contact": site.settings.contact,
         "providers": [each.provider for each in site.providers.values()],
         "password_login": site.settings.password_login,
-        "has_password": identities.has_password,
+        "has_password": partial(identities.has_password, settings=site.settings),
+        "may_use_password": partial(identities.may_use_password, settings=site.settings),
     }
 
 

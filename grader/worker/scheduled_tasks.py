@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, delete, select
 
 from grader import db
 from grader.db import Database
-from grader.models import Competition, Delivery, KnownAddress, LoginPlace, RepeatableRequest, Tally
+from grader.models import Competition, Delivery, Identity, KnownAddress, LoginPlace, RepeatableRequest, Tally
 from grader.services import counting, repeatable_requests, uploads
 from grader.services import webhook_outbox as webhooks
-from grader.services.accounts import logins
+from grader.services.accounts import identities, logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -34,6 +34,7 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (Tally, counting.is_old),
     (LoginPlace, logins.is_old_place),
     (KnownAddress, logins.is_old_address),
+    (Identity, identities.is_old),
     (Delivery, webhooks.is_old),
     (RepeatableRequest, repeatable_requests.is_old),
 )

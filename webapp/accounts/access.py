@@ -11,7 +11,7 @@ from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.identity_providers import NewAccounts
+from grader.identity_providers import SignUp
 from grader.models import LinkPurpose, User
 from grader.services.accounts import (
     accounts,
@@ -27,7 +27,6 @@ from grader.services.accounts import (
 )
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
-from grader.settings import SignUp
 from webapp.accounts import password_guesses
 from webapp.accounts.own_account import blueprint
 from webapp.http import auth, errors
@@ -97,8 +96,8 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
     """Create the account for an e-mailed link or an invitation, and log the user in."""
     site = current_site()
     with_password = site.settings.password_login and site.settings.sign_up is not SignUp.CLOSED
-    policies = {identities.new_accounts(each, site.settings) for each in site.settings.providers()}
-    if not with_password and (request.method == "POST" or not policies - {NewAccounts.NONE}):
+    policies = {each.accounts or site.settings.sign_up for each in site.settings.providers()}
+    if not with_password and (request.method == "POST" or not policies - {SignUp.CLOSED}):
         abort(404)
     with reading() as session:
         sign_ups.find(session, token=token, now=db.now(session))
@@ -147,7 +146,9 @@ def reset(token: str) -> ResponseReturnValue:
     """Set a new password with a reset link."""
     site = current_site()
     with reading() as session:
-        name = password_resets.whose(session, token=token, now=db.now(session)).name
+        person = password_resets.whose(session, token=token, now=db.now(session))
+    identities.require_may_use_password(person, site.settings)
+    name = person.name
     if request.method == "GET":
         return render_template("accounts/reset.html", problems={}, name=name)
     try:

@@ -67,7 +67,7 @@ blueprint = Blueprint("account", __name__)
 WRONG_PASSWORD = "Wrong password."  # noqa: S105
 RECENT = timedelta(minutes=10)
 LOG_IN_AGAIN = (
-    "Your account has no password. Log out, log in again, and repeat this within "
+    "Your account does not use a password. Log out, log in again, and repeat this within "
     f"{RECENT.seconds // 60} minutes."
 )
 
@@ -141,10 +141,11 @@ def choose_notices() -> ResponseReturnValue:
 @auth.login_required
 def change_password() -> ResponseReturnValue:
     """Set a new password, and end the user's other sessions."""
+    site = current_site()
+    identities.require_may_use_password(g.user, site.settings)
     if problem := confirmation_problem():
         message, status, headers = problem
         return own_page(problems={"old_password": message}), status, headers
-    site = current_site()
     try:
         with site.passwords.turn(is_known=True):
             password_hash = accounts.hashed(
@@ -237,10 +238,10 @@ def delete() -> ResponseReturnValue:
 def confirmation_problem() -> tuple[str, int, dict[str, str]] | None:
     """Return the message, status and headers unless the user has just confirmed the account; otherwise None.
 
-    Users without a password confirm it by a recent login through a provider.
+    Users without a password confirm it by a recent login.
     """
-    if not identities.has_password(g.user):
-        is_recent = g.login.provider is not None and g.asked_at - g.login.created_at <= RECENT
+    if not identities.has_password(g.user, current_site().settings):
+        is_recent = g.asked_at - g.login.created_at <= RECENT
         return None if is_recent else (LOG_IN_AGAIN, 422, {})
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))

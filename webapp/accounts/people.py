@@ -265,6 +265,7 @@ def _reset_link(user_id: int) -> tuple[str, str]:
         person = accounts.find(session, user_id=user_id)
         if person is None:
             raise NotFound
+        identities.require_may_use_password(person, current_site().settings)
         token = password_resets.create_link(session, user=person, created_by=_maker(), now=db.now(session))
     return person.name, site_link("account.reset", token=token)
 

@@ -80,9 +80,10 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
                 invitation=arrival["invitation"],
                 now=db.now(session),
             )
+            target = auth.safe_target(arrival["next"])
+            return auth.log_in_within(session, user, target=target, provider=found)
     except accounts.InvalidAccount as error:
         return render_template(template, provider=found, problems=error.problems, name=name), 422
-    return auth.log_in(user, target=auth.safe_target(arrival["next"]), provider=found)
 
 
 @blueprint.get("/logged-out/<provider>")
@@ -151,13 +152,12 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
     with site.database.write() as session:
         now = db.now(session)
         found = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
-        user = found.user
-        if user is None:
-            identities.require_may_sign_up(
-                session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
-            )
-    if user is not None:
-        return auth.log_in(user, target=auth.safe_target(flow["next"]), provider=provider)
+        if found.user is not None:
+            target = auth.safe_target(flow["next"])
+            return auth.log_in_within(session, found.user, target=target, provider=provider)
+        identities.require_may_sign_up(
+            session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
+        )
     cookie[ARRIVAL] = {
         "provider": provider.slug,
         "subject": claims["sub"],

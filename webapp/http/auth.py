@@ -96,18 +96,22 @@ def ask_to_log_in() -> ResponseReturnValue:
     return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
 
 
-def log_in(user: User, *, target: str | None = None, provider: Provider | None = None) -> Response:
-    """Start a session and return a redirect with its cookie; every kind of login calls this function.
+def log_in(user: User) -> Response:
+    """Start a session and return a redirect with its cookie.
 
     If the account has a second factor, the redirect leads to its page, which starts the session.
     """
-    target = target or safe_target(request.values.get("next"))
     with current_site().database.write() as db_session:
-        try:
-            return start_session(db_session, user, target=target, provider=provider)
-        except logins.SecondFactorAsked:
-            now = db.now(db_session)
-            token = factor_steps.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
+        return log_in_within(db_session, user, target=safe_target(request.values.get("next")))
+
+
+def log_in_within(db_session: Any, user: User, *, target: str, provider: Provider | None = None) -> Response:
+    """Log a user in within the transaction that checked the credentials; see `log_in`."""
+    try:
+        return start_session(db_session, user, target=target, provider=provider)
+    except logins.SecondFactorAsked:
+        now = db.now(db_session)
+        token = factor_steps.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
     session.clear()
     session[STEP], session[TARGET] = token, target if len(target) <= TARGET_MAX_LENGTH else None
     session[PROVIDER] = None if provider is None else provider.slug

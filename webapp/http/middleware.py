@@ -78,6 +78,9 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.verify": (("60/minute;400/hour", address),),
     "account.change_email": (("10/minute;20/hour", person),),
     "account.sign_up_with": (("60/minute;400/hour", address),),
+    "account.log_in_with": (("60/minute;400/hour", address),),
+    "account.arrive": (("60/minute;400/hour", address),),
+    "account.logged_out": (("60/minute;400/hour", address),),
     "account.link_identity": (("10/minute;60/hour", person),),
     "account.change_password": (("10/minute;60/hour", person),),
     "account.delete": (("10/minute;60/hour", person),),
@@ -87,6 +90,8 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "api.create_token": (("10/minute;60/hour", person),),
     "api.check": (("30/minute;300/hour", person), ("300/minute;3000/hour", address)),
 }
+# These pages have no form, but send requests to identity providers.
+CALLING = frozenset({"account.log_in_with", "account.arrive", "account.logged_out"})
 # The kaggle command crashes if this call is rejected. Each call costs one database query.
 UNLIMITED = frozenset({"kaggle.introspect_token"})
 # This limit applies per user or, without a token, per address. A client may poll 15 files about once a
@@ -172,7 +177,8 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
     )
     for endpoint, rates in RATES.items():
         for rate, counted_by in rates:
-            limit = limiter.limit(rate, key_func=counted_by, methods=["POST"])
+            methods = ["GET"] if endpoint in CALLING else ["POST"]
+            limit = limiter.limit(rate, key_func=counted_by, methods=methods)
             app.view_functions[endpoint] = limit(app.view_functions[endpoint])  # type: ignore[assignment]
     for endpoint, view in app.view_functions.items():
         if endpoint.startswith(("api.", "kaggle.")) and endpoint not in UNLIMITED | RATES.keys():

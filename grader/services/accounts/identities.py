@@ -9,28 +9,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, exists, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.identity_providers import NewAccounts, Provider
+from grader.identity_providers import Provider, SignUp
 from grader.models import Identity, LinkPurpose, Login, User
 from grader.services import counting
-from grader.services.accounts import accounts, administrators, email_addresses, one_time_links
+from grader.services.accounts import accounts, administrators, email_addresses, logins, one_time_links
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.mail import addresses, letters
 from grader.services.people import names
-from grader.settings import Settings, SignUp
+from grader.settings import Settings
 from grader.text import folded
 
 logger = logging.getLogger(__name__)
 PENDING_FOR = timedelta(minutes=30)  # to choose the name of a new account
-_POLICIES = {
-    SignUp.OPEN: NewAccounts.AUTOMATIC,
-    SignUp.INVITE: NewAccounts.INVITED,
-    SignUp.CLOSED: NewAccounts.NONE,
-}
 
 
 class DomainNotAdmitted(ParticipantError):
@@ -52,13 +47,12 @@ class NoAccount(ParticipantError):
     kind = ErrorKind.FORBIDDEN
     message = (
         "No account is linked to your login at {label}. If you already have an account, log in to it first "
-        "and link {label} on your account page. {new}"
+        "and link {label} on your account page.{new}"
     )
 
-    def __init__(self, provider: Provider, policy: NewAccounts) -> None:
-        new = "A new account requires an invitation." if policy is NewAccounts.INVITED else ""
+    def __init__(self, provider: Provider, policy: SignUp) -> None:
+        new = " A new account requires an invitation." if policy is SignUp.INVITE else ""
         super().__init__(label=provider.label, new=new)
-        self.message = self.message.rstrip()
 
 
 class LinkedElsewhere(ParticipantError):
@@ -76,6 +70,14 @@ class UnknownIdentity(ParticipantError):
     message = "This login is not linked to the account, or it has expired. Log in again."
 
 
+class PasswordsOff(ParticipantError):
+    """The site does not accept passwords from the user."""
+
+    public_name = "passwords_off"
+    kind = ErrorKind.FORBIDDEN
+    message = "Password login is turned off on this site. Log in with an identity provider."
+
+
 class OnlyLogin(ParticipantError):
     """Without the identity, the user could not log in."""
 
@@ -84,29 +86,25 @@ class OnlyLogin(ParticipantError):
     message = "You could not log in without {provider}. Set a password or link another provider first."
 
 
-def origin(provider: Provider) -> Actor:
-    """Return the actor for decisions of a provider."""
-    return Actor(None, f"single sign-on ({provider.slug})")
-
-
-def new_accounts(provider: Provider, settings: Settings) -> NewAccounts:
-    """Return who may create an account through a provider."""
-    return provider.accounts or _POLICIES[settings.sign_up]
-
-
 def is_rescue(user: User, settings: Settings) -> bool:
     """Return whether a user is the rescue administrator."""
     return user.is_admin and user.name_folded == folded(settings.rescue_administrator.strip())
 
 
-def has_password(user: User) -> bool:
-    """Return whether a user has ever set a password."""
-    return user.password_hash != accounts.NO_PASSWORD
-
-
 def may_use_password(user: User, settings: Settings) -> bool:
-    """Return whether a user may log in with a password."""
+    """Return whether a user may set a password and log in with it."""
     return settings.password_login or is_rescue(user, settings)
+
+
+def require_may_use_password(user: User, settings: Settings) -> None:
+    """Raise PasswordsOff unless a user may set a password."""
+    if not may_use_password(user, settings):
+        raise PasswordsOff
+
+
+def has_password(user: User, settings: Settings) -> bool:
+    """Return whether a user has a password that the site accepts."""
+    return user.password_hash != accounts.NO_PASSWORD and may_use_password(user, settings)
 
 
 def arrive(
@@ -119,7 +117,6 @@ def arrive(
     if not provider.admits(claims):
         raise DomainNotAdmitted(provider)
     counting.hold_lock(session, "identities")
-    session.execute(delete(Identity).where(Identity.user_id.is_(None), _is_old(now)))
     found = _find(session, provider, claims)
     if found is None:
         found = Identity(issuer=provider.issuer, subject=claims["sub"], user_id=None, linked_at=None)
@@ -151,8 +148,8 @@ def require_may_sign_up(
     session: Session, *, provider: Provider, settings: Settings, invitation: str, now: datetime
 ) -> None:
     """Raise NoAccount or InvalidLink unless a person may create an account with this invitation, if any."""
-    policy = new_accounts(provider, settings)
-    if policy is NewAccounts.NONE or (policy is NewAccounts.INVITED and not invitation):
+    policy = provider.accounts or settings.sign_up
+    if policy is SignUp.CLOSED or (policy is SignUp.INVITE and not invitation):
         raise NoAccount(provider, policy)
     if invitation:
         one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now)
@@ -216,10 +213,10 @@ def link(
     person = session.get_one(User, user.id)
     if found.user_id is not None and found.user_id != person.id:
         raise LinkedElsewhere(f"Another account is already linked to this login at {provider.label}.")
-    same = select(func.count()).where(Identity.user_id == person.id, Identity.issuer == provider.issuer)
     if found.user_id == person.id:
         return
-    if session.scalar(same):
+    same = exists().where(Identity.user_id == person.id, Identity.issuer == provider.issuer)
+    if session.scalar(select(same)):
         raise LinkedElsewhere(f"Your account is already linked to another login at {provider.label}.")
     found.user, found.linked_at = person, now
     session.flush()
@@ -252,9 +249,10 @@ def unlink(
         raise UnknownIdentity
     usable = {each.issuer for each in settings.providers()}
     others = [each for each in own(session, user=person) if each.id != found.id and each.issuer in usable]
-    has_other_way = others or (has_password(person) and may_use_password(person, settings))
-    if actor.user is not None and actor.user.id == person.id and not has_other_way:
+    is_own = actor.user is not None and actor.user.id == person.id
+    if is_own and not others and not has_password(person, settings):
         raise OnlyLogin(provider=found.provider)
+    logins.end_waiting(session, user=person)
     ending = delete(Login).where(Login.user_id == person.id, Login.provider == found.provider)
     session.execute(ending if keep is None else ending.where(Login.id != keep.id))
     session.delete(found)
@@ -273,8 +271,9 @@ def _find(session: Session, provider: Provider, claims: Mapping[str, Any]) -> Id
     return session.scalar(query.execution_options(populate_existing=True))
 
 
-def _is_old(now: datetime) -> Any:
-    return Identity.last_login_at <= now - PENDING_FOR
+def is_old(now: datetime) -> ColumnElement[bool]:
+    """Return the SQL condition for people who did not create an account in time."""
+    return Identity.user_id.is_(None) & (Identity.last_login_at <= now - PENDING_FOR)
 
 
 def _address(provider: Provider, claims: Mapping[str, Any]) -> str | None:
@@ -296,8 +295,9 @@ def _set_role(
     """Grant or revoke the administrator role; keep the rescue administrator and the last one."""
     if is_admin is None or (not is_admin and is_rescue(user, settings)):
         return
+    actor = Actor(None, f"single sign-on ({provider.slug})")
     try:
-        administrators.change(session, user=user, is_admin=is_admin, actor=origin(provider), now=now)
+        administrators.change(session, user=user, is_admin=is_admin, actor=actor, now=now)
     except administrators.LastAdministrator:
         logger.warning("%s revoked the role of the only administrator, who keeps it.", provider.slug)
 

@@ -153,10 +153,15 @@ def has_factor(session: Session, *, user: User) -> bool:
 
 def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
     """End all sessions of a user except `but`, and all logins that wait for a second factor."""
-    waiting = (FactorStep.user_id == user.id) & (FactorStep.purpose == FactorPurpose.LOG_IN)
-    session.execute(delete(FactorStep).where(waiting))
+    end_waiting(session, user=user)
     query = delete(Login).where(Login.user_id == user.id)
     session.execute(query if but is None else query.where(Login.id != but.id))
+
+
+def end_waiting(session: Session, *, user: User) -> None:
+    """End all logins of a user that wait for a second factor."""
+    waiting = (FactorStep.user_id == user.id) & (FactorStep.purpose == FactorPurpose.LOG_IN)
+    session.execute(delete(FactorStep).where(waiting))
 
 
 def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
