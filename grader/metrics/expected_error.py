@@ -52,6 +52,63 @@ def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC)
     return math.sqrt(max(variance, 0.0) / (positives * negatives))
 
 
+def rows_needed(
+    standard_error: float, positive_share: float, mention_share: float = 1.0, auc: float = ASSUMED_AUC
+) -> int:
+    """Return the number of rows for which an identity's three AUCs have at most a given standard error.
+
+    Parameters
+    ----------
+    standard_error : float
+        The largest acceptable standard error of an AUC, in (0, 0.5).
+    positive_share : float
+        Share of positive rows, in (0, 1), assumed to be equal for all rows.
+    mention_share : float
+        Share of rows that mention the identity, in (0, 1]; 1 for the overall AUC.
+    auc : float
+        The assumed AUC, in (0, 1).
+
+    Returns
+    -------
+    int
+        The smallest sufficient number of rows.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> rows_needed(0.02, positive_share=0.08, mention_share=0.01)
+    136250
+    """
+    for name, value, highest in (
+        ("standard_error", standard_error, 0.5),
+        ("positive_share", positive_share, 1.0),
+        ("auc", auc, 1.0),
+    ):
+        if not 0 < value < highest:
+            raise ValueError(f"`{name}` must be between 0 and {highest:g}, not {value!r}.")
+    if not 0 < mention_share <= 1:
+        raise ValueError(f"`mention_share` must be above 0 and at most 1, not {mention_share!r}.")
+
+    def is_enough(rows: int) -> bool:
+        # The Subgroup AUC has the fewest rows and therefore the largest error of the three.
+        positives = int(rows * mention_share * positive_share)
+        error = auc_standard_error(positives, int(rows * mention_share) - positives, auc)
+        return error is not None and error <= standard_error
+
+    most = 1
+    while not is_enough(most):
+        most *= 2
+    least = most // 2  # not enough
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if is_enough(middle) else (middle, most)
+    return most
+
+
 def score_standard_error(
     split: PreparedSplit, settings: MetricSettings, auc: float = ASSUMED_AUC
 ) -> float | None:

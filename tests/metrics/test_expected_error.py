@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from grader.metrics import MetricSettings, Weights, count_pairs, prepare, report
-from grader.metrics.expected_error import auc_standard_error, score_standard_error, swap_probability
+from grader.metrics.expected_error import (
+    auc_standard_error,
+    rows_needed,
+    score_standard_error,
+    swap_probability,
+)
 
 IDENTITIES = ("a", "b", "c")
 
@@ -29,6 +34,39 @@ def test_error_of_an_auc_follows_the_documented_formula(positives: int, negative
     of_rows = (positives - 1) * (q1 - auc**2) + (negatives - 1) * (q2 - auc**2)
     expected = math.sqrt((auc * (1 - auc) + of_rows) / (positives * negatives))
     assert auc_standard_error(positives, negatives, auc) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("error", "positive_share", "mention_share", "auc"),
+    [(0.02, 0.08, 0.01, 0.9), (0.1, 0.5, 1.0, 0.6), (0.4, 0.9, 0.3, 0.999), (0.001, 0.3, 1.0, 0.8)],
+)
+def test_rows_needed_are_the_fewest_with_that_error(
+    error: float, positive_share: float, mention_share: float, auc: float
+):
+    def expected(rows: int) -> float | None:
+        members = int(rows * mention_share)
+        positives = int(rows * mention_share * positive_share)
+        return auc_standard_error(positives, members - positives, auc)
+
+    rows = rows_needed(error, positive_share, mention_share, auc)
+    found, one_less = expected(rows), expected(rows - 1)
+    assert found is not None
+    assert found <= error
+    assert one_less is None or one_less > error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((0.0, 0.5), "standard_error"),
+        ((0.02, 1.0), "positive_share"),
+        ((0.02, 0.5, 0.0), "mention_share"),
+        ((0.02, 0.5, 1.0, 1.0), "auc"),
+    ],
+)
+def test_rows_needed_name_the_argument_that_is_out_of_range(arguments: tuple[float, ...], name: str):
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        rows_needed(*arguments)
 
 
 LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 1], bool)
