@@ -7,7 +7,15 @@ from grader.charts.frame import Series, line_chart
 from grader.charts.svg import Axis
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import Estimate, UncertaintyReport, uncertainty_report
+from grader.metrics.analysis.intervals import (
+    CHECKED_CELLS,
+    CHECKED_DIFFERENCES,
+    CHECKED_MEANS,
+    Checked,
+    Estimate,
+    UncertaintyReport,
+    uncertainty_report,
+)
 from grader.metrics.analysis.paired_differences import Difference, Measured, PairedReport, paired_report
 from grader.metrics.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
 from grader.metrics.analysis.power_means import held_back, power_effect
@@ -58,15 +66,22 @@ SHORT = {
     "negative_aeg": "AEG-",
     "positive_aeg": "AEG+",
 }
-UNCHECKED = (
-    "Intervals marked ° are outside the range in which their coverage was verified: at least 50 rows in each "
-    "compared set, and AUCs between 0.6 and 0.95."
-)
+
+
+def _range(checked: Checked) -> str:
+    rows, lowest, highest = checked
+    return f"at least {rows} rows in each compared set and AUCs between {lowest} and {highest}"
+
+
+UNVERIFIED = "Intervals marked ° are outside the range in which their coverage was verified"
+UNCHECKED_MEANS = f"{UNVERIFIED}: {_range(CHECKED_MEANS)}."
+UNCHECKED_CELLS = f"{UNVERIFIED}: {_range(CHECKED_CELLS)}."
+UNCHECKED_DIFFERENCES = f"{UNVERIFIED}: {_range(CHECKED_DIFFERENCES)}."
 ONE_ROW = "a compared set has only one row"
 NO_VARIATION = (
     "the compared rows do not vary (as with an AUC of 0 or 1) and provide no estimate of the sampling error"
 )
-NO_INTERVAL = f"There is no interval (-) if {ONE_ROW}, or if {NO_VARIATION}."
+NO_INTERVAL = f"There is no interval (-) if {ONE_ROW}."
 COMPARISON_TEXTS = (
     "Both models are measured on the same rows, so rows that are hard for both do not blur the difference.",
     "Each difference is the candidate's value minus the baseline's value. It is positive if the candidate's "
@@ -89,7 +104,7 @@ def score_section(report: UncertaintyReport) -> Section:
     return Section(
         "score",
         "Score and confidence intervals",
-        (UNCHECKED, *_without_value(report), *_without_interval(report)),
+        (UNCHECKED_MEANS, *_without_value(report), *_without_interval(report)),
         (table(caption, head, lines),),
         report.report.as_dict() | {"intervals": report.as_dict()},
     )
@@ -139,7 +154,9 @@ def identities_section(
             for line in in_order.lines
         ]
         head = ("identity", *(WORDS[cell] for cell in CELLS))
-        blocks.append(table(f"{report.level:.0%} intervals", head, lines, notes=(UNCHECKED, NO_INTERVAL)))
+        blocks.append(
+            table(f"{report.level:.0%} intervals", head, lines, notes=(UNCHECKED_CELLS, NO_INTERVAL))
+        )
     texts = [
         "Each identity is compared with all rows that do not mention it."
         if found.background == "all"
@@ -316,7 +333,7 @@ def measured(rows: Rows, split: PreparedSplit) -> UncertaintyReport | None:
 def _interval_cell(each: Estimate) -> Cell:
     if each.value is None or each.low is not None:
         return Cell(interval(each, 3))
-    return Cell(UNDEFINED, title=f"No interval: {ONE_ROW if each.standard_error is None else NO_VARIATION}.")
+    return Cell(UNDEFINED, title=f"No interval: {ONE_ROW}.")
 
 
 def interval(each: Estimate, digits: int) -> str:
@@ -389,7 +406,7 @@ def _differences(
     notes = [
         f"* The 95% interval does not contain 0. Each of the {tested:,} cells is tested separately; about "
         f"{max(round(tested * 0.05), 1):,} would be marked even without any difference.",
-        UNCHECKED,
+        UNCHECKED_DIFFERENCES,
     ]
     return table(
         caption, ("identity", *(WORDS[cell] for cell in CELLS)), lines, notes=notes if tested else ()

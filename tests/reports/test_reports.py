@@ -83,7 +83,7 @@ def test_reasons_of_empty_cells_are_listed_below_their_table(solution: Solution,
 
 def test_report_on_a_constant_model_explains_the_missing_interval(solution: Solution):
     found = analyse(Inputs(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
-    assert found.as_dict()["score"]["intervals"]["overall_auc"]["low"] is None
+    assert found.as_dict()["score"]["intervals"]["score"]["low"] is None
     assert "The score has no interval because the compared rows do not vary" in plain_text(found)
     assert "0.50000 to 0.50000" not in plain_text(found)
 

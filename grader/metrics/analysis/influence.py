@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, IndexArray, PreparedSplit
@@ -184,9 +184,47 @@ class Members(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """The row sets for comparisons, prepared once for all submissions on a split."""
+    """The row sets for comparisons, prepared once for all submissions on a split.
+
+    Attributes
+    ----------
+    split : PreparedSplit
+        The split.
+    clusters : ndarray of int64, shape (rows,), or None
+        Number of each row's cluster, if rows of the same cluster are not independent; see `clustered`.
+    """
 
     split: PreparedSplit
+    clusters: Counts | None = None
+
+    @classmethod
+    def clustered(cls, split: PreparedSplit, clusters: ArrayLike) -> "Sets":
+        """Create the sets of a split whose rows depend on each other within clusters.
+
+        Parameters
+        ----------
+        split : PreparedSplit
+            The split.
+        clusters : array_like, shape (rows,)
+            A number or text per row, such as its author or template. Rows with equal values form a cluster.
+
+        Raises
+        ------
+        ValueError
+            If the number of values is wrong, or if all rows are in one cluster.
+
+        Notes
+        -----
+        The influences of a cluster's rows are added before they are squared (Obuchowski, Biometrics 53,
+        1997). If each row is a cluster, the variances do not change.
+        """
+        values = np.asarray(clusters)
+        if values.shape != (split.rows,):
+            raise ValueError(f"`clusters` must have {split.rows} values, not shape {values.shape}.")
+        names, numbers = np.unique(values, return_inverse=True)
+        if names.size < 2:
+            raise ValueError("`clusters` must contain at least 2 different values.")
+        return cls(split, numbers.astype(np.int64))
 
     @cached_property
     def positive(self) -> IndexArray:
@@ -208,6 +246,13 @@ class Sets:
         """The rows that mention each identity."""
         labels = self.split.labels
         return tuple(Members(rows[labels[rows]], rows[~labels[rows]]) for rows in self.split.members)
+
+
+def variance_of(influence: FloatArray, clusters: Counts | None = None) -> float:
+    """Return the variance of a value, given the influence of each row and the clusters of the rows."""
+    # In a dot product, the synchronization of BLAS threads would take too long.
+    of_clusters = influence if clusters is None else np.bincount(clusters, weights=influence)
+    return float(np.square(of_clusters).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,23 +4,37 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Sets, influences
+from grader.metrics.analysis.influence import Sets, influences, variance_of
+from grader.metrics.analysis.placements import Standings, by_cell, cell_influence, compared_rows
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.pair_counting import count_pairs
 from grader.metrics.prepared import FloatArray, PreparedSplit, as_vector
-from grader.metrics.ranks import count_ranks, dense_ranks
+from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
 
 GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
 LEVEL = 0.95
-CHECKED_ROWS = 50
-CHECKED_AUCS = (0.6, 0.95)
+# Number of misordered rows at which an AUC's interval relies equally on a model and on the variance.
+FEW_MISORDERED = 5
+
+
+class Checked(NamedTuple):
+    """A range for which the coverage of intervals was validated: rows per compared set, and AUCs."""
+
+    rows: int
+    lowest: float
+    highest: float
+
+
+CHECKED_CELLS = Checked(4, 0.5, 0.999)
+CHECKED_MEANS = Checked(8, 0.6, 0.99)
+CHECKED_DIFFERENCES = Checked(50, 0.6, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +49,14 @@ class Estimate:
         Standard error over samples with the same number of rows in each set. None if a compared set has
         fewer than 2 rows.
     low, high : float or None
-        Bounds of the confidence interval. None if the standard error is None or 0, or the value is 0 or 1. A
-        standard error of 0 means that the rows do not vary, for example because all compared rows are tied.
-        The sampling error then cannot be estimated.
+        Bounds of the confidence interval: `auc_interval` for an AUC or AEG, and `logit_interval` for a power
+        mean or the score. None if the standard error is None. For a power mean or the score, also None if the
+        standard error is 0, which means that the compared rows do not vary.
     is_checked : bool
-        Whether the interval is in the range for which its coverage was validated: at least 50 rows in each
-        compared set, and an AUC between 0.6 and 0.95. For an AEG, the underlying AUC must be between 0.05 and
-        0.95. For a power mean, the condition applies to each of its values.
+        Whether the interval is in the range for which its coverage was validated: at least 4 rows in each
+        compared set, and an AUC of at most 0.999 that is at least 0.5 (for an AEG, an underlying AUC of at
+        least 0.001). For a power mean or the score, each compared set must have at least 8 rows, and each AUC
+        must be between 0.6 and 0.99.
     """
 
     value: float | None
@@ -62,7 +77,6 @@ class Jsonable(Protocol):
 
 
 Found = TypeVar("Found", bound=Jsonable)
-Rows = TypeVar("Rows")
 NOTHING = Estimate(None, None, None, None, is_checked=False)
 
 
@@ -115,13 +129,121 @@ def logit_interval(
     return _expit(center - reach), _expit(center + reach)
 
 
+def auc_interval(
+    value: float, variance: float, sizes: tuple[int, int], level: float = LEVEL
+) -> tuple[float, float]:
+    r"""Return the confidence interval of an AUC; it is valid for few rows and for values near 0 and 1.
+
+    Parameters
+    ----------
+    value : float
+        The AUC, in [0, 1].
+    variance : float
+        Its DeLong variance.
+    sizes : tuple of int
+        The numbers of rows in both compared sets; each must be at least 2.
+    level : float
+        The confidence level, in (0, 1).
+
+    Returns
+    -------
+    tuple of float
+        The lower and upper bound, always in [0, 1]. Unlike the logit interval, the interval is defined if the
+        variance is 0.
+
+    Notes
+    -----
+    The interval is Wilson's interval of a share A of :math:`n` rows, where
+
+    .. math:: \frac{1}{n} = \max\left(\frac{t^2}{z^2} u, \; \frac{w}{2k} + (1 - w) u\right), \quad
+              u = \frac{V}{A (1 - A)}, \quad w = \frac{5}{5 + k A (1 - A)}.
+
+    Here, V is the DeLong variance, k the size of the smaller set, and t the quantile of Student's
+    distribution with k - 1 degrees of freedom. If few rows are misordered, the observed variance is
+    unreliable, and the interval tends to that of 2k rows. This is the limit of Hanley and McNeil's variance
+    for values near 1 if the other set is large. If many rows are misordered, only the DeLong variance counts.
+
+    References
+    ----------
+    Wilson, Journal of the American Statistical Association 22 (1927). Hanley and McNeil, Radiology 143
+    (1982). Newcombe, Statistics in Medicine 25 (2006), compares such intervals of the Mann-Whitney
+    statistic. ``benchmarks/coverage.py`` measures the coverage and the width of this interval and of others.
+
+    Examples
+    --------
+    >>> low, high = auc_interval(1.0, 0.0, (8, 1000))
+    >>> round(low, 3), high
+    (0.806, 1.0)
+    """
+    z, smaller = quantile(level), min(sizes)
+    spread = value * (1 - value)
+    relative = variance / spread if spread > 0 else 0.0
+    share = FEW_MISORDERED / (FEW_MISORDERED + smaller * spread)
+    inverse = max(
+        (student_quantile(level, smaller - 1) / z) ** 2 * relative,
+        share / (2 * smaller) + (1 - share) * relative,
+    )
+    excess = z * z * inverse
+    center = (value + excess / 2) / (1 + excess)
+    reach = math.sqrt(excess * (spread + excess / 4)) / (1 + excess)
+    return min(max(center - reach, 0.0), value), max(min(center + reach, 1.0), value)
+
+
+def student_quantile(level: float, degrees: int) -> float:
+    """Return the half-width of a two-sided interval of Student's distribution.
+
+    The relative error is below 0.00001 for levels between 0.5 and 0.999.
+
+    References
+    ----------
+    Hill, Algorithm 396, Communications of the ACM 13 (1970).
+    """
+    tail = 1 - level
+    if degrees == 1:
+        return 1 / math.tan(tail * math.pi / 2)
+    if degrees == 2:
+        return math.sqrt(2 / (tail * (2 - tail)) - 2)
+    a = 1 / (degrees - 0.5)
+    b = 48 / a**2
+    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
+    d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * degrees
+    y = (d * tail) ** (2 / degrees)
+    if y > 0.05 + a:
+        x = -quantile(level)
+        y = x * x
+        if degrees < 5:
+            c += 0.3 * (degrees - 4.5) * (x + 0.6)
+        c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
+        y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x
+        y = math.expm1(a * y * y)
+    else:
+        y = (
+            (
+                1 / (((degrees + 6) / (degrees * y) - 0.089 * d - 0.822) * (degrees + 2) * 3)
+                + 0.5 / (degrees + 4)
+            )
+            * y
+            - 1
+        ) * (degrees + 1) / (degrees + 2) + 1 / y
+    return math.sqrt(degrees * y)
+
+
 def estimate(value: float, variance: float | None, *, is_checked: bool, level: float = LEVEL) -> Estimate:
-    """Create the estimate of an AUC, a power mean or a score."""
+    """Create the estimate of a power mean or a score."""
     if variance is None:
         return Estimate(value, None, None, None, is_checked=False)
     error = math.sqrt(variance)
     low, high = logit_interval(value, error, level)
     return Estimate(value, error, low, high, is_checked and low is not None)
+
+
+def auc_estimate(
+    value: float, variance: float | None, sizes: tuple[int, int], *, is_checked: bool, level: float = LEVEL
+) -> Estimate:
+    """Create the estimate of an AUC that compares sets of the given sizes."""
+    if variance is None:
+        return Estimate(value, None, None, None, is_checked=False)
+    return Estimate(value, math.sqrt(variance), *auc_interval(value, variance, sizes, level), is_checked)
 
 
 def gap_estimate(auc: Estimate, gap: float) -> Estimate:
@@ -131,20 +253,23 @@ def gap_estimate(auc: Estimate, gap: float) -> Estimate:
     return Estimate(gap, auc.standard_error, low, high, auc.is_checked)
 
 
-def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
-    """Return whether the coverage of a cell's interval was validated for this value and size.
+def is_checked_cell(
+    cell: Cell, value: float, sizes: tuple[int, int], within: Checked = CHECKED_CELLS
+) -> bool:
+    """Return whether the coverage of an interval was validated for this value and size.
 
     For an AEG, the underlying AUC is considered, which is typically close to one half.
     """
-    lowest, highest = CHECKED_AUCS
-    auc, lowest = (0.5 - value, 1 - highest) if cell in GAPS else (value, lowest)
-    return min(sizes) >= CHECKED_ROWS and lowest <= auc <= highest
+    auc, lowest = (0.5 - value, 1 - within.highest) if cell in GAPS else (value, within.lowest)
+    return min(sizes) >= within.rows and lowest <= auc <= within.highest
 
 
-def is_checked_overall(values: BiasReport) -> bool:
+def is_checked_overall(values: BiasReport, within: Checked = CHECKED_CELLS) -> bool:
     """Return whether the coverage of the interval was validated for this overall AUC."""
     sizes = values.positives, values.rows - values.positives
-    return values.overall_auc is not None and is_checked_cell("subgroup_auc", values.overall_auc, sizes)
+    return values.overall_auc is not None and is_checked_cell(
+        "subgroup_auc", values.overall_auc, sizes, within
+    )
 
 
 def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple[int, int]]:
@@ -153,31 +278,20 @@ def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple
     return by_cell(n1, n0, values.positives - n1, values.rows - values.positives - n0)
 
 
-def by_cell(
-    subgroup1: Rows, subgroup0: Rows, background1: Rows, background0: Rows
-) -> dict[Cell, tuple[Rows, Rows]]:
-    """Return the two compared sets of each cell, given positive (1) and negative (0) rows."""
-    return {
-        "subgroup_auc": (subgroup1, subgroup0),
-        "bpsn_auc": (background1, subgroup0),
-        "bnsp_auc": (subgroup1, background0),
-        "positive_aeg": (background1, subgroup1),
-        "negative_aeg": (background0, subgroup0),
-    }
-
-
-def is_checked_mean(values: BiasReport, term: BiasAuc) -> bool:
+def is_checked_mean(values: BiasReport, term: BiasAuc, within: Checked = CHECKED_MEANS) -> bool:
     """Return whether the coverage of the interval was validated for every AUC of a power mean."""
     return all(
-        is_checked_cell(term, value, compared_sizes(values, line)[term])
+        is_checked_cell(term, value, compared_sizes(values, line)[term], within)
         for line in values.subgroups
         if line.in_score and (value := getattr(line, term)) is not None
     )
 
 
-def is_checked_score(values: BiasReport) -> bool:
+def is_checked_score(values: BiasReport, within: Checked = CHECKED_MEANS) -> bool:
     """Return whether the coverage of the interval was validated for every term of the score."""
-    return is_checked_overall(values) and all(is_checked_mean(values, term) for term in BIAS_AUCS)
+    return is_checked_overall(values, within) and all(
+        is_checked_mean(values, term, within) for term in BIAS_AUCS
+    )
 
 
 def _expit(value: float) -> float:
@@ -238,7 +352,8 @@ def uncertainty_report(
     Parameters
     ----------
     sets : Sets
-        The split, prepared once: ``Sets(prepare(labels, identities))``.
+        The split, prepared once: ``Sets(prepare(labels, identities))``. With `Sets.clustered`, the intervals
+        take into account that rows of the same author or template depend on each other.
     y_score : array_like, shape (rows,)
         One finite number per row.
     settings : MetricSettings, optional
@@ -278,52 +393,99 @@ def uncertainty_report(
     ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
     values = report(count_ranks(sets.ranked, ranks), settings)
     found = influences(sets, ranks, values, settings)
-    cells = {line.name: _cells(values, line, found.variances[line.name], level) for line in values.subgroups}
+    variances = found.variances if sets.clusters is None else _clustered(sets, ranks)
     return UncertaintyReport(
         report=values,
         level=level,
-        score=_of_rows(values.score, found.score, level, is_checked=is_checked_score(values)),
-        overall_auc=_of_rows(
-            values.overall_auc, found.overall_auc, level, is_checked=is_checked_overall(values)
-        ),
+        score=_of_rows(values.score, found.score, sets, level, is_checked=is_checked_score(values)),
+        overall_auc=_overall(values, found.overall_auc, sets, level),
         power_means={
             term: _of_rows(
                 getattr(values.power_means, term),
                 found.power_means[term],
+                sets,
                 level,
                 is_checked=is_checked_mean(values, term),
             )
             for term in BIAS_AUCS
         },
-        cells=cells,
+        cells={line.name: _cells(values, line, variances[line.name], level) for line in values.subgroups},
     )
 
 
+class _Variance(NamedTuple):
+    """The variance of an AUC, and the numbers of independent clusters in both compared sets."""
+
+    value: float
+    sizes: tuple[int, int]
+
+
+def _clustered(sets: Sets, ranks: RankArray) -> dict[str, dict[Cell, float | _Variance | None]]:
+    """Return the variances of all cells for rows that depend on each other within clusters."""
+    split, clusters = sets.split, sets.clusters
+    if clusters is None:
+        raise ValueError("The sets have no clusters.")
+    standings = Standings.of(ranks, split.labels)
+    found: dict[str, dict[Cell, float | _Variance | None]] = {}
+    for name, members in zip(split.names, split.members, strict=True):
+        compared = compared_rows(split.labels, members)
+        placed = standings.of_identity(*compared["subgroup_auc"])
+        found[name] = {}
+        for cell, rows in compared.items():
+            sizes = tuple(np.unique(clusters[each]).size for each in rows)
+            influence = (
+                None if min(sizes) < 2 else cell_influence(split.rows, rows, placed.placements(cell, *rows))
+            )
+            found[name][cell] = (
+                None
+                if influence is None
+                else _Variance(variance_of(influence, clusters), (sizes[0], sizes[1]))
+            )
+    return found
+
+
 def _cells(
-    values: BiasReport, line: SubgroupReport, variances: Mapping[Cell, float | None], level: float
+    values: BiasReport, line: SubgroupReport, variances: Mapping[Cell, float | _Variance | None], level: float
 ) -> dict[Cell, Estimate]:
     found: dict[Cell, Estimate] = {}
     for cell, sizes in compared_sizes(values, line).items():
-        value = getattr(line, cell)
+        value, variance = getattr(line, cell), variances[cell]
         if value is None:
             found[cell] = NOTHING
             continue
         auc = 0.5 - value if cell in GAPS else value
         checked = is_checked_cell(cell, value, sizes)
-        found[cell] = estimate(auc, variances[cell], is_checked=checked, level=level)
+        if isinstance(variance, _Variance):
+            variance, sizes = variance
+            checked = False
+        found[cell] = auc_estimate(auc, variance, sizes, is_checked=checked, level=level)
         if cell in GAPS:
             found[cell] = gap_estimate(found[cell], value)
     return found
 
 
+def _overall(values: BiasReport, influence: FloatArray | None, sets: Sets, level: float) -> Estimate:
+    if values.overall_auc is None:
+        return NOTHING
+    variance = None if influence is None else variance_of(influence, sets.clusters)
+    if sets.clusters is None:
+        sizes = values.positives, values.rows - values.positives
+        return auc_estimate(
+            values.overall_auc, variance, sizes, is_checked=is_checked_overall(values), level=level
+        )
+    positive, negative = (np.unique(sets.clusters[rows]).size for rows in (sets.positive, sets.negative))
+    if min(positive, negative) < 2:
+        variance = None
+    return auc_estimate(values.overall_auc, variance, (positive, negative), is_checked=False, level=level)
+
+
 def _of_rows(
-    value: float | None, influence: FloatArray | None, level: float, *, is_checked: bool
+    value: float | None, influence: FloatArray | None, sets: Sets, level: float, *, is_checked: bool
 ) -> Estimate:
     if value is None:
         return NOTHING
-    # In a dot product, the synchronization of BLAS threads would take too long.
-    variance = None if influence is None else float(np.square(influence).sum())
-    return estimate(value, variance, is_checked=is_checked, level=level)
+    variance = None if influence is None else variance_of(influence, sets.clusters)
+    return estimate(value, variance, is_checked=is_checked and sets.clusters is None, level=level)
 
 
 def bootstrap(

@@ -1,26 +1,26 @@
 """Paired test of two submissions: difference, confidence interval and p-value."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import CELLS, Influences, Sets, influences
+from grader.metrics.analysis.influence import CELLS, Counts, Influences, Sets, influences, variance_of
 from grader.metrics.analysis.intervals import (
+    CHECKED_DIFFERENCES,
     LEVEL,
     ByTerm,
-    by_cell,
     is_checked_cell,
     is_checked_mean,
     is_checked_overall,
     is_checked_score,
     quantile,
 )
+from grader.metrics.analysis.placements import Compared, Placed, Standings, cell_influence, compared_rows
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
+from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
 from grader.metrics.subgroups import BIAS_AUCS, Cell
@@ -42,7 +42,8 @@ class Difference:
         The p-value of the two-sided test of the hypothesis that the true difference is 0. If the standard
         error is 0, it is 1 for equal values and None otherwise.
     is_checked : bool
-        Whether both submissions are in the range for which the coverage of intervals was validated.
+        Whether both submissions are in the range for which the coverage of these intervals was validated: at
+        least 50 rows in each compared set, and AUCs between 0.6 and 0.95.
     """
 
     difference: float | None
@@ -69,6 +70,33 @@ class PairedReport(ByTerm[Difference]):
 
     __slots__ = ()
 
+    def false_discovery_rates(self) -> dict[str, dict[Cell, float | None]]:
+        """Return the adjusted p-value of each cell, by identity.
+
+        Among the cells whose adjusted p-value is at most q, the expected share of cells without a true
+        difference is at most q. Cells without a p-value have none.
+
+        References
+        ----------
+        Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995). The tests of overlapping
+        cells are positively dependent, for which the procedure is valid as well (Benjamini and Yekutieli,
+        Annals of Statistics 29, 2001).
+        """
+        found: dict[str, dict[Cell, float | None]] = {
+            name: dict.fromkeys(cells) for name, cells in self.cells.items()
+        }
+        tested = sorted(
+            (each.p_value, name, cell)
+            for name, cells in self.cells.items()
+            for cell, each in cells.items()
+            if each.p_value is not None
+        )
+        lowest = 1.0
+        for place, (p_value, name, cell) in reversed(list(enumerate(tested, start=1))):
+            lowest = min(lowest, p_value * len(tested) / place)
+            found[name][cell] = lowest
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -77,6 +105,7 @@ class Measured:
     ranks: RankArray
     report: BiasReport
     influences: Influences
+    clusters: Counts | None = None
 
     @classmethod
     def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
@@ -84,7 +113,7 @@ class Measured:
         settings = settings or MetricSettings()
         ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
         values = report(count_ranks(sets.ranked, ranks), settings)
-        return cls(ranks, values, influences(sets, ranks, values, settings))
+        return cls(ranks, values, influences(sets, ranks, values, settings), sets.clusters)
 
 
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
@@ -107,8 +136,9 @@ def score_difference(candidate: Measured, baseline: Measured, *, level: float = 
         baseline.report.score,
         candidate.influences.score,
         baseline.influences.score,
+        candidate.clusters,
         level,
-        is_checked=all(is_checked_score(each.report) for each in (candidate, baseline)),
+        is_checked=all(is_checked_score(each.report, CHECKED_DIFFERENCES) for each in (candidate, baseline)),
     )
 
 
@@ -137,16 +167,18 @@ def paired_report(
     """
     reports = candidate.report, baseline.report
     mine, theirs = (each.influences.power_means for each in (candidate, baseline))
-    standings = [_Standings.of(each.ranks, sets.split.labels) for each in (candidate, baseline)]
+    standings = [Standings.of(each.ranks, sets.split.labels) for each in (candidate, baseline)]
     cells = {}
     for members, line, other in zip(
         sets.split.members, reports[0].subgroups, reports[1].subgroups, strict=True
     ):
-        compared = _compared(sets.split.labels, members)
+        compared = compared_rows(sets.split.labels, members)
         subgroup = compared["subgroup_auc"]
         placed = [each.of_identity(*subgroup) for each in standings]
         cells[line.name] = {
-            cell: _of_cell(cell, getattr(line, cell), getattr(other, cell), compared[cell], placed, level)
+            cell: _of_cell(
+                cell, getattr(line, cell), getattr(other, cell), compared[cell], placed, sets, level
+            )
             for cell in CELLS
         }
     return PairedReport(
@@ -157,8 +189,9 @@ def paired_report(
             reports[1].overall_auc,
             candidate.influences.overall_auc,
             baseline.influences.overall_auc,
+            sets.clusters,
             level,
-            is_checked=all(map(is_checked_overall, reports)),
+            is_checked=all(is_checked_overall(each, CHECKED_DIFFERENCES) for each in reports),
         ),
         power_means={
             term: _of_rows(
@@ -166,8 +199,9 @@ def paired_report(
                 getattr(reports[1].power_means, term),
                 mine[term],
                 theirs[term],
+                sets.clusters,
                 level,
-                is_checked=all(is_checked_mean(each, term) for each in reports),
+                is_checked=all(is_checked_mean(each, term, CHECKED_DIFFERENCES) for each in reports),
             )
             for term in BIAS_AUCS
         },
@@ -175,84 +209,29 @@ def paired_report(
     )
 
 
-_Compared = tuple[IndexArray, IndexArray]
 _UNDEFINED = Difference(None, None, None, None, None)
-
-
-def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]:
-    """Return the two compared sets of rows for each cell of an identity."""
-    mentions = np.zeros(positive.size, np.bool_)
-    mentions[members] = True
-    subgroup1, subgroup0 = np.flatnonzero(mentions & positive), np.flatnonzero(mentions & ~positive)
-    background1, background0 = np.flatnonzero(~mentions & positive), np.flatnonzero(~mentions & ~positive)
-    return by_cell(subgroup1, subgroup0, background1, background0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Standings:
-    """Doubled placements by rank among the rows of each class.
-
-    A doubled placement is twice the number of rows below the rank plus the number of rows at it.
-    """
-
-    ranks: RankArray
-    positive: IndexArray
-    negative: IndexArray
-
-    @classmethod
-    def of(cls, ranks: RankArray, positive: BoolArray) -> "_Standings":
-        count = int(ranks.max(initial=0)) + 1
-        return cls(ranks, _doubled(ranks[positive], count), _doubled(ranks[~positive], count))
-
-    def of_identity(self, positive: IndexArray, negative: IndexArray) -> "_Placed":
-        """Return the doubled placements of the four sets of an identity.
-
-        The counts of a background are those of its class minus those of the subgroup.
-        """
-        count = self.positive.size
-        subgroup1, subgroup0 = (_doubled(self.ranks[rows], count) for rows in (positive, negative))
-        background1, background0 = self.positive - subgroup1, self.negative - subgroup0
-        return _Placed(self.ranks, by_cell(subgroup1, subgroup0, background1, background0))
-
-
-@dataclass(frozen=True, eq=False)
-class _Placed:
-    """A submission's ranks, and doubled placements for the sets of each cell of an identity."""
-
-    ranks: RankArray
-    doubled: Mapping[Cell, tuple[IndexArray, IndexArray]]
-
-    def placements(self, cell: Cell, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return, for each row, the fraction of rows in the other set that rank on the correct side of it."""
-        of_first, of_second = self.doubled[cell]
-        below_first = of_second[self.ranks[first]] / (2 * second.size)
-        return below_first, 1 - of_first[self.ranks[second]] / (2 * first.size)
-
-
-def _doubled(ranks: RankArray, count: int) -> IndexArray:
-    at = np.bincount(ranks, minlength=count)
-    return 2 * np.cumsum(at) - at
 
 
 def _of_cell(
     cell: Cell,
     value: float | None,
     other: float | None,
-    compared: _Compared,
-    placed: Sequence[_Placed],
+    compared: Compared,
+    placed: Sequence[Placed],
+    sets: Sets,
     level: float,
 ) -> Difference:
     if value is None or other is None:
         return _UNDEFINED
-    sizes = (compared[0].size, compared[1].size)
-    if min(sizes) < 2:
-        return Difference(value - other, None, None, None, None)
-    variance = 0.0
     mine, theirs = (each.placements(cell, *compared) for each in placed)
-    for size, one, two in zip(sizes, mine, theirs, strict=True):
-        variance += float(np.var(one - two, ddof=1)) / size
-    checked = all(is_checked_cell(cell, each, sizes) for each in (value, other))
-    return _difference(value - other, math.sqrt(variance), level, is_checked=checked)
+    apart = (mine[0] - theirs[0], mine[1] - theirs[1])
+    influence = cell_influence(sets.split.rows, compared, apart)
+    if influence is None:
+        return Difference(value - other, None, None, None, None)
+    sizes = (compared[0].size, compared[1].size)
+    checked = all(is_checked_cell(cell, each, sizes, CHECKED_DIFFERENCES) for each in (value, other))
+    error = math.sqrt(variance_of(influence, sets.clusters))
+    return _difference(value - other, error, level, is_checked=checked and sets.clusters is None)
 
 
 def _of_rows(
@@ -260,6 +239,7 @@ def _of_rows(
     other: float | None,
     mine: FloatArray | None,
     theirs: FloatArray | None,
+    clusters: Counts | None,
     level: float,
     *,
     is_checked: bool,
@@ -268,8 +248,8 @@ def _of_rows(
         return _UNDEFINED
     if mine is None or theirs is None:
         return Difference(value - other, None, None, None, None)
-    error = math.sqrt(float(np.square(mine - theirs).sum()))
-    return _difference(value - other, error, level, is_checked=is_checked)
+    error = math.sqrt(variance_of(mine - theirs, clusters))
+    return _difference(value - other, error, level, is_checked=is_checked and clusters is None)
 
 
 def _difference(difference: float, error: float, level: float, *, is_checked: bool) -> Difference:

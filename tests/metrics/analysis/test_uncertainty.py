@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,13 +14,19 @@ from grader.metrics import (
     Weights,
     prepare,
 )
-from grader.metrics.analysis import intervals
-from grader.metrics.analysis.influence import CELLS, Sets
+from grader.metrics.analysis.influence import CELLS, Sets, influences
 from grader.metrics.analysis.intervals import (
+    CHECKED_CELLS,
+    CHECKED_DIFFERENCES,
+    CHECKED_MEANS,
+    Checked,
+    auc_interval,
     bootstrap,
+    is_checked_cell,
     logit_interval,
     percentile_interval,
     quantile,
+    student_quantile,
     uncertainty_report,
 )
 from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
@@ -114,6 +121,73 @@ def test_paired_difference_has_the_error_of_the_influence_differences(seed: int,
     assert found.score.difference == first.report.score - second.report.score
 
 
+@given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 1]))
+def test_clustered_errors_are_those_of_the_influences_added_by_cluster(seed: int, digits: int | None):
+    labels, mentions, scores = draw(150, seed, digits=digits)
+    dice = np.random.default_rng(seed)
+    others = scores + dice.normal(size=scores.size)
+    clusters = dice.choice(["ann", "bob", "cat", "dan", *map(str, range(60))], size=scores.size)
+    split = prepare(labels, mentions)
+    sets = Sets.clustered(split, clusters)
+    found = uncertainty_report(sets, scores)
+    paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, others))
+
+    def error(influence: Any) -> float:
+        return math.sqrt(sum(influence[clusters == each].sum() ** 2 for each in set(clusters)))
+
+    for name, members in mentions.items():
+        for cell, rows in compared(labels, members).items():
+            mine, theirs = by_every_pair(scores, *rows)[2], by_every_pair(others, *rows)[2]
+            assert found.cells[name][cell].standard_error == pytest.approx(error(mine), abs=1e-12)
+            assert paired.cells[name][cell].standard_error == pytest.approx(error(mine - theirs), abs=1e-12)
+            assert not found.cells[name][cell].is_checked
+    alone = influences(sets, Measured.of(sets, scores).ranks, found.report, MetricSettings())
+    assert alone.score is not None
+    assert found.score.standard_error == pytest.approx(error(alone.score), abs=1e-12)
+    assert paired.score.standard_error is not None
+
+
+def test_clusters_of_one_row_change_no_error_and_copies_of_rows_add_no_information():
+    labels, mentions, scores = draw(400, 4)
+    split = prepare(labels, mentions)
+    plain = uncertainty_report(Sets(split), scores)
+    single = uncertainty_report(Sets.clustered(split, np.arange(400)), scores)
+    copies = prepare(np.tile(labels, 3), {name: np.tile(each, 3) for name, each in mentions.items()})
+    tripled = uncertainty_report(Sets.clustered(copies, np.tile(np.arange(400), 3)), np.tile(scores, 3))
+    for found, rel in ((single, 1e-9), (tripled, 0.02)):
+        for mine, expected in (
+            (found.score, plain.score),
+            (found.overall_auc, plain.overall_auc),
+            (found.cells["g0"]["bnsp_auc"], plain.cells["g0"]["bnsp_auc"]),
+            (found.cells["g1"]["positive_aeg"], plain.cells["g1"]["positive_aeg"]),
+        ):
+            assert mine.standard_error == pytest.approx(expected.standard_error, rel=rel)
+            assert (mine.low, mine.high) == pytest.approx((expected.low, expected.high), abs=rel / 10)
+
+
+def test_unusable_clusters_are_rejected():
+    split = prepare([1, 0, 1, 0], {"a": [1, 1, 0, 0]})
+    with pytest.raises(ValueError, match="`clusters` must have 4 values, not shape"):
+        Sets.clustered(split, ["ann", "bob"])
+    with pytest.raises(ValueError, match="at least 2 different values"):
+        Sets.clustered(split, ["ann"] * 4)
+
+
+def test_false_discovery_rates_agree_with_scipy():
+    labels, mentions, scores = draw(400, 6)
+    mentions["lone"] = np.arange(400) == np.flatnonzero(labels)[0]
+    sets = Sets(prepare(labels, mentions))
+    others = scores + 0.5 * np.random.default_rng(1).normal(size=400) + 0.4 * mentions["g1"]
+    found = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, others))
+    rates = found.false_discovery_rates()
+    places = [(name, cell) for name, cells in found.cells.items() for cell in cells]
+    tested = [(name, cell) for name, cell in places if found.cells[name][cell].p_value is not None]
+    expected = scipy.stats.false_discovery_control([found.cells[name][cell].p_value for name, cell in tested])
+    assert [rates[name][cell] for name, cell in tested] == pytest.approx(expected)
+    assert all(rates[name][cell] is None for name, cell in places if (name, cell) not in tested)
+    assert len(tested) < len(places)
+
+
 def test_submission_is_tied_with_itself_and_any_monotone_transform():
     labels, mentions, scores = draw(300, 3)
     sets = Sets(prepare(labels, mentions))
@@ -168,6 +242,57 @@ def test_logit_interval_stays_in_range_and_is_wider_towards_one_half():
     assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
 
 
+@given(
+    positives=st.integers(2, 60),
+    negatives=st.integers(2, 60),
+    auc=st.fractions(0, 1, max_denominator=3600).map(float),
+    share=st.floats(0, 1),
+)
+def test_auc_interval_contains_its_value_and_mirrors(
+    positives: int, negatives: int, auc: float, share: float
+):
+    sizes = positives, negatives
+    variance = share * auc * (1 - auc) / min(sizes)
+    low, high = auc_interval(auc, variance, sizes)
+    assert 0 <= low <= auc <= high <= 1
+    assert low < high
+    assert auc_interval(1 - auc, variance, sizes) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+    narrower = auc_interval(auc, variance, sizes, 0.8)
+    assert low <= narrower[0] <= narrower[1] <= high
+
+
+def test_auc_interval_approaches_the_logit_interval_for_many_rows():
+    labels, mentions, scores = draw(20_000, 11)
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores).overall_auc
+    assert found.value is not None
+    assert found.standard_error is not None
+    assert (found.low, found.high) == pytest.approx(
+        logit_interval(found.value, found.standard_error), abs=1e-4
+    )
+
+
+def test_student_quantiles_agree_with_scipy():
+    for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999):
+        for degrees in (*range(1, 41), 100, 1000):
+            expected = scipy.stats.t.ppf((1 + level) / 2, degrees)
+            assert student_quantile(level, degrees) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("auc", [0.9, 0.998])
+def test_auc_interval_covers_the_true_value_with_four_positive_rows(auc: float):
+    dice = np.random.default_rng(4)
+    center = scipy.stats.norm.ppf(auc) * math.sqrt(2)
+    held = 0
+    for _ in range(400):
+        positive, negative = center + dice.standard_normal(4), np.sort(dice.standard_normal(300))
+        placements = np.searchsorted(negative, positive) / 300
+        others = 1 - np.searchsorted(np.sort(positive), negative) / 4
+        variance = placements.var(ddof=1) / 4 + others.var(ddof=1) / 300
+        low, high = auc_interval(float(placements.mean()), float(variance), (4, 300))
+        held += low <= auc <= high
+    assert held / 400 >= 0.93
+
+
 def test_undefined_or_single_row_values_have_no_interval():
     found = uncertainty_report(
         Sets(prepare([1, 1, 1, 0, 0, 0], {"lone": [1, 0, 0, 0, 0, 0], "twin": [1, 0, 0, 1, 0, 0]})),
@@ -180,15 +305,23 @@ def test_undefined_or_single_row_values_have_no_interval():
     assert found.overall_auc.low is not None
 
 
-def test_zero_variance_has_no_interval_and_no_decision():
+def test_zero_variance_gives_intervals_of_aucs_but_not_of_means_and_no_decision():
     labels, mentions, scores = draw(300, 3)
     sets = Sets(prepare(labels, mentions))
     constant, perfect = np.zeros(300), labels.astype(float)
-    for predictions, gap in ((constant, 0.0), (perfect, 0.0)):
+    for predictions, auc in ((constant, 0.5), (perfect, 1.0)):
         found = uncertainty_report(sets, predictions)
-        for each in (found.score, found.overall_auc, *found.cells["g0"].values()):
-            assert (each.standard_error, each.low, each.high, each.is_checked) == (0, None, None, False)
-        assert found.cells["g0"]["positive_aeg"].value == gap
+        assert (found.score.standard_error, found.score.low, found.score.high) == (0, None, None)
+        assert not found.score.is_checked
+        for each in (found.overall_auc, found.cells["g0"]["bpsn_auc"]):
+            assert (each.value, each.standard_error) == (auc, 0)
+            assert each.low is not None
+            assert each.high is not None
+            assert each.low < auc <= each.high
+        gap = found.cells["g0"]["positive_aeg"]
+        assert gap.value == 0
+        assert gap.low is not None
+        assert gap.low < 0
     apart = paired_report(sets, Measured.of(sets, perfect), Measured.of(sets, constant))
     assert apart.overall_auc.difference == 0.5
     for each in (apart.score, apart.cells["g0"]["subgroup_auc"]):
@@ -202,11 +335,15 @@ def test_unchecked_coverage_is_marked_in_reports_and_differences():
     sets = Sets(prepare(labels, mentions))
     noisy = scores + 0.1 * np.random.default_rng(1).normal(size=scores.size)
     paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, noisy))
-    for found in (paired, uncertainty_report(sets, scores)):
-        assert found.cells["g0"]["subgroup_auc"].is_checked
-        assert not found.cells["rare"]["subgroup_auc"].is_checked
-        assert found.overall_auc.is_checked
-        assert not found.score.is_checked
+    found = uncertainty_report(sets, scores)
+    assert found.cells["g0"]["subgroup_auc"].is_checked
+    assert found.cells["rare"]["subgroup_auc"].is_checked
+    assert found.overall_auc.is_checked
+    assert found.score.is_checked
+    assert paired.cells["g0"]["subgroup_auc"].is_checked
+    assert not paired.cells["rare"]["subgroup_auc"].is_checked
+    assert paired.overall_auc.is_checked
+    assert not paired.score.is_checked
     worse = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, -scores))
     assert not worse.overall_auc.is_checked
 
@@ -244,14 +381,14 @@ def _noisier(rows: int, seed: int, share: float) -> Measured:
 
 def test_95_percent_intervals_cover_the_true_value_about_95_times_in_100():
     for name, share in _coverage(200, 1500, 0.3, population=150_000).items():
-        assert 0.91 <= share <= 0.985, name
+        assert share >= 0.91, name
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("rows", "share"), [(500, 0.3), (1500, 0.3), (1500, 0.1), (6000, 0.05)])
-def test_coverage_is_93_to_97_percent_with_at_least_50_rows_per_class(rows: int, share: float):
+def test_coverage_is_93_to_98_percent_with_at_least_50_rows_per_class(rows: int, share: float):
     for name, held in _coverage(4000, rows, share).items():
-        assert 0.93 <= held <= 0.97, name
+        assert 0.93 <= held <= 0.98, name
 
 
 def test_predictions_of_wrong_length_are_named():
@@ -259,16 +396,17 @@ def test_predictions_of_wrong_length_are_named():
         uncertainty_report(Sets(prepare([1, 0, 1, 0], {"a": [1, 1, 0, 0]})), [0.1, 0.2, 0.3])
 
 
-def test_interval_is_checked_within_the_simulated_aucs_and_row_counts():
-    (lowest, highest), rows = intervals.CHECKED_AUCS, intervals.CHECKED_ROWS
+@pytest.mark.parametrize("within", [CHECKED_CELLS, CHECKED_MEANS, CHECKED_DIFFERENCES])
+def test_interval_is_checked_within_the_simulated_aucs_and_row_counts(within: Checked):
+    rows, lowest, highest = within
     for auc, is_checked in ((lowest, True), (lowest - 1e-6, False), (highest, True), (highest + 1e-6, False)):
-        assert intervals.is_checked_cell("subgroup_auc", auc, (rows, rows)) is is_checked
-    assert not intervals.is_checked_cell("subgroup_auc", highest, (rows - 1, 9 * rows))
+        assert is_checked_cell("subgroup_auc", auc, (rows, rows), within) is is_checked
+    assert not is_checked_cell("subgroup_auc", highest, (rows - 1, 9 * rows), within)
     for gap, is_checked in (
         (0.5 - highest, True),
         (0.5 - highest - 1e-6, False),
         (0.0, True),
         (highest - 0.5 + 1e-6, False),
     ):
-        assert intervals.is_checked_cell("positive_aeg", gap, (rows, rows)) is is_checked
-    assert intervals.is_checked_cell("negative_aeg", highest - 0.5 - 1e-9, (rows, rows))
+        assert is_checked_cell("positive_aeg", gap, (rows, rows), within) is is_checked
+    assert is_checked_cell("negative_aeg", highest - 0.5 - 1e-9, (rows, rows), within)

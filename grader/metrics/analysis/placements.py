@@ -1,0 +1,94 @@
+"""Placements of the rows that each cell of an identity compares."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray
+from grader.metrics.ranks import RankArray
+from grader.metrics.subgroups import Cell
+
+Rows = TypeVar("Rows")
+Compared = tuple[IndexArray, IndexArray]
+
+
+def by_cell(
+    subgroup1: Rows, subgroup0: Rows, background1: Rows, background0: Rows
+) -> dict[Cell, tuple[Rows, Rows]]:
+    """Return the two compared sets of each cell, given positive (1) and negative (0) rows."""
+    return {
+        "subgroup_auc": (subgroup1, subgroup0),
+        "bpsn_auc": (background1, subgroup0),
+        "bnsp_auc": (subgroup1, background0),
+        "positive_aeg": (background1, subgroup1),
+        "negative_aeg": (background0, subgroup0),
+    }
+
+
+def compared_rows(positive: BoolArray, members: IndexArray) -> dict[Cell, Compared]:
+    """Return the two compared sets of rows for each cell of an identity."""
+    mentions = np.zeros(positive.size, np.bool_)
+    mentions[members] = True
+    subgroup1, subgroup0 = np.flatnonzero(mentions & positive), np.flatnonzero(mentions & ~positive)
+    background1, background0 = np.flatnonzero(~mentions & positive), np.flatnonzero(~mentions & ~positive)
+    return by_cell(subgroup1, subgroup0, background1, background0)
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """Doubled placements by rank among the rows of each class.
+
+    A doubled placement is twice the number of rows below the rank plus the number of rows at it.
+    """
+
+    ranks: RankArray
+    positive: IndexArray
+    negative: IndexArray
+
+    @classmethod
+    def of(cls, ranks: RankArray, positive: BoolArray) -> "Standings":
+        count = int(ranks.max(initial=0)) + 1
+        return cls(ranks, _doubled(ranks[positive], count), _doubled(ranks[~positive], count))
+
+    def of_identity(self, positive: IndexArray, negative: IndexArray) -> "Placed":
+        """Return the doubled placements of the four sets of an identity.
+
+        The counts of a background are those of its class minus those of the subgroup.
+        """
+        count = self.positive.size
+        subgroup1, subgroup0 = (_doubled(self.ranks[rows], count) for rows in (positive, negative))
+        background1, background0 = self.positive - subgroup1, self.negative - subgroup0
+        return Placed(self.ranks, by_cell(subgroup1, subgroup0, background1, background0))
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A submission's ranks, and doubled placements for the sets of each cell of an identity."""
+
+    ranks: RankArray
+    doubled: Mapping[Cell, tuple[IndexArray, IndexArray]]
+
+    def placements(self, cell: Cell, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return, for each row, the fraction of rows in the other set that rank on the correct side of it."""
+        of_first, of_second = self.doubled[cell]
+        below_first = of_second[self.ranks[first]] / (2 * second.size)
+        return below_first, 1 - of_first[self.ranks[second]] / (2 * first.size)
+
+
+def _doubled(ranks: RankArray, count: int) -> IndexArray:
+    at = np.bincount(ranks, minlength=count)
+    return 2 * np.cumsum(at) - at
+
+
+def cell_influence(
+    rows: int, compared: Compared, placements: tuple[FloatArray, FloatArray]
+) -> FloatArray | None:
+    """Return the influence of each row on an AUC; None if a compared set has fewer than 2 rows."""
+    if min(each.size for each in compared) < 2:
+        return None
+    found = np.zeros(rows)
+    for where, placed in zip(compared, placements, strict=True):
+        found[where] = (placed - placed.mean()) / np.sqrt(where.size * (where.size - 1))
+    return found
