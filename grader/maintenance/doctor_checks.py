@@ -25,6 +25,7 @@ from grader.services.scoring.queue_health import Sign
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
+from grader.text import counted
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHORTEST_SECRET = 32
@@ -353,4 +354,8 @@ def _megabytes(size: int) -> str:
 
 
 def _age(age: timedelta) -> str:
-    return str(timedelta(seconds=round(age.total_seconds())))
+    """Return a duration in its largest unit that is not a fraction, such as '3 hours'."""
+    seconds = round(age.total_seconds())
+    units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+    size, name = next((each for each in units if seconds >= each[0]), (1, "second"))
+    return counted(seconds // size, name)

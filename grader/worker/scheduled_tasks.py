@@ -13,7 +13,7 @@ from grader.db import Database
 from grader.models import Competition, Delivery, Identity, KnownAddress, LoginPlace, RepeatableRequest, Tally
 from grader.services import counting, repeatable_requests, uploads
 from grader.services import webhook_outbox as webhooks
-from grader.services.accounts import identities, logins
+from grader.services.accounts import logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -34,7 +34,7 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (Tally, counting.is_old),
     (LoginPlace, logins.is_old_place),
     (KnownAddress, logins.is_old_address),
-    (Identity, identities.is_old),
+    (Identity, logins.is_old_identity),
     (Delivery, webhooks.is_old),
     (RepeatableRequest, repeatable_requests.is_old),
 )

@@ -330,7 +330,7 @@ def test_the_doctor_reports_rows_from_the_future(admin, service):
         session.execute(update(Submission).values(submitted_at=db.now(session) + timedelta(hours=3)))
     _, found = findings(admin)
     (message,) = (message for _, subject, message in found if subject == "clock")
-    assert re.match(r"The newest row is dated (3:00:00|2:59:\d\d) in the future", message)
+    assert re.match(r"The newest row is dated (3|2) hours in the future", message)
 
 
 @on_sqlite

@@ -87,7 +87,7 @@ def test_metrics_of_the_site_are_the_same_for_any_solution(pair: tuple[World, Wo
     readings = []
     for world in pair:
         with world.arena.database.read() as session:
-            readings.append(monitoring.read(session, now=OPENS))
+            readings.append(monitoring.gauges(session, now=OPENS))
     assert readings[0] == readings[1]
     assert any(each.values.get(("scored",)) for each in readings[0])
 

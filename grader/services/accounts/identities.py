@@ -6,10 +6,10 @@ from one of its own sessions.
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, exists, select
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
@@ -25,7 +25,6 @@ from grader.settings import Settings
 from grader.text import folded
 
 logger = logging.getLogger(__name__)
-PENDING_FOR = timedelta(minutes=30)  # to choose the name of a new account
 
 
 class DomainNotAdmitted(ParticipantError):
@@ -139,7 +138,7 @@ def pending(
     """
     found = _find(session, provider, {"sub": subject})
     is_newest = found is not None and found.user_id is None and found.last_login_at == arrived_at
-    if found is None or not is_newest or arrived_at <= now - PENDING_FOR:
+    if found is None or not is_newest or arrived_at <= now - logins.IDENTITY_PENDING:
         raise UnknownIdentity
     return found
 
@@ -269,11 +268,6 @@ def own(session: Session, *, user: User) -> Sequence[Identity]:
 def _find(session: Session, provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
     query = select(Identity).where(Identity.issuer == provider.issuer, Identity.subject == claims["sub"])
     return session.scalar(query.execution_options(populate_existing=True))
-
-
-def is_old(now: datetime) -> ColumnElement[bool]:
-    """Return the SQL condition for people who did not create an account in time."""
-    return Identity.user_id.is_(None) & (Identity.last_login_at <= now - PENDING_FOR)
 
 
 def _address(provider: Provider, claims: Mapping[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ from grader.models import (
     ApiToken,
     FactorPurpose,
     FactorStep,
+    Identity,
     KnownAddress,
     LinkPurpose,
     Login,
@@ -36,6 +37,7 @@ INTERVAL = timedelta(minutes=5)
 PLACES_KEPT = timedelta(days=30)
 MOST_PLACES = 30  # per user
 KNOWN_KEPT = timedelta(days=90)
+IDENTITY_PENDING = timedelta(minutes=30)  # to choose the name of a new account
 MOST_KNOWN = 20  # per user
 
 
@@ -217,6 +219,11 @@ def is_old_place(now: datetime) -> ColumnElement[bool]:
 def is_old_address(now: datetime) -> ColumnElement[bool]:
     """Return the SQL condition for known addresses without a recent login."""
     return KnownAddress.last_login_at <= now - KNOWN_KEPT
+
+
+def is_old_identity(now: datetime) -> ColumnElement[bool]:
+    """Return the SQL condition for people who did not create an account in time."""
+    return Identity.user_id.is_(None) & (Identity.last_login_at <= now - IDENTITY_PENDING)
 
 
 def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:

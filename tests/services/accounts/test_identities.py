@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from sqlalchemy import delete, func, select
 
 from grader.models import Identity, User
-from grader.services.accounts import identities
+from grader.services.accounts import identities, logins
 from grader.services.accounts.identities import LinkedElsewhere, UnknownIdentity
 from tests.fixtures.races import race
 
@@ -62,15 +62,15 @@ def test_only_required_claims_are_stored_and_each_login_replaces_them(service):
 def test_an_identity_without_an_account_expires(service):
     arrive(service)
     with pytest.raises(UnknownIdentity):
-        sign_up(service, "ada", after=identities.PENDING_FOR)
+        sign_up(service, "ada", after=logins.IDENTITY_PENDING)
     arrive(service, after=timedelta(minutes=1), sub="18")
     with service.database.write() as session:
-        session.execute(delete(Identity).where(identities.is_old(service.now + identities.PENDING_FOR)))
-    arrive(service, after=identities.PENDING_FOR, sub="19")
+        session.execute(delete(Identity).where(logins.is_old_identity(service.now + logins.IDENTITY_PENDING)))
+    arrive(service, after=logins.IDENTITY_PENDING, sub="19")
     with service.database.read() as session:
         assert set(session.scalars(select(Identity.subject))) == {"18", "19"}
     with pytest.raises(UnknownIdentity):  # The row of 19 may have the id that 17 had.
-        sign_up(service, "ada", after=identities.PENDING_FOR)
+        sign_up(service, "ada", after=logins.IDENTITY_PENDING)
 
 
 def test_only_the_newest_arrival_can_create_the_account(service):

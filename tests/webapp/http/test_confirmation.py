@@ -21,6 +21,7 @@ __all__ = ["check", "people"]
 ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
 organize_close.now organize_publishing.archive account.unlink_identity people.unlink
+account.remove_factor people.reset_second_factors
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
 organize_settings.save organize_teams.disqualify organize_webhooks.delete
@@ -31,6 +32,7 @@ teams.hand_over teams.leave
 TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
 account.sign_up_by_link account.link_identity account.sign_up_with entry.join
+account.add_factor account.second_factor account.unlock_factors
 organize_close.publish_solution organize_console.publish_ties
 organize_data.allow organize_disputes.answer organize_publishing.delete organize_submissions.publish_diagnosis
 organize_teams.rename submissions.question submissions.submit
@@ -38,7 +40,7 @@ organize_teams.rename submissions.question submissions.submit
 # Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
-organize_announcements.edit organize_organizers.create_accounts
+organize_announcements.edit organize_organizers.create_accounts account.new_recovery_codes
 account.draw_avatar account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
 account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle
