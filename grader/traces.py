@@ -25,7 +25,7 @@ def configure(process: str, endpoint: str | None) -> None:
         import opentelemetry.sdk.trace  # noqa: F401
     except ImportError:
         raise SystemExit(
-            "FAIRBOARD_OTLP_ENDPOINT requires OpenTelemetry. Install it: pip install 'fairboard[otel]'."
+            "FAIRBOARD_OTLP_ENDPOINT requires OpenTelemetry, which the extra `otel` installs."
         ) from None
     _configured.update(process=process, endpoint=endpoint.rstrip("/"))
 

@@ -103,5 +103,6 @@ def test_uploads_scores_and_backups_are_complete_and_a_restarted_pooler_is_used_
         service.storage,
         acknowledged={number: sha256(content).hexdigest() for number, content in sent.items()},
     )
-    made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
-    assert made.blob_count > len(sent)
+    target = str(tmp_path / "backup")
+    made = backups.run(service.settings, service.database, service.storage, target=target)
+    assert made.record.blob_count > len(sent)
