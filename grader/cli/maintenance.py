@@ -119,8 +119,9 @@ def create(target: str | None) -> None:
 def list_(target: str | None, as_json: bool) -> None:
     """List the backups in TARGET, oldest first, with missing objects."""
     settings = load_settings()
+    chosen = _chosen(target, settings)
     with storage_failures_in_a_sentence():
-        store = backup_store.open_store(settings, _chosen(target, settings))
+        store = backup_store.open_store(settings, chosen)
         records, problems = store.records()
         present = store.objects()
     rows = [
@@ -141,6 +142,8 @@ def list_(target: str | None, as_json: bool) -> None:
             state = f"{row['missing_objects']} objects missing" if row["missing_objects"] else "complete"
             kind = "encrypted" if row["encrypted"] else "plain"
             click.echo(f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  {kind}  {state}")
+        if not rows:
+            click.echo(f"{chosen} contains no backup.", err=True)
         for problem in problems:
             click.echo(problem, err=True)
     if problems or any(row["missing_objects"] for row in rows):

@@ -363,3 +363,9 @@ def test_the_daily_run_deletes_orphans_and_reports_rows_without_a_blob(service, 
     Keeper(service.database, service.storage).look()
     assert not service.storage.exists(orphan)
     assert f"Alarm: 1 rows refer to missing blobs, such as submission {gone.id}." in caplog.text
+
+
+def test_a_folder_without_backups_is_named(admin, service, tmp_path):
+    result = admin("backup", "list", tmp_path / "empty")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"{tmp_path / 'empty'} contains no backup." in result.stderr
