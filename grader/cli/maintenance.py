@@ -23,7 +23,7 @@ from grader.cli.installation import (
     running_out_of_room_in_a_sentence,
     storage_failures_in_a_sentence,
 )
-from grader.cli.output import ProgressLine
+from grader.cli.output import ProgressLine, aligned
 from grader.cli.parameters import LocalPath
 from grader.db import Database
 from grader.maintenance import backup_store, backups, doctor_checks, schema
@@ -309,16 +309,12 @@ def status(as_json: bool) -> None:
         click.echo(f"{MARKS[finding.level]}  {finding.subject}: {finding.message}")
     for part in ("queues", "processes", "claimed", "failing", "stored"):
         click.echo(f"\n{part.capitalize()}")
-        for row in getattr(found, part) or ["none"]:
-            click.echo(f"  {row if isinstance(row, str) else _row(row)}")
+        rows = [dataclasses.asdict(row) for row in getattr(found, part)]
+        names = [name.replace("_", " ") for name in rows[0]] if rows else ["none"]
+        click.echo("\n".join(aligned([names, *([_shown(value) for value in row.values()] for row in rows)])))
     click.echo(f"\nLast backup: {_shown(found.backup_at)}")
     click.echo("Versions: " + ", ".join(f"{name} {each}" for name, each in found.versions.items()))
     click.echo("Run `fairboard settings` to see the settings, and `fairboard doctor` to run all checks.")
-
-
-def _row(row: Any) -> str:
-    values = dataclasses.asdict(row)
-    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in values.items())
 
 
 def _shown(value: Any) -> str:
