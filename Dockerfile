@@ -27,6 +27,7 @@ RUN python3 -m venv /tools \
     -r requirements/image.lock \
     && rm -r /opt/fairboard/lib/python3*/site-packages/pandas/tests
 COPY pyproject.toml README.md LICENSE ./
+COPY fairboard fairboard
 COPY grader grader
 COPY webapp webapp
 COPY migrations migrations

@@ -23,7 +23,7 @@ LIBRARIES = (
 def main() -> None:
     """Import all modules of Fairboard, and the libraries' programs."""
     sys.dont_write_bytecode = False
-    for name in ("grader", "webapp"):
+    for name in ("fairboard", "grader", "webapp"):
         for module in walk_packages(import_module(name).__path__, f"{name}."):
             if module.name not in PROGRAMS and not module.name.startswith(DEMO):
                 import_module(module.name)

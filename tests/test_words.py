@@ -135,9 +135,9 @@ def everything() -> Iterator[tuple[str, str]]:
         yield from ((str(path.relative_to(ROOT)), text) for text in of_template(path))
     for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("benchmarks/*.md")]:
         yield from ((str(path.relative_to(ROOT)), text) for text in of_chapter(path))
-    for folder in ("grader", "webapp", "migrations", "benchmarks", "tests"):
+    for folder in ("fairboard", "grader", "webapp", "migrations", "benchmarks", "tests"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            texts = [*for_developers(path), *(of_module(path) if folder in ("grader", "webapp") else ())]
+            texts = [*for_developers(path), *(of_module(path) if folder in ("fairboard", "grader", "webapp") else ())]
             yield from ((str(path.relative_to(ROOT)), text) for text in texts)
     yield "letters.toml", re.sub("{{.*?}}|{%.*?%}", "…", letters.TEXTS.read_text())
     yield from of_commands(main)

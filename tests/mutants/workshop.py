@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.mutants.plan import ROOT, Group, Mutant
 
-COPIED = ("grader", "webapp", "migrations", "tests", "docs")
+COPIED = ("fairboard", "grader", "webapp", "migrations", "tests", "docs")
 SETTINGS = """
 [tool.mutmut]
 source_paths = ["grader"]
