@@ -1,21 +1,30 @@
 """Metrics of unintended bias: exact AUCs per identity, intervals and comparisons; requires only NumPy.
 
-This package contains the public names for researchers. `grader` and `webapp` implement them and the service.
+`bias_report` measures one model. To score many submissions, prepare the split once with `prepare`, then
+call `count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them
+once with `dense_ranks`, then call `count_ranks`. `grader.metrics` implements these functions.
 """
 
 from grader.metrics import (
+    BIAS_AUCS,
+    METRIC_CODE_VERSION,
     BiasReport,
     IdentityCounts,
     MetricSettings,
     PairCounts,
     PowerMeans,
     PreparedSplit,
+    RankArray,
+    RankedSplit,
     SubgroupReport,
     Undefined,
     UndefinedPolicy,
     Weights,
     bias_report,
+    check_golden_vectors,
     count_pairs,
+    count_ranks,
+    dense_ranks,
     power_mean,
     prepare,
     report,
@@ -23,18 +32,25 @@ from grader.metrics import (
 )
 
 __all__ = [
+    "BIAS_AUCS",
+    "METRIC_CODE_VERSION",
     "BiasReport",
     "IdentityCounts",
     "MetricSettings",
     "PairCounts",
     "PowerMeans",
     "PreparedSplit",
+    "RankArray",
+    "RankedSplit",
     "SubgroupReport",
     "Undefined",
     "UndefinedPolicy",
     "Weights",
     "bias_report",
+    "check_golden_vectors",
     "count_pairs",
+    "count_ranks",
+    "dense_ranks",
     "power_mean",
     "prepare",
     "report",

@@ -1,9 +1,4 @@
-"""The Jigsaw unintended bias metric, reproducible to the last bit; requires only NumPy.
-
-`bias_report` measures one model. To score many submissions, prepare the split once with `prepare`, then
-call `count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them
-once with `dense_ranks`, then call `count_ranks`.
-"""
+"""The Jigsaw unintended bias metric, reproducible to the last bit; requires only NumPy."""
 
 from grader.metrics.bias import power_mean, unintended_bias_score
 from grader.metrics.counts import IdentityCounts, PairCounts

@@ -163,6 +163,11 @@ def unintended_bias_score(
     ------
     ValueError
         If a value is not in [0, 1], or a term has no values.
+
+    Examples
+    --------
+    >>> round(unintended_bias_score(0.97, [0.9, 0.8], [0.95, 0.9], [0.95, 0.97]), 4)
+    0.9235
     """
     settings = settings or MetricSettings()
     bias_aucs: dict[str, Sequence[float]] = {

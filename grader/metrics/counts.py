@@ -25,6 +25,13 @@ class IdentityCounts(NamedTuple):
         Wins of positive subgroup rows over negative background rows.
     positive_background_wins, negative_background_wins : int
         Wins of background rows over subgroup rows of the same class.
+
+    Examples
+    --------
+    >>> from fairboard import count_pairs, prepare
+    >>> (cat,) = count_pairs(prepare([1, 0, 0], {"cat": [1, 1, 0]}), [0.9, 0.9, 0.1]).identities
+    >>> cat.subgroup_wins, cat.bnsp_wins  # one tie, and one pair won
+    (1, 2)
     """
 
     name: str
@@ -50,6 +57,13 @@ class PairCounts:
         Wins of positive rows over negative rows: 2 per pair won and 1 per tie.
     identities : tuple of IdentityCounts
         The counts of each identity, in the order of the report.
+
+    Examples
+    --------
+    >>> from fairboard import count_pairs, prepare
+    >>> counts = count_pairs(prepare([1, 0, 0], {"cat": [1, 1, 0]}), [0.9, 0.9, 0.1])
+    >>> counts.overall_wins, counts.positives, counts.negatives  # the AUC is 3 / (2 * 1 * 2)
+    (3, 1, 2)
     """
 
     rows: int

@@ -23,6 +23,11 @@ class Weights:
     ------
     ValueError
         If a weight is negative or not finite, or the weights do not sum to 1.
+
+    Examples
+    --------
+    >>> Weights(overall_auc=0.4, subgroup_auc=0.2, bpsn_auc=0.2, bnsp_auc=0.2).overall_auc
+    0.4
     """
 
     overall_auc: float = 0.25
@@ -68,6 +73,11 @@ class MetricSettings:
         If a value is invalid; the message contains the name of the setting.
     TypeError
         If `weights` is not a `Weights`.
+
+    Examples
+    --------
+    >>> MetricSettings(power=-10, undefined="skip").as_dict()["power"]
+    -10.0
     """
 
     power: float = -5.0

@@ -284,6 +284,13 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
     of doubled midranks over the positive rows yields the Mann-Whitney U statistic, in which ties count as one
     half. The background of an identity is never ranked: its counts are those of all rows minus those of the
     subgroup.
+
+    Examples
+    --------
+    >>> from fairboard import prepare
+    >>> split = prepare([1, 0, 1, 0], {"cat": [1, 1, 0, 0]})
+    >>> [count_pairs(split, predictions).overall_wins for predictions in ([4, 3, 2, 1], [1, 1, 1, 1])]
+    [6, 4]
     """
     predictions = as_vector("y_score", y_score, rows=split.rows)
     if not split.rows:

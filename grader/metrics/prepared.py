@@ -110,6 +110,13 @@ class PreparedSplit:
         For each identity, whether it enters the power means.
     members : tuple of ndarray of int64
         For each identity, the numbers of the rows that mention it, ascending.
+
+    Examples
+    --------
+    >>> from fairboard import prepare
+    >>> split = prepare([1, 0, 1], {"cat": [0, 1, 1]})
+    >>> split.rows, split.positives, split.members[0].tolist()
+    (3, 2, [1, 2])
     """
 
     labels: BoolArray
@@ -280,6 +287,12 @@ def prepare(
     ------
     ValueError
         If an array has the wrong shape, length or content, or `in_score` contains an unknown identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prepare([0.6, 0.2, 0.5], {"cat": [0.8, np.nan, 0.4]}).labels.tolist()
+    [True, False, True]
     """
     return prepare_as("labels", labels, "identities", identities, settings=settings, in_score=in_score)
 

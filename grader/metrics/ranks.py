@@ -30,6 +30,14 @@ class RankedSplit:
         The labels and identities of the rows.
     rows, positive_rows, mention_rows : ndarray of int64
         Positions among all rows, in the order of the split and of its `MentionLayout`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairboard import RankedSplit, prepare
+    >>> split = prepare([1, 0], {"cat": [1, 0]})  # the first and the third of three rows
+    >>> RankedSplit.of(split, np.array([0, 2])).rows.tolist()
+    [0, 2]
     """
 
     split: PreparedSplit
@@ -61,6 +69,11 @@ def dense_ranks(predictions: ArrayLike) -> RankArray:
     ------
     ValueError
         If a value is not a finite number, or there are more than 2**30 values.
+
+    Examples
+    --------
+    >>> dense_ranks([0.5, 0.9, 0.5, 0.1]).tolist()
+    [1, 2, 1, 0]
     """
     values = as_vector("predictions", predictions)
     if values.size > MAX_ROWS:
@@ -95,6 +108,14 @@ def count_ranks(ranked: RankedSplit, ranks: RankArray) -> PairCounts:
     -------
     PairCounts
         The same integers that `count_pairs` returns for the predictions of the split's rows.
+
+    Examples
+    --------
+    >>> from fairboard import prepare
+    >>> ranks = dense_ranks([0.5, 0.9, 0.5, 0.1])
+    >>> ranked = RankedSplit.of(prepare([1, 0, 0], {"cat": [1, 1, 0]}), np.array([0, 2, 3]))
+    >>> count_ranks(ranked, ranks).overall_wins
+    3
     """
     return count_with_midranks(ranked, ranks)[0]
 

@@ -26,7 +26,13 @@ from grader.metrics.subgroups import (
 
 @dataclass(frozen=True, slots=True)
 class PowerMeans:
-    """The power mean of each bias AUC over the identities in the score; undefined means are None."""
+    """The power mean of each bias AUC over the identities in the score; undefined means are None.
+
+    Examples
+    --------
+    >>> bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]}).power_means.bpsn_auc
+    1.0
+    """
 
     subgroup_auc: float | None
     bpsn_auc: float | None
@@ -51,6 +57,17 @@ class BiasReport:
         The metrics of each identity.
     undefined : tuple of Undefined
         The undefined values, with the reasons.
+
+    Examples
+    --------
+    >>> print(bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]}))
+    score 1.00000 on 4 rows, 2 of them positive
+      overall_auc     1.00000
+      subgroup_auc    1.00000
+      bpsn_auc        1.00000
+      bnsp_auc        1.00000
+    identity     size  positives  subgroup_auc      bpsn_auc      bnsp_auc  positive_aeg  negative_aeg
+    cat             2          1          1.00          1.00          1.00          0.50          0.50
     """
 
     rows: int
@@ -179,6 +196,13 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
     -------
     BiasReport
         A report that is identical to the last bit for the same counts on any machine.
+
+    Examples
+    --------
+    >>> from fairboard import count_pairs, prepare
+    >>> split = prepare([1, 0, 1, 0], {"cat": [1, 1, 0, 0]})
+    >>> report(count_pairs(split, [0.9, 0.3, 0.4, 0.2]), MetricSettings()).score
+    1.0
     """
     overall = overall_comparison(counts)
     cells = [comparisons(counts, identity) for identity in counts.identities]

@@ -29,6 +29,10 @@ def check_golden_vectors() -> None:
     ------
     MetricDisagrees
         If a value differs. A worker must then not process jobs.
+
+    Examples
+    --------
+    >>> check_golden_vectors()
     """
     if golden_digest() != GOLDEN_DIGEST:
         raise MetricDisagrees(

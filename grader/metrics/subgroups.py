@@ -27,6 +27,12 @@ class Undefined:
         A clause that states which rows are missing.
     affects_score : bool
         Whether the value enters the score. AEGs and identities outside the score do not.
+
+    Examples
+    --------
+    >>> from fairboard import bias_report
+    >>> print(bias_report([1, 0, 0], [0.9, 0.2, 0.1], {"cat": [1, 0, 0]}).undefined[0])
+    subgroup_auc of cat is undefined: there are no negative rows that mention the identity.
     """
 
     term: Term
@@ -56,6 +62,13 @@ class SubgroupReport:
     positive_aeg, negative_aeg : float or None
         The average equality gaps, in [-0.5, 0.5]. Above 0, the subgroup is scored higher than the
         background.
+
+    Examples
+    --------
+    >>> from fairboard import bias_report
+    >>> (cat,) = bias_report([1, 0, 1, 0], [0.9, 0.6, 0.5, 0.1], {"cat": [1, 1, 0, 0]}).subgroups
+    >>> cat.size, cat.subgroup_auc, cat.bpsn_auc, cat.negative_aeg
+    (2, 1.0, 0.0, 0.5)
     """
 
     name: str

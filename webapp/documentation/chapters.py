@@ -18,7 +18,7 @@ SHIPPED = Path(__file__).parent / "shipped"  # location of the chapters in a whe
 DOCS = SHIPPED if SHIPPED.is_dir() else Path(__file__).parents[2] / "docs"
 CONTENTS, GLOSSARY = "README.md", "glossary.md"
 MADE: dict[str, tuple[str, Callable[[], str]]] = {  # generated chapters, by the file to which links point
-    "../grader/metrics/__init__.py": ("reference", partial(reference.of_names, "grader.metrics")),
+    "../fairboard/__init__.py": ("reference", partial(reference.of_names, "fairboard")),
     "../grader/metrics/analysis/__init__.py": (
         "analysis-reference",
         partial(reference.of_modules, "grader.metrics.analysis"),

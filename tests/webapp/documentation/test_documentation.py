@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from numpydoc.docscrape import NumpyDocString
 
-import grader.metrics
+import fairboard
 from tests.fixtures.statements import recorded
 from webapp.documentation import __main__ as as_files
 from webapp.documentation import pages
@@ -150,7 +150,7 @@ def test_documentation_links_in_templates_have_targets(arena):
     [
         ("bpsn auc", ("Glossary", "BPSN AUC")),
         ("back up", ("Operations", "Back up and restore")),
-        ("bias_report", ("Reference of grader.metrics", "bias_report")),
+        ("bias_report", ("Reference of fairboard", "bias_report")),
         ("webhooks events", ("The API", "Webhooks")),
     ],
 )
@@ -181,9 +181,9 @@ def test_the_search_escapes_its_query(client: FlaskClient):
 def test_the_reference_documents_every_public_name_of_the_metric():
     reference = chapters()["reference"]
     anchors = {section.heading: section for section in reference.sections}
-    assert set(grader.metrics.__all__) <= set(anchors)
+    assert set(fairboard.__all__) <= set(anchors)
     for name in ("bias_report", "prepare", "power_mean", "MetricSettings"):
-        documented = NumpyDocString(getattr(grader.metrics, name).__doc__ or "")
+        documented = NumpyDocString(getattr(fairboard, name).__doc__ or "")
         text = unescape(anchors[name].text)
         for parameter in [*documented["Parameters"], *documented["Attributes"]]:
             assert f"{parameter.name} ({parameter.type})" in text.replace("`", ""), (name, parameter.name)
