@@ -1,4 +1,4 @@
-"""Notebook "From data to rank", run cell by cell on a real site."""
+"""Notebooks of the documentation, run cell by cell; "From data to rank" runs on a real site."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,17 @@ from grader.services.audit.log import Actor
 from grader.services.data_files import files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebooks" / "from-data-to-rank.ipynb"
+NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
+NOTEBOOK = NOTEBOOKS / "from-data-to-rank.ipynb"
+
+
+def run(notebook: Path) -> dict[str, Any]:
+    """Run all cells and return the variables."""
+    names: dict[str, Any] = {}
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, cell.id, "exec"), names)
+    return names
 
 
 @pytest.fixture
@@ -46,17 +56,24 @@ def test_notebook_runs_from_data_to_a_rank(service, demo, live_site, tmp_path: P
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
     monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
-    names: dict[str, Any] = {}
-    for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
-        if cell.cell_type == "code":
-            exec(compile(cell.source, cell.id, "exec"), names)
+    names = run(NOTEBOOK)
     assert (names["own"].rank, names["own"].team, names["board"].team_count) == (1, "ada", 2)
     assert names["done"].public_score > 0.7
     assert "rank 1 with 0." in capsys.readouterr().out
 
 
-def test_notebook_is_stored_without_outputs():
-    found = nbformat.read(NOTEBOOK, as_version=4)
+@pytest.mark.parametrize(
+    "notebook", sorted({*NOTEBOOKS.glob("*.ipynb")} - {NOTEBOOK}), ids=lambda path: path.stem
+)
+def test_notebook_without_a_site_runs(notebook: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    run(notebook)
+
+
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebook_is_stored_without_outputs(notebook: Path):
+    found = nbformat.read(notebook, as_version=4)
     nbformat.validate(found)
     code = [cell for cell in found.cells if cell.cell_type == "code"]
     assert [cell.id for cell in code if cell.outputs or cell.execution_count] == []
