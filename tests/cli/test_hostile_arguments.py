@@ -71,6 +71,7 @@ def test_no_value_of_any_option_breaks_a_command_over_http(
     ada, service, predictions_csv, tmp_path, monkeypatch
 ):
     service.competition()
+    monkeypatch.chdir(tmp_path)  # `download` creates folders
     monkeypatch.setattr("grader.client.transport.PAUSES", ())
     (tmp_path / "p.csv").write_bytes(predictions_csv())
     monkeypatch.setitem(KNOWN, "file", str(tmp_path / "p.csv"))
