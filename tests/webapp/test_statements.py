@@ -1,10 +1,12 @@
 """Complete lists of SQL statements per request, so that any new statement fails a test."""
 
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 
 import pytest
 
+from grader.services.leaderboards import snapshots
 from tests.fixtures.statements import Statements, expected, recorded
 from webapp.server.requests import CHECKED, HEAD, Head
 
@@ -325,6 +327,14 @@ def test_the_public_leaderboard_of_a_visitor_sends_these_statements(arena, board
     assert str(sent) == expected(BOARD_OF_A_STRANGER, arena.database)
 
 
+@pytest.fixture
+def one_minute(monkeypatch):
+    """A minute that does not end, so that snapshots stay valid between two requests."""
+    end = snapshots.minute(datetime.now(UTC))
+    monkeypatch.setattr(snapshots, "minute", lambda _now: end)
+
+
+@pytest.mark.usefixtures("one_minute")
 @pytest.mark.parametrize("query", ["", "?page=2", "?sort=bpsn_auc", "?q=ann"])
 def test_a_visitor_sends_two_statements_for_an_unchanged_leaderboard(arena, board, query):
     for path in (f"{HERE}/leaderboard", f"{API}/leaderboard", f"{HERE}/leaderboard.csv", HERE):
@@ -334,6 +344,7 @@ def test_a_visitor_sends_two_statements_for_an_unchanged_leaderboard(arena, boar
         assert str(sent) == expected(AGAIN_OF_A_STRANGER, arena.database)
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_members_send_these_statements_for_unchanged_pages(arena, board):
     for path, statements in ((f"{HERE}/leaderboard", AGAIN_OF_A_MEMBER), (HERE, HOME_AGAIN)):
         board.browser.get(path)
