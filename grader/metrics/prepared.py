@@ -7,7 +7,7 @@ longer than the sort itself.
 import io
 import json
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -311,22 +311,68 @@ def prepare_as(
     truth = as_vector(labels_argument, labels)
     if truth.size > MAX_ROWS:
         raise ValueError(f"`{labels_argument}` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
-    refuse_where(~np.isfinite(truth), labels_argument, "finite")
-    unknown = sorted(set(in_score or ()) - set(identities))
+    problems = Problems()
+    with problems.collect():
+        refuse_where(~np.isfinite(truth), labels_argument, "finite")
+    unknown = sorted(map(str, set(in_score or ()) - set(identities)))
     if unknown:
-        raise ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}.")
+        problems.add(ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}."))
     members = []
     for name, values in identities.items():
         argument = f"{identities_argument}[{name!r}]"
-        mentions = as_vector(argument, values, rows=truth.size)
-        refuse_where(np.isinf(mentions), argument, "finite or blank")
-        members.append(_frozen(np.flatnonzero(mentions >= settings.identity_threshold)))
+        with problems.collect():
+            mentions = as_vector(argument, values, rows=truth.size)
+            refuse_where(np.isinf(mentions), argument, "finite or blank")
+            members.append(_frozen(np.flatnonzero(mentions >= settings.identity_threshold)))
+    problems.raise_all()
     return PreparedSplit(
         labels=_frozen(truth >= settings.label_threshold),
         names=tuple(identities),
         in_score=tuple(in_score is None or name in in_score for name in identities),
         members=tuple(members),
     )
+
+
+class Problems:
+    """The errors in several arguments, raised together."""
+
+    def __init__(self) -> None:
+        self._found: list[Exception] = []
+
+    def add(self, error: Exception) -> None:
+        """Add an error that was not raised."""
+        self._found.append(error)
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Collect a TypeError or ValueError instead of raising it."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            self._found.append(error)
+
+    def raise_all(self) -> None:
+        """Raise all errors as one: a TypeError if all are type errors, and otherwise a ValueError."""
+        if self._found:
+            only_types = all(isinstance(error, TypeError) for error in self._found)
+            raise (TypeError if only_types else ValueError)("\n".join(map(str, self._found)))
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Convert any column to an array; a missing value becomes NaN in a numeric array, and otherwise None."""
+    if isinstance(values, np.ma.MaskedArray):
+        is_number = values.dtype.kind in "biuf"
+        blank = np.full(1, np.nan if is_number else None)
+        return np.where(np.ma.getmaskarray(values), blank, np.asarray(values.data))
+    # NumPy converts pyarrow's chunked dictionaries without their missing values.
+    if getattr(values, "null_count", 0) and hasattr(values, "to_pylist"):
+        return np.array(values.to_pylist(), dtype=object)
+    array = np.asarray(values)
+    if array.dtype.kind == "O" and hasattr(values, "to_numpy"):
+        # Only the columns of pandas have these options. They need them because NA == NA is not a boolean.
+        with suppress(TypeError):
+            return np.asarray(values.to_numpy(dtype=object, na_value=None))
+    return array
 
 
 def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> FloatArray:
@@ -338,9 +384,9 @@ def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> F
         If the values are not numbers or booleans, the array is not one-dimensional, or its length is
         not `rows`. The message contains the argument's name.
     """
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind not in "biuf":
-        array = _from_objects(argument, values, array)
+        array = _from_objects(argument, array)
     if array.ndim != 1:
         raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
     if rows is not None and array.size != rows:
@@ -359,15 +405,10 @@ def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
         )
 
 
-def _from_objects(argument: str, values: ArrayLike, array: NDArray[Any]) -> FloatArray:
-    # Nullable columns of data frames become object arrays here; their own `to_numpy` identifies blanks
-    # reliably.
+def _from_objects(argument: str, array: NDArray[Any]) -> FloatArray:
     if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
         raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
-    to_numpy = getattr(values, "to_numpy", None)
     try:
-        if to_numpy:
-            return np.asarray(to_numpy(dtype=np.float64, na_value=np.nan))
         return array.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"`{argument}` must contain only numbers or booleans.") from None

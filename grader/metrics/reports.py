@@ -1,17 +1,17 @@
 """Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from grader.metrics.bias import EXACT, exact_mean, exact_score
 from grader.metrics.counts import Comparison, PairCounts
+from grader.metrics.inputs import Inputs
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.pair_counting import count_pairs
-from grader.metrics.prepared import prepare_as
 from grader.metrics.subgroups import (
     BIAS_AUCS,
     Cell,
@@ -102,23 +102,13 @@ class BiasReport:
         return "\n".join([*lines, *_table(self.subgroups), *map(str, self.undefined)])
 
 
-Name = TypeVar("Name")
-
-
-class Frame(Protocol):
-    """A mapping of names to array-like columns, such as a data frame."""
-
-    def keys(self) -> Any: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    def __getitem__(self, name: Any, /) -> Any: ...
-
-
 def bias_report(
     y_true: ArrayLike | str,
     y_score: ArrayLike | str,
-    subgroups: Mapping[str, ArrayLike] | Frame | Sequence[str],
+    subgroups: Any,
     *,
-    data: Frame | None = None,
+    data: Any = None,
+    positive: object = None,
     settings: MetricSettings | None = None,
     in_score: Collection[str] | None = None,
 ) -> BiasReport:
@@ -127,14 +117,21 @@ def bias_report(
     Parameters
     ----------
     y_true : array_like, shape (n,), or str
-        Labels as booleans or numbers; a row is positive if ``value >= settings.label_threshold``.
+        Labels. A boolean or number is positive if ``value >= settings.label_threshold``; with `positive`, a
+        label of any type is positive if it equals `positive`.
     y_score : array_like, shape (n,), or str
         Predictions: one finite number per row, never thresholded.
-    subgroups : mapping of str to array_like, each of shape (n,), data frame or sequence of str
-        For each identity, booleans or numbers. A row mentions the identity if
-        ``value >= settings.identity_threshold``. NaN is a blank, which counts as not mentioned.
-    data : data frame, optional
-        If given, `y_true`, `y_score` and `subgroups` are names of its columns.
+    subgroups : mapping of str to array_like, data frame, array_like, or sequence of str
+        For each identity, booleans or numbers of shape (n,). A row mentions the identity if
+        ``value >= settings.identity_threshold``. A missing value counts as not mentioned. Alternatively:
+
+        - an array of shape (n, k); its identities are named "0" to "k-1".
+        - one column of texts, of shape (n,); each category is an identity, in alphabetical order.
+        - names of columns of `data`; a single name selects a column of categories.
+    data : data frame or mapping of str to array_like, optional
+        If given, a str in place of an array is the name of one of its columns.
+    positive : object, optional
+        The positive label; required if labels are texts.
     settings : MetricSettings, optional
         By default, the settings of Jigsaw Unintended Bias in Toxicity Classification.
     in_score : collection of str, optional
@@ -148,16 +145,17 @@ def bias_report(
 
     Raises
     ------
-    ValueError
-        If an array has the wrong shape, length or content; the message contains the argument's name.
-    TypeError
-        If names and arrays are mixed.
+    ValueError, TypeError
+        If an argument has the wrong type, shape, length or content. The message contains all problems.
+    ImportError
+        If a lazy or remote data frame is given, and narwhals is not installed.
 
     Notes
     -----
-    Arrays are matched by position, as in NumPy. The index of a pandas object is ignored. The
-    definitions are those of Borkan et al., "Nuanced Metrics for Measuring Unintended Bias with Real
-    Data for Text Classification" (2019), and of the evaluation page of the Kaggle competition.
+    Lists and the columns of NumPy, pandas, polars and pyarrow are accepted. Rows are matched by position, as
+    in NumPy; the index of a pandas object is ignored. The definitions are those of Borkan et al., "Nuanced
+    Metrics for Measuring Unintended Bias with Real Data for Text Classification" (2019), and of the
+    evaluation page of the Kaggle competition.
 
     Examples
     --------
@@ -169,17 +167,10 @@ def bias_report(
     >>> report.score, report.subgroups[0].positive_aeg
     (1.0, 0.5)
     """
-    if data is not None:
-        y_true = data[_column("y_true", y_true, data)]
-        y_score = data[_column("y_score", y_score, data)]
-    if isinstance(subgroups, str) or (data is None and not hasattr(subgroups, "keys")):
-        expected = "map names to arrays if `data` is not given" if data is None else "be a list of names"
-        raise TypeError(f"`subgroups` must {expected}.")
-    columns: Any = subgroups if data is None else data
-    identities = {str(name): columns[_known("subgroups", name, columns)] for name in subgroups}
-    settings = settings or MetricSettings()
-    split = prepare_as("y_true", y_true, "subgroups", identities, settings=settings, in_score=in_score)
-    return report(count_pairs(split, y_score), settings)
+    inputs = Inputs.of(
+        y_true, y_score, subgroups, data=data, positive=positive, settings=settings, in_score=in_score
+    )
+    return report(count_pairs(inputs.split, inputs.y_score), inputs.settings)
 
 
 def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
@@ -243,18 +234,6 @@ def _undefined(
 
 def _rounded(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
-
-
-def _column(argument: str, name: object, data: Frame) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"`{argument}` must be the name of a column if `data` is given.")
-    return _known(argument, name, data)
-
-
-def _known(argument: str, name: Name, data: Frame) -> Name:
-    if name not in data.keys():  # noqa: SIM118 (`in` does not always test the names of a frame)
-        raise ValueError(f"`{argument}` contains {name!r}, which is not a column of `data`.")
-    return name
 
 
 def _shown(value: float | None) -> str:

@@ -1,0 +1,191 @@
+"""Accepted data structures and error messages of the high-level functions."""
+
+import builtins
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from fairboard import BiasReport, bias_report
+
+LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
+SCORES = [0.9, 0.3, 0.4, 0.2, 0.8, 0.8, 0.1, 0.6]
+CAT = [1, 1, None, 0, 1, 0, 1, None]
+DOG = [0, 0, 1, 1, 1, None, 0, 1]
+TOPIC = ["cat", "dog", None, "cat", "dog", "cat", None, "cat"]
+TRUTH = [label == 1 for label in LABELS]
+TEXTS = ["toxic" if label else "fine" for label in LABELS]
+COLUMNS = {"y": LABELS, "s": SCORES, "cat": CAT, "dog": DOG, "topic": TOPIC, "truth": TRUTH, "text": TEXTS}
+
+
+def mentions(values: list[int | None]) -> list[float]:
+    return [np.nan if value is None else value for value in values]
+
+
+EXPECTED = bias_report(np.array(LABELS), np.array(SCORES), {"cat": mentions(CAT), "dog": mentions(DOG)})
+BY_TOPIC = bias_report(LABELS, SCORES, {name: [topic == name for topic in TOPIC] for name in ("cat", "dog")})
+
+
+def arrow_dictionary(values: list[object]) -> pa.ChunkedArray:
+    halves = [pa.array(part).dictionary_encode() for part in (values[:3], values[3:])]
+    return pa.chunked_array(halves)
+
+
+SEQUENCES = {
+    "list": list,
+    "tuple": tuple,
+    "numpy": lambda values: np.array(values, dtype=object),
+    "masked": lambda values: np.ma.MaskedArray(
+        [values[0] if value is None else value for value in values], [value is None for value in values]
+    ),
+    "pandas": lambda values: pd.Series(values, index=range(8, 0, -1)),
+    "pandas object": lambda values: pd.Series(values, dtype=object),
+    "pandas nullable": lambda values: pd.Series(values).convert_dtypes(),
+    "pandas categorical": lambda values: pd.Series(values, dtype="category"),
+    "pandas arrow": lambda values: pd.Series(
+        pd.array(pa.array(values), dtype=pd.ArrowDtype(pa.array(values).type))
+    ),
+    "polars": pl.Series,
+    "polars categorical": lambda values: (
+        pl.Series(values, dtype=pl.Categorical) if isinstance(values[0], str) else pl.Series(values)
+    ),
+    "pyarrow": pa.array,
+    "pyarrow chunks": lambda values: pa.chunked_array([pa.array(values[:3]), pa.array(values[3:])]),
+    "pyarrow dictionary": arrow_dictionary,
+}
+FRAMES = {
+    "dict": dict,
+    "pandas": lambda columns: pd.DataFrame(columns).set_index("s", drop=False),
+    "pandas nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "polars": pl.DataFrame,
+    "polars lazy": pl.LazyFrame,
+    "pyarrow": pa.table,
+    "pyarrow batch": pa.RecordBatch.from_pydict,
+}
+
+
+@pytest.mark.parametrize("make", SEQUENCES.values(), ids=SEQUENCES)
+def test_report_does_not_depend_on_the_type_of_the_columns(make):
+    identities = {"cat": make(CAT), "dog": make(DOG)}
+    assert bias_report(make(LABELS), make(SCORES), identities) == EXPECTED
+    assert bias_report(make(TRUTH), make(SCORES), identities) == EXPECTED
+    assert bias_report(make(TEXTS), make(SCORES), identities, positive="toxic") == EXPECTED
+    assert bias_report(make(LABELS), make(SCORES), make(TOPIC)) == BY_TOPIC
+    booleans = {name: make([None if v is None else bool(v) for v in COLUMNS[name]]) for name in identities}
+    assert bias_report(make(LABELS), make(SCORES), booleans) == EXPECTED
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_report_does_not_depend_on_the_type_of_the_data_frame(make):
+    frame = make(COLUMNS)
+    names = {"y_true": "y", "y_score": "s", "data": frame}
+    assert bias_report(**names, subgroups=["cat", "dog"]) == EXPECTED
+    assert bias_report(**names, subgroups={"cat": "cat", "dog": DOG}) == EXPECTED
+    assert bias_report(**names | {"y_score": SCORES, "y_true": "truth"}, subgroups=("cat", "dog")) == EXPECTED
+    assert bias_report(**names | {"y_true": "text"}, subgroups=["cat", "dog"], positive="toxic") == EXPECTED
+    assert bias_report(**names, subgroups="topic") == BY_TOPIC
+    assert bias_report(LABELS, SCORES, make({"s": DOG, "cat": CAT})).subgroups[1] == EXPECTED.subgroups[0]
+
+
+@pytest.mark.parametrize("make", [list, np.array], ids=["lists", "array"])
+def test_columns_of_a_two_dimensional_array_are_named_by_their_numbers(make):
+    report = bias_report(
+        LABELS, SCORES, make([list(row) for row in zip(mentions(CAT), mentions(DOG), strict=True)])
+    )
+    assert [subgroup.name for subgroup in report.subgroups] == ["0", "1"]
+    assert [subgroup.bpsn_auc for subgroup in report.subgroups] == [
+        subgroup.bpsn_auc for subgroup in EXPECTED.subgroups
+    ]
+
+
+def test_positive_label_replaces_the_threshold():
+    def positives(labels: list[object], positive: object) -> int:
+        return bias_report(labels, [0.5] * len(labels), {}, positive=positive).positives
+
+    assert positives([1, 2, 2, 3], 2) == 2
+    assert positives(["a", "a"], "b") == 0  # as in scikit-learn: one class only
+    assert positives([True, False], False) == 1
+
+
+def message(*arguments: object, **options: object) -> str:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        bias_report(*arguments, **options)
+    return str(caught.value)
+
+
+FOUND = "`y_true` contains the labels"
+FIRST = "1 of 8 values are not; the first is at position 0."
+
+
+@pytest.mark.parametrize(
+    ("y_true", "positive", "expected"),
+    [
+        (TEXTS, None, f"`positive` is required; {FOUND} 'fine', 'toxic'."),
+        (TEXTS, "Toxic", f"`positive` is 'Toxic', which is not a label; {FOUND} 'fine', 'toxic'."),
+        (LABELS, "1", f"`positive` is '1', which is not a label; {FOUND} 0, 1."),
+        (list("abcdefgh"), None, f"`positive` is required; {FOUND} 'a', 'b', 'c', 'd', 'e', …."),
+        ([None, *TEXTS[1:]], "toxic", f"`y_true` must be without missing values, but {FIRST}"),
+        ([None, *LABELS[1:]], None, f"`y_true` must be finite, but {FIRST}"),
+        ([datetime.date(2026, 1, 1)] * 8, None, "`y_true` must contain only numbers or booleans."),
+        ("y", None, "`y_true` is the name of a column, which requires `data`."),
+    ],
+)
+def test_invalid_labels_are_explained(y_true, positive, expected):
+    assert message(y_true, SCORES, {}, positive=positive) == expected
+
+
+@pytest.mark.parametrize(
+    ("subgroups", "expected"),
+    [
+        ([0, 1, 0, 1, 0, 1, 0, 1], "`subgroups` must map names to arrays"),
+        (["cat"], "`subgroups` must have 8 values, not 1."),
+        ("topic", "`subgroups` is the name of a column, which requires `data`."),
+        (None, "`subgroups` must be one-dimensional, not of shape ()."),
+        (np.zeros((2, 8)), "`subgroups` must have 8 rows, not shape (2, 8)."),
+        ({1: DOG, "1": CAT}, "`subgroups` contains identities more than once: 1."),
+        ({"cat": TOPIC}, "`subgroups['cat']` must contain numbers or booleans, not object."),
+    ],
+)
+def test_invalid_subgroups_are_explained(subgroups, expected):
+    assert message(LABELS, SCORES, subgroups).startswith(expected)
+
+
+def test_all_problems_are_reported_together():
+    text = message("labels", [0.5, np.nan], ["cat", "cow", "pig"], data=COLUMNS, in_score=["hen"])
+    assert text.splitlines() == [
+        "`y_true` contains 'labels', which is not a column of `data`.",
+        "`subgroups` contains 'cow', which is not a column of `data`.",
+        "`subgroups` contains 'pig', which is not a column of `data`.",
+        "`y_score` must be finite, but 1 of 2 values are not; the first is at position 1.",
+    ]
+    text = message(LABELS, [0.5, 1], {"cat": [1], "dog": [np.inf] * 8}, in_score=["hen"])
+    assert text.splitlines() == [
+        "`in_score` contains unknown identities: hen.",
+        "`subgroups['cat']` must have 8 values, not 1.",
+        "`subgroups['dog']` must be finite or blank, but 8 of 8 values are not; the first is at position 0.",
+        "`y_score` must have 8 values, not 2.",
+    ]
+
+
+def test_frame_that_requires_narwhals_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    real = builtins.__import__
+
+    def without_narwhals(name: str, *rest: object) -> object:
+        if name == "narwhals":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_narwhals)
+    with pytest.raises(ImportError, match=r"`data` is a polars\.LazyFrame, .* 'fairboard\[frames\]'"):
+        bias_report("y", "s", ["cat"], data=pl.LazyFrame(COLUMNS))
+    assert isinstance(bias_report("y", "s", ["cat"], data=pl.DataFrame(COLUMNS)), BiasReport)
+
+
+def test_object_that_is_no_data_frame_is_rejected():
+    with pytest.raises(
+        TypeError, match=r"`data` must be a data frame or map names to arrays, not a builtins\.int\."
+    ):
+        bias_report("y", "s", ["cat"], data=5)
