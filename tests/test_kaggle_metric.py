@@ -75,6 +75,25 @@ def test_predictions_may_be_strings_as_in_a_file(solution, submission):
     assert score(solution, texts, "id") == score(solution, submission, "id")
 
 
+NUMBERS = ["Float64", "double[pyarrow]", "object", "category"]
+
+
+@pytest.mark.parametrize("ids", ["str", "object", "string[python]", "string[pyarrow]", "category", "Int64"])
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_score_is_the_same_for_every_type_of_column(solution, submission, ids, numbers):
+    expected = score(solution, submission, "id")
+    stored = solution.astype({"id": ids, "target": numbers, "cat": numbers, "black dog": "boolean"})
+    assert score(stored, submission, "id") == expected
+    assert score(solution, submission.astype({"id": ids, "prediction": numbers}), "id") == expected
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_missing_prediction_of_every_type_is_reported(solution, submission, numbers):
+    submission["prediction"] = submission["prediction"].mask(submission["id"] == 1000).astype(numbers)
+    with pytest.raises(ParticipantVisibleError, match="not a finite decimal number: 1 id, `1000`"):
+        score(solution, submission, "id")
+
+
 def with_cell(frame, column, value):
     """Return a frame with another value in a column's first row."""
     column_type = object if isinstance(value, str) else float
@@ -90,7 +109,8 @@ def test_named_identity_keeps_its_error(solution, submission):
 
 def with_first(frame, value):
     """Return a frame whose first prediction is replaced."""
-    return frame.assign(prediction=[value, *frame["prediction"].astype(str)[1:]])
+    predictions = [value, *frame["prediction"].astype(str)[1:]]
+    return frame.assign(prediction=pd.Series(predictions, frame.index, dtype=object))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Fast reader for clean solution files; doubtful files are left to the slow reader.
 
-`read_plain` returns None for any doubtful file, which `grader.files.solution.explaining_path` then reads.
+`read_plain` returns None for any doubtful file, and for every file if pandas is not installed.
+`grader.files.solution.explaining_path` then reads the file.
 """
 
 import csv
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.numbers import BLANKS, number_of
+from grader.files.reading.pandas_reader import pandas_reader
 from grader.files.reading.problems import Problem
 from grader.files.reading.row_ids import RowIds
 from grader.files.solution.column_roles import Tally
@@ -266,13 +268,13 @@ class _Chunks:
         self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
-        # Web processes import this package but never call this method.
-        import pandas as pd
-
+        read_csv = pandas_reader()
+        if read_csv is None:
+            return None
         wanted = self._wanted
         text_columns = [str(n) for n in (wanted.id, wanted.usage, *wanted.texts) if n is not None]
         numbers = [str(n) for n in wanted.numbers if n not in wanted.texts]
-        chunks = pd.read_csv(
+        chunks = read_csv(
             stream,
             header=None,
             names=[str(column) for column in range(wanted.width)],

@@ -1,4 +1,4 @@
-"""Submission reader: size limit, fast path (pandas), and joining predictions by id."""
+"""Submission reader: size limit, fast path (pandas, if installed), and joining predictions by id."""
 
 import csv
 import re
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_content
 from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
+from grader.files.reading.pandas_reader import pandas_reader
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
 from grader.files.reading.text import Text, not_utf8, wide_encoding, with_plain_line_ends
@@ -130,11 +131,11 @@ def _predictions(body: bytes) -> NDArray[np.float64] | None:
             return np.array([float(line.partition(b",")[2]) for line in body.split(b"\n")[:-1]])
         except ValueError:
             return None
-    # Web processes import this package but never call this function.
-    import pandas as pd
-
+    read_csv = pandas_reader()
+    if read_csv is None:
+        return None
     try:
-        frame = pd.read_csv(
+        frame = read_csv(
             BytesIO(body),
             header=None,
             usecols=[1],
@@ -145,7 +146,8 @@ def _predictions(body: bytes) -> NDArray[np.float64] | None:
         )
     except (ValueError, OverflowError):
         return None
-    return frame[1].to_numpy()
+    predictions: NDArray[np.float64] = frame[1].to_numpy()
+    return predictions
 
 
 @dataclass(frozen=True, slots=True)
