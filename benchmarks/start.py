@@ -116,6 +116,7 @@ def main() -> None:
             "python -c pass": lambda: python("pass"),
             "import numpy": lambda: python("import numpy"),
             "import grader.metrics": lambda: python("import grader.metrics"),
+            "import fairboard": lambda: python("import fairboard"),
             "fairboard --help": help_page,
             "fairboard submit: first request": lambda: command(environment, "submit", str(file), "-c", "x"),
             "fairboard leaderboard: first request": lambda: command(environment, "leaderboard", "-c", "x"),

@@ -30,6 +30,15 @@ SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?", re.ASCII)
 _ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+:")
 
 
+def not_installed(package: str, user: str, extra: str) -> str:
+    """Return the sentence that `user` needs a package of an extra, with the way to install it."""
+    return (
+        f"{user} needs {package}, which is not installed. Install the wheel that `make wheel` builds, with "
+        f"its `{extra}` extra (pip install './fairboard-VERSION-py3-none-any.whl[{extra}]'), or run "
+        "`make setup` in a checkout."
+    )
+
+
 def folded(text: str) -> str:
     """Return the normalized form of a text for case-insensitive lookups."""
     return unicodedata.normalize("NFKC", text.casefold())

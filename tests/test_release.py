@@ -178,10 +178,10 @@ def install(artifacts: Path, tmp_path: Path):
 
 
 @pytest.mark.long
-def test_wheel_alone_runs_the_readmes_metric_commands(install, tmp_path: Path):
-    bin_folder = install("")
+def test_wheel_and_its_commands_run_the_readmes_metric_examples(install, tmp_path: Path):
     shutil.copy(ROOT / "README.md", tmp_path)
-    run(bin_folder / "python", "-m", "doctest", "README.md", cwd=tmp_path)
+    run(install("") / "python", "-m", "doctest", "README.md", cwd=tmp_path)
+    bin_folder = install("cli")
     rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
     solution = ["id,target,cat", *(",".join(map(str, row)) for row in rows)]
     predictions = ["id,prediction", *(f"{name},{label * 0.5 + 0.1}" for name, label, _ in rows)]

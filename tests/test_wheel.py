@@ -23,11 +23,25 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 METRIC_ALONE = """
 import sys
-from grader.metrics import bias_report
-found = bias_report([1, 0, 1, 0], [0.9, 0.2, 0.8, 0.3], {"cat": [1, 1, 0, 0]})
-files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
-loaded = {name.partition(".")[0] for name, file in files.items() if "site-packages" in file}
+from {package} import bias_report, count_pairs, prepare
+labels, scores, groups = [1, 0, 1, 0], [0.9, 0.2, 0.8, 0.3], {{"cat": [1, 1, 0, 0]}}
+found = bias_report(labels, scores, groups)
+assert count_pairs(prepare(labels, groups), scores).overall_wins == 2 * 2 * 2
+files = {{name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}}
+loaded = {{name.partition(".")[0] for name, file in files.items() if "site-packages" in file}}
 print(found.score, sorted(loaded))
+"""
+FILES_ALONE = """
+import sys
+from pathlib import Path
+from grader.files import read_solution, read_submission
+from grader.metrics import prepare
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.intervals import uncertainty_report
+solution = read_solution(Path(sys.argv[1]))
+predictions = read_submission(Path(sys.argv[2]), solution.row_ids).predictions
+sets = Sets(prepare(solution.labels, solution.identities))
+print(uncertainty_report(sets, predictions).cells["cat"]["subgroup_auc"].low)
 """
 
 
@@ -50,6 +64,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh environment with the wheel and its required packages, but none of the extras' packages."""
     return environment(wheel, tmp_path_factory.mktemp("fresh") / "venv", extra="")
+
+
+@pytest.fixture(scope="module")
+def commands_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel and the packages of its extra `cli`."""
+    return environment(wheel, tmp_path_factory.mktemp("cli") / "venv", extra="cli")
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +130,13 @@ def run(python: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
 def test_wheel_has_every_package_and_no_test(wheel: Path):
     names = ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {
+        "fairboard",
         "grader",
         "webapp",
         "migrations",
     }
-    assert {"grader/py.typed", "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
+    typed = {"fairboard/py.typed", "grader/py.typed"}
+    assert {*typed, "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
 
 
 def test_wheel_has_every_chapter_of_the_documentation(wheel: Path):
@@ -130,23 +152,53 @@ def test_wheel_has_every_chapter_of_the_documentation(wheel: Path):
     assert names == {path.relative_to(docs).as_posix() for path in kept}
 
 
-def test_metric_imports_only_numpy(python: Path):
-    done = run(python, "-c", METRIC_ALONE)
+@pytest.mark.parametrize("package", ["fairboard", "grader.metrics"])
+def test_metric_imports_only_numpy(python: Path, package: str):
+    done = run(python, "-c", METRIC_ALONE.format(package=package))
     assert done.returncode == 0, done.stderr
     score, _, loaded = done.stdout.partition(" ")
     assert float(score) == 1
-    assert loaded.strip() == "['grader', 'numpy']"
+    assert loaded.strip() == str(sorted({"grader", "numpy", package.partition(".")[0]}))
 
 
-def test_command_of_the_wheel_scores_a_file(python: Path, tmp_path: Path):
-    rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
-    (tmp_path / "solution.csv").write_text(
-        "\n".join(["id,target,cat", *(",".join(map(str, each)) for each in rows)])
+def test_files_are_read_and_intervals_computed_with_numpy_only(python: Path, files: list[Path]):
+    done = run(python, "-c", FILES_ALONE, *files)
+    assert done.returncode == 0, done.stderr
+    assert 0.5 < float(done.stdout) < 1
+
+
+def test_command_without_click_shows_how_to_install_it(python: Path):
+    done = run(python, python.with_name("fairboard"), "score")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("`fairboard` needs click, which is not installed. Install the wheel")
+    assert "fairboard-VERSION-py3-none-any.whl[cli]" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_type_checker_finds_the_types_of_the_wheel(python: Path, tmp_path: Path):
+    (tmp_path / "script.py").write_text(
+        "from fairboard import bias_report\nreveal_type(bias_report([1, 0], [0.9, 0.1], {}).score)\n"
     )
+    command = [sys.executable, "-m", "mypy", "--python-executable", python, "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert 'Revealed type is "float | None"' in done.stdout
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """A solution and a submission of 40 rows."""
+    rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
     lines = [f"{name},{label * 0.5 + row / 1000}" for row, (name, label, _) in enumerate(rows)]
-    (tmp_path / "submission.csv").write_text("\n".join(["id,prediction", *lines]))
+    solution, submission = tmp_path / "solution.csv", tmp_path / "submission.csv"
+    solution.write_text("\n".join(["id,target,cat", *(",".join(map(str, each)) for each in rows)]))
+    submission.write_text("\n".join(["id,prediction", *lines]))
+    return [solution, submission]
+
+
+def test_command_of_the_wheel_scores_a_file(commands_python: Path, files: list[Path]):
+    python = commands_python
     command = python.with_name("fairboard")
-    files = [tmp_path / "solution.csv", tmp_path / "submission.csv"]
     done = run(python, command, "score", *files, "--json")
     assert done.returncode == 0, done.stderr
     assert '"score": 1.0' in done.stdout
@@ -154,15 +206,15 @@ def test_command_of_the_wheel_scores_a_file(python: Path, tmp_path: Path):
     assert run(python, command, "analyze", *files).returncode == 0
 
 
-def test_server_command_shows_how_to_install_the_server(python: Path):
-    done = run(python, python.with_name("fairboard"), "serve")
+def test_server_command_shows_how_to_install_the_server(commands_python: Path):
+    done = run(commands_python, commands_python.with_name("fairboard"), "serve")
     assert done.returncode == 1
     assert re.search(r"`serve` needs \w+, which is not installed", done.stderr)
     assert "fairboard-VERSION-py3-none-any.whl[server]" in done.stderr
 
 
-def test_http_command_shows_how_to_install_the_client(python: Path):
-    done = run(python, python.with_name("fairboard"), "submissions")
+def test_http_command_shows_how_to_install_the_client(commands_python: Path):
+    done = run(commands_python, commands_python.with_name("fairboard"), "submissions")
     assert done.returncode == 1
     assert "`submissions` needs httpx, which is not installed" in done.stderr
     assert "fairboard-VERSION-py3-none-any.whl[client]" in done.stderr

@@ -1,6 +1,11 @@
 """Subcommands of the `fairboard` command and the modules that define them."""
 
-import click
+from grader.text import not_installed
+
+try:
+    import click
+except ModuleNotFoundError as error:  # in a sentence, because the installed command only imports this package
+    raise SystemExit(not_installed("click", "`fairboard`", "cli")) from error
 
 from grader.cli.group import CommandGroup, Entry
 
@@ -25,10 +30,10 @@ main = CommandGroup(
     help=HELP,
     sections={
         "Local files, without a server": {
-            "score": Entry("grader.cli.metric.score", "Score a file of predictions."),
-            "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth."),
-            "simulate": Entry("grader.cli.metric.simulate", "Simulate feedback modes on a solution."),
-            "verify": Entry("grader.cli.metric.verify", "Recompute the score in a receipt."),
+            "score": Entry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
+            "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
+            "simulate": Entry("grader.cli.metric.simulate", "Simulate feedback modes on a solution.", "cli"),
+            "verify": Entry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
         },
         "A site, over HTTP": {
             "login": Entry("grader.cli.client.login", "Log in to a site with an API token.", "client"),

@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from grader.errors import FairboardError
+from grader.text import not_installed
 
 REJECTED = 2
 SERVER = "FAIRBOARD_SERVER"
@@ -43,11 +44,7 @@ def imported(module: str, attribute: str, words: str, extra: str) -> click.Comma
 
 def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
     """Return the error about a missing package of an extra."""
-    return click.ClickException(
-        f"`{words}` needs {error.name}, which is not installed. Install the wheel that "
-        f"`make wheel` builds, with its `{extra}` extra (pip install "
-        f"'./fairboard-VERSION-py3-none-any.whl[{extra}]'), or run `make setup` in a checkout."
-    )
+    return click.ClickException(not_installed(str(error.name), f"`{words}`", extra))
 
 
 class SubcommandGroup(click.Group):
@@ -159,7 +156,7 @@ def _exit_codes() -> Iterator[None]:
 
 
 def _fail(error: FairboardError) -> NoReturn:
-    # This import loads pandas, which usage errors do not need.
+    # This import loads NumPy, which usage errors do not need.
     from grader.files.reading.problems import FileRejected
 
     if not isinstance(error, FileRejected):

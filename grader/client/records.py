@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from grader.text import not_installed
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -135,14 +137,8 @@ class Submission(Record):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a table with one row per identity, including private AUCs after the reveal."""
-        import pandas as pd
-
-        tables = [
-            pd.DataFrame({"split": split, **each} for each in table)
-            for split, table in (("public", self.identities), ("private", self.private_identities))
-            if table
-        ]
-        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+        tables = (("public", self.identities), ("private", self.private_identities))
+        return _frame([{"split": split, **each} for split, table in tables for each in table or ()])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +241,10 @@ def _typed(value: Any, kind: Any) -> Any:
 
 
 def _frame(rows: Sequence[Json]) -> "pd.DataFrame":
-    import pandas as pd
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(not_installed("pandas", "`to_frame`", "client"), name="pandas") from error
 
     frame = pd.DataFrame(list(rows))
     for name in frame.columns:

@@ -18,6 +18,7 @@ from grader.metrics.prepared import (
     prepare_as,
     refuse_where,
 )
+from grader.text import not_installed
 
 _SHOWN = 5
 
@@ -125,9 +126,7 @@ def _columns(argument: str, frame: Any) -> Mapping[Any, Any]:
     try:
         import narwhals
     except ImportError:
-        raise ImportError(
-            f"`{argument}` is a {kind}, which requires narwhals: pip install 'fairboard[frames]'"
-        ) from None
+        raise ImportError(not_installed("narwhals", f"`{argument}` (a {kind})", "frames")) from None
     try:
         native = narwhals.from_native(frame)
     except TypeError:

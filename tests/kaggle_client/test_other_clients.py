@@ -5,19 +5,16 @@ dependencies because it requires a newer certifi than the one locked for the dev
 """
 
 import csv
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.locks import install_locked
 from tests.kaggle_client.conftest import Desk, Hall
 
 SLUG = "toxicity"
-ROOT = Path(__file__).parents[2]
 MAIN = "from kaggle.cli import main; main()"
 pytestmark = pytest.mark.long
 
@@ -28,16 +25,7 @@ def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     hall.arena.competition(rules="Be nice.")
 
     def make(name: str, lock: str, code: str = MAIN) -> Desk:
-        folder = tmp_path_factory.mktemp(lock)
-        subprocess.run(
-            [
-                *(ROOT / ".venv/bin/uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes"),
-                *("--python", sys.executable, "--target", folder),
-                *("--requirements", ROOT / "requirements" / f"{lock}.lock"),
-            ],
-            check=True,
-            timeout=10 * HANG_SECONDS,
-        )
+        folder = install_locked(lock, tmp_path_factory.mktemp(lock))
         desk = hall.desk(name)
         desk.join(SLUG)
         desk.command = (sys.executable, "-c", code)

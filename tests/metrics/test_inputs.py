@@ -179,7 +179,7 @@ def test_frame_that_requires_narwhals_names_the_extra(monkeypatch: pytest.Monkey
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_narwhals)
-    with pytest.raises(ImportError, match=r"`data` is a polars\.LazyFrame, .* 'fairboard\[frames\]'"):
+    with pytest.raises(ImportError, match=r"`data` \(a polars\.LazyFrame\) needs narwhals, .*whl\[frames\]"):
         bias_report("y", "s", ["cat"], data=pl.LazyFrame(COLUMNS))
     assert isinstance(bias_report("y", "s", ["cat"], data=pl.DataFrame(COLUMNS)), BiasReport)
 
