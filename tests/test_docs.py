@@ -92,7 +92,7 @@ def test_readme_is_short():
 
 def test_documentation_is_short():
     words = {path.name: len(path.read_text().split()) for path in CHAPTERS}
-    # Researchers' chapters about integrations, a tutorial and a methods paragraph raised the limit from 34,000.
+    # Chapters about integrations, a tutorial and a methods paragraph raised the limit from 34,000.
     assert sum(words.values()) - words["competition-settings.md"] <= 38_000
 
 

@@ -137,7 +137,8 @@ def everything() -> Iterator[tuple[str, str]]:
         yield from ((str(path.relative_to(ROOT)), text) for text in of_chapter(path))
     for folder in ("fairboard", "grader", "webapp", "migrations", "benchmarks", "tests"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            texts = [*for_developers(path), *(of_module(path) if folder in ("fairboard", "grader", "webapp") else ())]
+            is_shipped = folder in ("fairboard", "grader", "webapp")
+            texts = [*for_developers(path), *(of_module(path) if is_shipped else ())]
             yield from ((str(path.relative_to(ROOT)), text) for text in texts)
     yield "letters.toml", re.sub("{{.*?}}|{%.*?%}", "…", letters.TEXTS.read_text())
     yield from of_commands(main)
