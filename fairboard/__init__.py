@@ -1,8 +1,9 @@
 """Metrics of unintended bias: exact AUCs per identity, intervals and comparisons; requires only NumPy.
 
-`bias_report` measures one model. To score many submissions, prepare the split once with `prepare`, then
-call `count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them
-once with `dense_ranks`, then call `count_ranks`. `grader.metrics` implements these functions.
+`bias_report` measures one model, `bias_intervals` adds confidence intervals, and `compare_models` compares
+two models. To score many submissions, prepare the split once with `prepare`, then call `count_pairs` and
+`report` for each submission. To score the same predictions repeatedly, rank them once with `dense_ranks`,
+then call `count_ranks`. `grader.metrics` implements these functions.
 """
 
 from grader.metrics import (
@@ -30,6 +31,8 @@ from grader.metrics import (
     report,
     unintended_bias_score,
 )
+from grader.metrics.analysis.model_reports import bias_intervals, compare_models, confusion_report
+from grader.metrics.inputs import identities_from_text
 
 __all__ = [
     "BIAS_AUCS",
@@ -46,11 +49,15 @@ __all__ = [
     "Undefined",
     "UndefinedPolicy",
     "Weights",
+    "bias_intervals",
     "bias_report",
     "check_golden_vectors",
+    "compare_models",
+    "confusion_report",
     "count_pairs",
     "count_ranks",
     "dense_ranks",
+    "identities_from_text",
     "power_mean",
     "prepare",
     "report",

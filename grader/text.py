@@ -118,6 +118,18 @@ def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, tot
     return f" {conjunction} ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
+def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
+    """Return the lines of a table; with `numbers`, right-align all columns except the first."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if numbers and place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
 def megabytes(size: int) -> str:
     """Format a size in bytes for display, such as ``61.3 MB``, ``50 MB`` or ``812 bytes``."""
     if size < 10_000:

@@ -23,7 +23,7 @@ from grader.cli.installation import (
     running_out_of_room_in_a_sentence,
     storage_failures_in_a_sentence,
 )
-from grader.cli.output import ProgressLine, aligned
+from grader.cli.output import ProgressLine
 from grader.cli.parameters import LocalPath
 from grader.db import Database
 from grader.maintenance import backup_store, backups, doctor_checks, schema
@@ -34,7 +34,7 @@ from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 from grader.supervisor import status as site_status
-from grader.text import counted
+from grader.text import aligned, counted
 
 MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
 

@@ -28,18 +28,6 @@ TERMS = {
 SECONDS_BETWEEN_LINES = 5
 
 
-def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
-    """Return the lines of a table; with `numbers`, right-align all columns except the first."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if numbers and place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-
-
 def show_json(data: Any) -> None:
     """Print one JSON document."""
     click.echo(json.dumps(data, indent=2, ensure_ascii=False))

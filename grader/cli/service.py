@@ -19,10 +19,11 @@ from grader.cli.installation import (
     opened_database,
     require_entry,
 )
-from grader.cli.output import aligned, show_json
+from grader.cli.output import show_json
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
 from grader.settings import PREFIX
+from grader.text import aligned
 
 log = logging.getLogger(__name__)
 

@@ -1,5 +1,6 @@
 """Adapter from the data structures of other libraries to arrays: the input of all high-level functions."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,28 +19,12 @@ from grader.metrics.prepared import (
     prepare_as,
     refuse_where,
 )
-from grader.text import not_installed
-
-_SHOWN = 5
+from grader.text import folded, listed, not_installed
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The arguments of a high-level function as arrays, created by `Inputs.of`.
-
-    Attributes
-    ----------
-    split : PreparedSplit
-        The labels and identities.
-    y_score : ndarray of float64, shape (n,)
-        Finite predictions.
-    settings : MetricSettings
-        The metric settings.
-    numbers : dict of str to ndarray of float64, each of shape (n,)
-        Further columns of finite numbers, such as weights or another model's predictions.
-    cluster : ndarray, shape (n,), or None
-        Numbers or texts without missing values.
-    """
+    """The arguments of a high-level function as arrays, created by `Inputs.of`."""
 
     split: PreparedSplit
     y_score: FloatArray
@@ -53,40 +38,23 @@ class Inputs:
         y_true: ArrayLike | str,
         y_score: ArrayLike | str,
         subgroups: Any,
-        *,
         data: Any = None,
         positive: object = None,
         settings: MetricSettings | None = None,
         in_score: Collection[str] | None = None,
+        *,
         numbers: Mapping[str, ArrayLike | str | None] | None = None,
         cluster: ArrayLike | str | None = None,
     ) -> "Inputs":
-        """Read the arguments of a high-level function, whose names they have in error messages.
+        """Read the arguments, which are documented in `bias_report` and have these names in error messages.
 
-        Parameters
-        ----------
-        y_true, y_score, subgroups, data, positive, settings, in_score
-            As in `bias_report`.
-        numbers : mapping of str to array_like, str or None, optional
-            For each argument's name, a column of finite numbers. None is omitted.
-        cluster : array_like, shape (n,), or str, optional
-            A column of numbers or texts.
-
-        Returns
-        -------
-        Inputs
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument is invalid. The message contains all problems, one per line.
-        ImportError
-            If a data frame requires narwhals, which is not installed.
+        `numbers` are further columns of finite numbers by argument; None is omitted. `cluster` is a column of
+        numbers or texts. One TypeError or ValueError contains all problems, one per line.
         """
         frame = None if data is None else _columns("data", data)
         settings, problems = settings or MetricSettings(), Problems()
-        labels: FloatArray | BoolArray | None = None
         identities: dict[str, Any] = {}
+        labels: FloatArray | BoolArray | None = None
         split: Any = None
         found: dict[str, FloatArray] = {}
         with problems.collect():
@@ -104,12 +72,12 @@ class Inputs:
                 with problems.collect():
                     found[name] = as_vector(name, _column(name, values, frame), rows=rows)
                     refuse_where(~np.isfinite(found[name]), name, "finite")
+                    if name == "sample_weight":
+                        refuse_where(found[name] < 0, name, "zero or positive")
         clusters = None
         if cluster is not None:
             with problems.collect():
-                clusters = _vector("cluster", as_array(_column("cluster", cluster, frame)), rows)
-                refuse_where(_is_missing(clusters), "cluster", "without missing values")
-                clusters = clusters.astype(str) if clusters.dtype.kind == "O" else clusters
+                clusters = _complete("cluster", as_array(_column("cluster", cluster, frame)), rows)
         problems.raise_all()
         return cls(split, found.pop("y_score"), settings, found, clusters)
 
@@ -164,14 +132,12 @@ def _labels(values: Any, positive: object) -> FloatArray | BoolArray:
     )
     if positive is None and not is_text:
         return as_vector("y_true", values)
-    array = _vector("y_true", array, None)
-    refuse_where(_is_missing(array), "y_true", "without missing values")
+    array = _complete("y_true", array, None)
     is_positive: BoolArray = np.asarray(array == positive, np.bool_)
     found = sorted(map(repr, set(array.tolist())))
     if positive is None or (len(found) > 1 and not is_positive.any()):
-        labels = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
         wrong = "is required" if positive is None else f"is {positive!r}, which is not a label"
-        raise ValueError(f"`positive` {wrong}; `y_true` contains the labels {labels}.")
+        raise ValueError(f"`positive` {wrong}; `y_true` contains the labels {listed(found)}.")
     return is_positive
 
 
@@ -223,8 +189,60 @@ def _vector(argument: str, array: NDArray[Any], rows: int | None) -> NDArray[Any
     return array
 
 
+def _complete(argument: str, array: NDArray[Any], rows: int | None) -> NDArray[Any]:
+    refuse_where(_is_missing(_vector(argument, array, rows)), argument, "without missing values")
+    return array
+
+
 def _is_missing(array: NDArray[Any]) -> BoolArray:
     """Return a mask of None, NaN and NaT."""
     if array.dtype.kind == "O":
         return np.array([value is None or value != value for value in array.tolist()], np.bool_)
     return np.asarray(array != array, np.bool_)
+
+
+def identities_from_text(
+    texts: Any, terms: Mapping[str, Collection[str]] | Collection[str]
+) -> dict[str, BoolArray]:
+    """Return which texts mention each identity, as the `subgroups` of `bias_report`.
+
+    Parameters
+    ----------
+    texts : array_like of str, shape (n,)
+        Texts in a language that separates words. A missing text mentions no identity.
+    terms : mapping of str to collection of str, or collection of str
+        The terms of each identity; without a mapping, each term is an identity. A term matches whole words in
+        upper or lower case. A space matches any white space or a hyphen. Inflected forms, such as plurals, do
+        not match; list them as further terms.
+
+    Returns
+    -------
+    dict of str to ndarray of bool, each of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If `texts` contains other values than texts, or an identity has no terms or an empty one.
+
+    Examples
+    --------
+    >>> terms = {"gay": ["gay", "gays"], "male": ["men", "man"]}
+    >>> identities_from_text(["Gay men", "a gaycation", "MEN"], terms)
+    {'gay': array([ True, False, False]), 'male': array([ True, False,  True])}
+    """
+    named = terms if isinstance(terms, Mapping) else {term: [term] for term in terms}
+    array, problems, found = _vector("texts", as_array(texts), None), Problems(), {}
+    is_text = np.array([isinstance(text, str) for text in array.tolist()], np.bool_)
+    with problems.collect():
+        refuse_where(~(is_text | _is_missing(array)), "texts", "texts")
+    lines = [folded(text) if isinstance(text, str) else "" for text in array.tolist()]
+    for name, words in named.items():
+        alternatives = [folded(word).split() for word in ([words] if isinstance(words, str) else words)]
+        with problems.collect():
+            if not alternatives or not all(alternatives):
+                raise ValueError(f"`terms[{name!r}]` must contain at least one term and no empty terms.")
+        any_of = "|".join(r"[\s-]+".join(map(re.escape, parts)) for parts in alternatives)
+        pattern = re.compile(rf"(?<!\w)(?:{any_of})(?!\w)")
+        found[str(name)] = np.array([pattern.search(line) is not None for line in lines], np.bool_)
+    problems.raise_all()
+    return found

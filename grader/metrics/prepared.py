@@ -315,8 +315,9 @@ def prepare_as(
     with problems.collect():
         refuse_where(~np.isfinite(truth), labels_argument, "finite")
     unknown = sorted(map(str, set(in_score or ()) - set(identities)))
-    if unknown:
-        problems.add(ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}."))
+    with problems.collect():
+        if unknown:
+            raise ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}.")
     members = []
     for name, values in identities.items():
         argument = f"{identities_argument}[{name!r}]"
@@ -339,10 +340,6 @@ class Problems:
     def __init__(self) -> None:
         self._found: list[Exception] = []
 
-    def add(self, error: Exception) -> None:
-        """Add an error that was not raised."""
-        self._found.append(error)
-
     @contextmanager
     def collect(self) -> Iterator[None]:
         """Collect a TypeError or ValueError instead of raising it."""
@@ -359,11 +356,9 @@ class Problems:
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """Convert any column to an array; a missing value becomes NaN in a numeric array, and otherwise None."""
+    """Convert any column to an array, in which missing values are NaN or None."""
     if isinstance(values, np.ma.MaskedArray):
-        is_number = values.dtype.kind in "biuf"
-        blank = np.full(1, np.nan if is_number else None)
-        return np.where(np.ma.getmaskarray(values), blank, np.asarray(values.data))
+        return np.where(np.ma.getmaskarray(values), np.array(None), values.astype(object).data)
     # NumPy converts pyarrow's chunked dictionaries without their missing values.
     if getattr(values, "null_count", 0) and hasattr(values, "to_pylist"):
         return np.array(values.to_pylist(), dtype=object)

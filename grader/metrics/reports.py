@@ -1,19 +1,22 @@
 """Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal, localcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from grader.metrics import report_tables
 from grader.metrics.bias import EXACT, exact_mean, exact_score
 from grader.metrics.counts import Comparison, PairCounts
 from grader.metrics.inputs import Inputs
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.pair_counting import count_pairs
+from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import (
     BIAS_AUCS,
+    CELLS,
     Cell,
     SubgroupReport,
     Undefined,
@@ -22,6 +25,11 @@ from grader.metrics.subgroups import (
     reason,
     subgroup_report,
 )
+from grader.metrics.weighted_counts import count_weighted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +69,12 @@ class BiasReport:
     Examples
     --------
     >>> print(bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]}))
-    score 1.00000 on 4 rows, 2 of them positive
-      overall_auc     1.00000
-      subgroup_auc    1.00000
-      bpsn_auc        1.00000
-      bnsp_auc        1.00000
-    identity     size  positives  subgroup_auc      bpsn_auc      bnsp_auc  positive_aeg  negative_aeg
-    cat             2          1          1.00          1.00          1.00          0.50          0.50
+    4 rows, 2 positive
+    score 1.00000, overall AUC 1.0000
+    <BLANKLINE>
+    identity    rows  positives  Subgroup AUC  BPSN AUC  BNSP AUC  positive AEG  negative AEG
+    power mean                         1.0000    1.0000    1.0000
+    cat            2          1        1.0000    1.0000    1.0000        0.5000        0.5000
     """
 
     rows: int
@@ -83,6 +90,58 @@ class BiasReport:
         """The four terms of the score by name."""
         return {"overall_auc": self.overall_auc} | asdict(self.power_means)
 
+    @property
+    def overall(self) -> dict[str, float | None]:
+        """The score and its four terms by name; the terms besides the overall AUC are power means."""
+        return {"score": self.score} | self.terms
+
+    @property
+    def by_group(self) -> dict[str, dict[Cell, float | None]]:
+        """The three AUCs and two AEGs of each identity by name."""
+        return {line.name: {cell: getattr(line, cell) for cell in CELLS} for line in self.subgroups}
+
+    def difference(self) -> dict[Cell, float | None]:
+        """Return the largest minus the smallest value of each metric among the identities, as in fairlearn.
+
+        Undefined values are skipped. The difference is None if the metric is undefined for all identities.
+        """
+        groups = self.by_group.values()
+        defined = {cell: [value for line in groups if (value := line[cell]) is not None] for cell in CELLS}
+        return {cell: max(values) - min(values) if values else None for cell, values in defined.items()}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas data frame with one row per identity; undefined values are NaN."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("`to_frame` requires pandas: pip install pandas") from None
+        columns = [field.name for field in fields(SubgroupReport)]
+        frame = pd.DataFrame([line.as_dict() for line in self.subgroups], columns=columns)
+        return frame.astype(dict.fromkeys(CELLS, float)).set_index("name").rename_axis("identity")
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table, with the score and the power means in the first row."""
+        return report_tables.as_markdown({"": {"": self}})
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table for the package booktabs, with the same rows as `to_markdown`."""
+        return report_tables.as_latex({"": {"": self}})
+
+    def _repr_html_(self) -> str:
+        return report_tables.as_html({"": {"": self}})
+
+    def plot(self, *, intervals: Any = None, ax: "Axes | None" = None) -> "Axes":
+        """Plot a heatmap of the three AUCs of each identity; requires the extra ``fairboard[plot]``.
+
+        Parameters
+        ----------
+        intervals : UncertaintyReport, optional
+            The result of `bias_intervals` for the same rows, whose intervals are shown below the values.
+        ax : matplotlib.axes.Axes, optional
+            The axes to plot in; by default, those of a new figure.
+        """
+        return report_tables.heatmap(self, intervals, ax)
+
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, used for each split in ``fairboard score --json``."""
         return {
@@ -95,11 +154,7 @@ class BiasReport:
         }
 
     def __str__(self) -> str:
-        lines = [
-            f"score {_shown(self.score)} on {self.rows} rows, {self.positives} of them positive",
-            *(f"  {name:<14}{_shown(value):>9}" for name, value in self.terms.items()),
-        ]
-        return "\n".join([*lines, *_table(self.subgroups), *map(str, self.undefined)])
+        return (report_tables.as_text({"": {"": self}}) + "\n".join(map(str, self.undefined))).rstrip()
 
 
 def bias_report(
@@ -111,6 +166,7 @@ def bias_report(
     positive: object = None,
     settings: MetricSettings | None = None,
     in_score: Collection[str] | None = None,
+    sample_weight: ArrayLike | str | None = None,
 ) -> BiasReport:
     """Measure the unintended bias of a model.
 
@@ -137,11 +193,15 @@ def bias_report(
     in_score : collection of str, optional
         The identities that enter the power means; all others are only reported. By default, all identities
         enter.
+    sample_weight : array_like, shape (n,), or str, optional
+        Finite weights that are not negative. A pair of rows counts the product of their weights. A row of
+        weight 0 is treated as absent. Competition scores and receipts never use weights.
 
     Returns
     -------
     BiasReport
-        Undefined values are None. `BiasReport.undefined` contains the reasons.
+        Undefined values are None. `BiasReport.undefined` contains the reasons. With `sample_weight`, `rows`,
+        `positives` and `size` are the numbers of rows with a weight above 0.
 
     Raises
     ------
@@ -167,10 +227,22 @@ def bias_report(
     >>> report.score, report.subgroups[0].positive_aeg
     (1.0, 0.5)
     """
-    inputs = Inputs.of(
-        y_true, y_score, subgroups, data=data, positive=positive, settings=settings, in_score=in_score
-    )
+    numbers = {"sample_weight": sample_weight}
+    inputs = Inputs.of(y_true, y_score, subgroups, data, positive, settings, in_score, numbers=numbers)
+    if sample_weight is not None:
+        return _weighted_report(inputs, inputs.numbers["sample_weight"])
     return report(count_pairs(inputs.split, inputs.y_score), inputs.settings)
+
+
+def _weighted_report(inputs: Inputs, weights: FloatArray) -> BiasReport:
+    split, is_kept = inputs.split, weights > 0
+    labels, members = split.labels[is_kept], [rows[is_kept[rows]] for rows in split.members]
+    found = report(count_weighted(split, inputs.y_score, weights), inputs.settings)
+    lines = [
+        replace(line, size=rows.size, positives=int(split.labels[rows].sum()))
+        for line, rows in zip(found.subgroups, members, strict=True)
+    ]
+    return replace(found, rows=labels.size, positives=int(labels.sum()), subgroups=tuple(lines))
 
 
 def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
@@ -234,21 +306,3 @@ def _undefined(
 
 def _rounded(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.5f}"
-
-
-def _table(subgroups: Sequence[SubgroupReport]) -> Iterator[str]:
-    """Yield the lines of the per-identity table, with two decimals as in the papers."""
-    if not subgroups:
-        return
-    cells = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
-    width = max(len("identity"), *(len(subgroup.name) for subgroup in subgroups))
-    yield f"{'identity':<{width}}{'size':>9}{'positives':>11}" + "".join(f"{cell:>14}" for cell in cells)
-    for subgroup in subgroups:
-        values = [getattr(subgroup, cell) for cell in cells]
-        yield f"{subgroup.name:<{width}}{subgroup.size:>9}{subgroup.positives:>11}" + "".join(
-            f"{'-' if value is None else f'{value:.2f}':>14}" for value in values
-        )

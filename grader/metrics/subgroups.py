@@ -10,6 +10,8 @@ Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]
 Term = Literal["overall_auc", Cell]
 
 BIAS_AUCS: tuple[BiasAuc, ...] = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
+CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *GAPS)
 
 
 @dataclass(frozen=True, slots=True)

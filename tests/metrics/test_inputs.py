@@ -123,10 +123,10 @@ FIRST = "1 of 8 values are not; the first is at position 0."
 @pytest.mark.parametrize(
     ("y_true", "positive", "expected"),
     [
-        (TEXTS, None, f"`positive` is required; {FOUND} 'fine', 'toxic'."),
-        (TEXTS, "Toxic", f"`positive` is 'Toxic', which is not a label; {FOUND} 'fine', 'toxic'."),
-        (LABELS, "1", f"`positive` is '1', which is not a label; {FOUND} 0, 1."),
-        (list("abcdefgh"), None, f"`positive` is required; {FOUND} 'a', 'b', 'c', 'd', 'e', …."),
+        (TEXTS, None, f"`positive` is required; {FOUND} 'fine' and 'toxic'."),
+        (TEXTS, "Toxic", f"`positive` is 'Toxic', which is not a label; {FOUND} 'fine' and 'toxic'."),
+        (LABELS, "1", f"`positive` is '1', which is not a label; {FOUND} 0 and 1."),
+        (list("abcdefgh"), None, f"`positive` is required; {FOUND} 'a', 'b', 'c', 'd', 'e' and 3 more."),
         ([None, *TEXTS[1:]], "toxic", f"`y_true` must be without missing values, but {FIRST}"),
         ([None, *LABELS[1:]], None, f"`y_true` must be finite, but {FIRST}"),
         ([datetime.date(2026, 1, 1)] * 8, None, "`y_true` must contain only numbers or booleans."),

@@ -8,11 +8,11 @@ import click
 
 from grader.cli.client.connection import competition_option, connected, connection_options
 from grader.cli.group import REJECTED, SERVER
-from grader.cli.output import TERMS, aligned, left, progress, score_text, show_findings, show_json, weakest
+from grader.cli.output import TERMS, left, progress, score_text, show_findings, show_json, weakest
 from grader.cli.parameters import INPUT_FILE, LocalPath
 from grader.client import Client
 from grader.client.records import BoardRow, Json, Membership, Submission
-from grader.text import listed, megabytes
+from grader.text import aligned, listed, megabytes
 
 FAILED = 1
 ROWS = 50

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.output import aligned
 from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 from grader.services.solutions import assessment, findings
 from grader.services.solutions.findings import Level
 from grader.services.solutions.report import identity_lines
+from grader.text import aligned
 
 if TYPE_CHECKING:
     from grader.metrics import Weights

@@ -2,47 +2,22 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader import metrics
-from grader.cli.output import TERMS, aligned
 from grader.files import ScoredTable, Solution
 from grader.metrics import (
-    BIAS_AUCS,
     BiasReport,
     MetricSettings,
     PreparedSplit,
-    SubgroupReport,
     count_pairs,
     prepare,
 )
-
-Reports = Mapping[str, Mapping[str, BiasReport]]  # maps models and splits to reports
-Row = list[object]
-
-COLUMNS = (
-    "model",
-    "split",
-    "identity",
-    "in_score",
-    "rows",
-    "positives",
-    "score",
-    "overall_auc",
-    "subgroup_auc",
-    "bpsn_auc",
-    "bnsp_auc",
-    "positive_aeg",
-    "negative_aeg",
-)
-HEADINGS = TERMS | {"in_score": "in score", "positive_aeg": "positive AEG", "negative_aeg": "negative AEG"}
-GAPS = ("positive_aeg", "negative_aeg")
-DECIMALS = 4
-SCORE_DECIMALS = 5
+from grader.metrics.report_tables import Reports, as_latex, as_markdown, as_text, table_of
 
 Rows = slice | NDArray[np.bool_]
 
@@ -101,48 +76,9 @@ def as_csv(reports: Reports) -> str:
     """Return all values as CSV; the row without an identity contains a split's score and power means."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_shown_columns(reports))
-    writer.writerows(_rows(reports))
+    columns, rows = table_of(reports)
+    writer.writerows([columns, *rows])
     return text.getvalue()
-
-
-def as_markdown(reports: Reports) -> str:
-    """Return a Markdown table with rounded values."""
-    columns = _shown_columns(reports)
-    lines = [
-        [HEADINGS.get(name, name) for name in columns],
-        ["---" if _is_text(n) else "---:" for n in columns],
-    ]
-    lines += [
-        [_rounded(n, v).replace("|", r"\|") for n, v in zip(columns, row, strict=True)]
-        for row in _rows(reports)
-    ]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def as_latex(reports: Reports) -> str:
-    """Return a LaTeX table (booktabs) with rounded values."""
-    columns = _shown_columns(reports)
-    heading = " & ".join(_latex(HEADINGS.get(name, name)) for name in columns)
-    body = "".join(
-        " & ".join(_latex(_rounded(n, v)) or "--" for n, v in zip(columns, row, strict=True)) + " \\\\\n"
-        for row in _rows(reports)
-    )
-    alignment = "".join("l" if _is_text(name) else "r" for name in columns)
-    return (
-        f"\\begin{{tabular}}{{{alignment}}}\n\\toprule\n{heading} \\\\\n\\midrule\n{body}"
-        "\\bottomrule\n\\end{tabular}\n"
-    )
-
-
-def as_text(reports: Reports) -> str:
-    """Return a text block for each split with the score, its terms and one line per identity."""
-    several = len(reports) > 1
-    return "\n".join(
-        _block(f"{model}, {split}" if several else split, report)
-        for model, splits in reports.items()
-        for split, report in splits.items()
-    )
 
 
 FORMATS: Mapping[str, Callable[[Reports], str]] = {
@@ -151,61 +87,3 @@ FORMATS: Mapping[str, Callable[[Reports], str]] = {
     "markdown": as_markdown,
     "latex": as_latex,
 }
-
-
-def _block(title: str, report: BiasReport) -> str:
-    columns = ("rows", "positives", *BIAS_AUCS, *GAPS)
-    means: dict[str, float | None] = {name: getattr(report.power_means, name) for name in BIAS_AUCS}
-    lines = [["identity", *(HEADINGS.get(name, name) for name in columns)]]
-    lines.append(["power mean", *(_rounded(name, means.get(name)) for name in columns)])
-    for subgroup in report.subgroups:
-        name = subgroup.name if subgroup.in_score else f"({subgroup.name})"
-        lines.append([name, *(_rounded(column, _value(subgroup, column)) for column in columns)])
-    table = "".join(line + "\n" for line in aligned(lines))
-    outside = any(not subgroup.in_score for subgroup in report.subgroups)
-    return (
-        f"{title}: {report.rows:,} {'row' if report.rows == 1 else 'rows'}, {report.positives:,} positive\n"
-        f"score {_rounded('score', report.score) or 'undefined'}, "
-        f"overall AUC {_rounded('overall_auc', report.overall_auc) or 'undefined'}\n"
-        f"\n{table}" + ("(in parentheses: not in the score)\n" if outside else "")
-    )
-
-
-def _rows(reports: Reports) -> Iterator[Row]:
-    columns = _shown_columns(reports)
-    for model, splits in reports.items():
-        for split, report in splits.items():
-            whole = report.terms | {"rows": report.rows, "positives": report.positives, "score": report.score}
-            place = {"model": model, "split": split}
-            yield [(whole | place).get(name) for name in columns]
-            for subgroup in report.subgroups:
-                yield [place.get(name, _value(subgroup, name)) for name in columns]
-
-
-def _value(subgroup: SubgroupReport, column: str) -> object:
-    renamed = {"identity": "name", "rows": "size"}.get(column, column)
-    return getattr(subgroup, renamed, None)
-
-
-def _shown_columns(reports: Reports) -> Sequence[str]:
-    return COLUMNS if set(reports) != {""} else COLUMNS[1:]
-
-
-def _is_text(column: str) -> bool:
-    return column in {"model", "split", "identity", "in_score"}
-
-
-def _rounded(column: str, value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.{SCORE_DECIMALS if column == 'score' else DECIMALS}f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _latex(text: str) -> str:
-    for char, escape in (("\\", r"\textbackslash "), *((c, "\\" + c) for c in "&%$#_{}")):
-        text = text.replace(char, escape)
-    return text.replace("~", r"\textasciitilde{}").replace("^", r"\textasciicircum{}")

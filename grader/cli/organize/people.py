@@ -6,8 +6,8 @@ import click
 
 from grader.cli.group import PartlyLocalGroup, SubcommandGroup
 from grader.cli.organize.acts import act_for_user, act_on_site, installation_of
-from grader.cli.output import aligned
 from grader.client import Client, Unusable
+from grader.text import aligned
 
 SCOPES = ("read", "submit", "organize", "admin")
 LOCAL = {

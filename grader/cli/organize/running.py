@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from grader.cli.organize.acts import act_on_site
-from grader.cli.output import aligned
 from grader.cli.parameters import LocalPath, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer
+from grader.text import aligned
 
 KINDS, FORMATS = ("submissions", "standings", "scores", "audit"), ("csv", "json")
 ROLES = ("owner", "editor", "viewer")

@@ -23,10 +23,9 @@ from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, IndexArray, PreparedSplit
 from grader.metrics.ranks import RankArray, RankedSplit
 from grader.metrics.reports import BiasReport
-from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
+from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell, SubgroupReport
 
 Counts = NDArray[np.int64]
-CELLS: tuple[Cell, ...] = (*BIAS_AUCS, "positive_aeg", "negative_aeg")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Confidence intervals for AUCs and scores, and a bootstrap that validates them."""
+"""Confidence intervals for AUCs and scores."""
 
 import math
 from collections.abc import Mapping
@@ -12,13 +12,11 @@ from numpy.typing import ArrayLike
 from grader.metrics.analysis.influence import Sets, influences, variance_of
 from grader.metrics.analysis.placements import Standings, by_cell, cell_influence, compared_rows
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.pair_counting import count_pairs
-from grader.metrics.prepared import FloatArray, PreparedSplit, as_vector
+from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
-from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
+from grader.metrics.subgroups import BIAS_AUCS, GAPS, BiasAuc, Cell, SubgroupReport
 
-GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
 LEVEL = 0.95
 # Number of misordered rows at which an AUC's interval relies equally on a model and on the variance.
 FEW_MISORDERED = 5
@@ -380,14 +378,6 @@ def uncertainty_report(
     ----------
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988). The influences of the score are obtained by
     the delta method from the same components.
-
-    Examples
-    --------
-    >>> from grader.metrics import prepare
-    >>> sets = Sets(prepare([1, 1, 1, 0, 0, 0], {"cat": [1, 1, 0, 1, 1, 0]}))
-    >>> found = uncertainty_report(sets, [0.9, 0.4, 0.7, 0.5, 0.2, 0.1])
-    >>> found.overall_auc.value, round(found.overall_auc.standard_error, 3)
-    (0.8888888888888888, 0.157)
     """
     settings = settings or MetricSettings()
     ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
@@ -486,58 +476,3 @@ def _of_rows(
         return NOTHING
     variance = None if influence is None else variance_of(influence, sets.clusters)
     return estimate(value, variance, is_checked=is_checked and sets.clusters is None, level=level)
-
-
-def bootstrap(
-    split: PreparedSplit,
-    y_score: ArrayLike,
-    settings: MetricSettings | None = None,
-    *,
-    repeats: int = 1000,
-    seed: int = 0,
-) -> list[BiasReport]:
-    """Measure a submission on bootstrap samples, drawn with replacement within each class.
-
-    Parameters
-    ----------
-    split : PreparedSplit
-        The observed rows.
-    y_score : array_like, shape (rows,)
-        One finite number per row.
-    settings : MetricSettings, optional
-        By default, the settings of the Kaggle competition.
-    repeats : int
-        Number of bootstrap samples.
-    seed : int
-        Seed of the random generator, for reproducible samples.
-
-    Returns
-    -------
-    list of BiasReport
-        One report for each sample. A report has undefined values if an identity has no rows of a class in
-        the sample.
-    """
-    predictions = as_vector("y_score", y_score, rows=split.rows)
-    settings = settings or MetricSettings()
-    dice = np.random.default_rng(seed)
-    classes = np.flatnonzero(split.labels), np.flatnonzero(~split.labels)
-    mentions = np.zeros((len(split.names), split.rows), np.bool_)
-    for line, members in zip(mentions, split.members, strict=True):
-        line[members] = True
-    found = []
-    for _ in range(repeats):
-        drawn = np.concatenate([dice.choice(rows, rows.size) for rows in classes])
-        again = PreparedSplit(
-            labels=split.labels[drawn],
-            names=split.names,
-            in_score=split.in_score,
-            members=tuple(np.flatnonzero(line[drawn]) for line in mentions),
-        )
-        found.append(report(count_pairs(again, predictions[drawn]), settings))
-    return found
-
-
-def percentile_interval(values: FloatArray, level: float = LEVEL) -> tuple[float, float]:
-    """Return the percentile bootstrap interval with confidence level `level`."""
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import CELLS, Counts, Influences, Sets, influences, variance_of
+from grader.metrics.analysis.influence import Counts, Influences, Sets, influences, variance_of
 from grader.metrics.analysis.intervals import (
     CHECKED_DIFFERENCES,
     LEVEL,
@@ -23,7 +23,7 @@ from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
-from grader.metrics.subgroups import BIAS_AUCS, Cell
+from grader.metrics.subgroups import BIAS_AUCS, CELLS, Cell
 
 
 @dataclass(frozen=True, slots=True)
