@@ -53,7 +53,7 @@ class Inputs:
         """
         frame = None if data is None else _columns("data", data)
         settings, problems = settings or MetricSettings(), Problems()
-        identities: dict[str, Any] = {}
+        identities: dict[str, Any] | None = None
         labels: FloatArray | BoolArray | None = None
         split: Any = None
         found: dict[str, FloatArray] = {}
@@ -64,9 +64,9 @@ class Inputs:
             identities = _identities(subgroups, frame, rows)
         if labels is not None:
             with problems.collect():
-                split = prepare_as(
-                    "y_true", labels, "subgroups", identities, settings=settings, in_score=in_score
-                )
+                known = None if identities is None else in_score
+                mentions = identities or {}
+                split = prepare_as("y_true", labels, "subgroups", mentions, settings=settings, in_score=known)
         for name, values in {"y_score": y_score, **(numbers or {})}.items():
             if values is not None:
                 with problems.collect():
@@ -96,12 +96,10 @@ def _columns(argument: str, frame: Any) -> Mapping[Any, Any]:
     except ImportError:
         raise ImportError(not_installed("narwhals", f"`{argument}` (a {kind})", "frames")) from None
     try:
-        native = narwhals.from_native(frame)
+        lazy = narwhals.from_native(frame).lazy()
     except TypeError:
         raise TypeError(f"`{argument}` must be a data frame or map names to arrays, not a {kind}.") from None
-    if isinstance(native, narwhals.LazyFrame):
-        native = native.collect()
-    return {name: native[name].to_numpy() for name in native.columns}
+    return {column.name: column.to_numpy() for column in lazy.collect().iter_columns()}
 
 
 def _is_mapping(frame: Any) -> bool:
@@ -174,8 +172,8 @@ def _categories(values: Any, rows: int | None) -> dict[str, Any]:
     categories = array[~_is_missing(array)]
     if not all(isinstance(category, str) for category in categories.tolist()):
         raise TypeError(
-            "`subgroups` must map names to arrays, or be a table with one column for each identity or one "
-            "column of texts. Convert numbers to text if they are categories."
+            "`subgroups` must be a list of names (even of one), map names to arrays, or be a table with a "
+            "column for each identity or a column of texts. Convert numbers to text if they are categories."
         )
     return {str(name): array == name for name in sorted(set(categories.tolist()))}
 

@@ -83,7 +83,7 @@ def as_html(reports: Reports) -> str:
     sides = ["left" if name in _TEXTS else "right" for name in columns]
     heading, *body = (
         "".join(
-            f'<{kind} style="text-align: {side}">{html.escape(cell) or "-"}</{kind}>'
+            f'<{kind} style="text-align: {side}">{html.escape(cell)}</{kind}>'
             for side, cell in zip(sides, line, strict=True)
         )
         for line, kind in zip(lines, ["th", *["td"] * (len(lines) - 1)], strict=True)

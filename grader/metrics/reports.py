@@ -1,5 +1,6 @@
 """Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
+import html
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal, localcontext
@@ -128,7 +129,8 @@ class BiasReport:
         return report_tables.as_latex({"": {"": self}})
 
     def _repr_html_(self) -> str:
-        return report_tables.as_html({"": {"": self}})
+        reasons = "".join(f"<p>{html.escape(str(each))}</p>\n" for each in self.undefined)
+        return f"<div>\n{report_tables.as_html({'': {'': self}})}{reasons}</div>\n"
 
     def plot(self, *, intervals: Any = None, ax: "Axes | None" = None) -> "Axes":
         """Plot a heatmap of the three AUCs of each identity; requires the extra ``fairboard[plot]``.

@@ -140,7 +140,10 @@ def test_invalid_labels_are_explained(y_true, positive, expected):
 @pytest.mark.parametrize(
     ("subgroups", "expected"),
     [
-        ([0, 1, 0, 1, 0, 1, 0, 1], "`subgroups` must map names to arrays"),
+        (
+            [0, 1, 0, 1, 0, 1, 0, 1],
+            "`subgroups` must be a list of names (even of one), map names to arrays, or be a table",
+        ),
         (["cat"], "`subgroups` must have 8 values, not 1."),
         ("topic", "`subgroups` is the name of a column, which requires `data`."),
         (None, "`subgroups` must be one-dimensional, not of shape ()."),
@@ -160,6 +163,11 @@ def test_all_problems_are_reported_together():
         "`subgroups` contains 'cow', which is not a column of `data`.",
         "`subgroups` contains 'pig', which is not a column of `data`.",
         "`y_score` must be finite, but 1 of 2 values are not; the first is at position 1.",
+    ]
+    text = message([np.nan, 1], [0.5, 1], [], in_score=["cat"])
+    assert text.splitlines() == [
+        "`subgroups` must have 2 values, not 0.",
+        "`y_true` must be finite, but 1 of 2 values are not; the first is at position 0.",
     ]
     text = message(LABELS, [0.5, 1], {"cat": [1], "dog": [np.inf] * 8}, in_score=["hen"])
     assert text.splitlines() == [

@@ -54,8 +54,9 @@ def test_html_is_well_formed_and_escaped():
     table = ET.fromstring(text)
     cells = [[cell.text for cell in row] for row in table.iter("tr")]
     assert cells[0][:3] == ["identity", "in score", "rows"]
-    assert [line[0] for line in cells[1:]] == ["-", *NAMES]
+    assert [line[0] for line in cells[1:]] == [None, *NAMES]
     assert len({len(line) for line in cells}) == 1
+    assert [note.text for note in table.iter("p")] == list(map(str, REPORT.undefined))
 
 
 def test_markdown_and_latex_contain_escaped_names_and_every_identity():
