@@ -64,7 +64,7 @@ class Inputs:
             identities = _identities(subgroups, frame, rows)
         if labels is not None:
             with problems.collect():
-                known = None if identities is None else in_score
+                known = None if identities is None else [in_score] if isinstance(in_score, str) else in_score
                 mentions = identities or {}
                 split = prepare_as("y_true", labels, "subgroups", mentions, settings=settings, in_score=known)
         for name, values in {"y_score": y_score, **(numbers or {})}.items():

@@ -193,8 +193,8 @@ def bias_report(
     settings : MetricSettings, optional
         By default, the settings of Jigsaw Unintended Bias in Toxicity Classification.
     in_score : collection of str, optional
-        The identities that enter the power means; all others are only reported. By default, all identities
-        enter.
+        The identities, or the name of one, that enter the power means; all others are only reported. By
+        default, all identities enter.
     sample_weight : array_like, shape (n,), or str, optional
         Finite weights that are not negative. A pair of rows counts the product of their weights. A row of
         weight 0 is treated as absent. Competition scores and receipts never use weights.

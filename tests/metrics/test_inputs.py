@@ -101,6 +101,12 @@ def test_columns_of_a_two_dimensional_array_are_named_by_their_numbers(make):
     ]
 
 
+def test_identity_in_the_score_may_be_one_name():
+    identities = {"man": DOG, "woman": CAT}
+    report = bias_report(LABELS, SCORES, identities, in_score="woman")
+    assert report == bias_report(LABELS, SCORES, identities, in_score=["woman"])
+
+
 def test_positive_label_replaces_the_threshold():
     def positives(labels: list[object], positive: object) -> int:
         return bias_report(labels, [0.5] * len(labels), {}, positive=positive).positives
