@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, SubgroupReport
-from grader.text import aligned
+from grader.text import aligned, not_installed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,7 @@ def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("`plot` requires matplotlib: pip install 'fairboard[plot]'") from None
+        raise ImportError(not_installed("matplotlib", "`plot`", "plot")) from None
     names = [line.name for line in report.subgroups]
     values = np.array([[getattr(line, cell) for cell in BIAS_AUCS] for line in report.subgroups], np.float64)
     if ax is None:

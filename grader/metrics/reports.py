@@ -31,6 +31,7 @@ from grader.metrics.weighted_counts import count_weighted
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+from grader.text import not_installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class BiasReport:
         try:
             import pandas as pd
         except ImportError:
-            raise ImportError("`to_frame` requires pandas: pip install pandas") from None
+            raise ImportError(not_installed("pandas", "`to_frame`", "cli")) from None
         columns = [field.name for field in fields(SubgroupReport)]
         frame = pd.DataFrame([line.as_dict() for line in self.subgroups], columns=columns)
         return frame.astype(dict.fromkeys(CELLS, float)).set_index("name").rename_axis("identity")
