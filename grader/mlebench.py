@@ -10,24 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from grader.files.solution.jigsaw import ID, IDENTITIES, LABEL
 from grader.kaggle import score
 from grader.metrics import MetricSettings
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ID, LABEL = "id", "toxicity"
-IDENTITIES = (
-    "male",
-    "female",
-    "homosexual_gay_or_lesbian",
-    "christian",
-    "jewish",
-    "muslim",
-    "black",
-    "white",
-    "psychiatric_or_mental_illness",
-)
 
 
 def grade(

@@ -132,6 +132,25 @@ class InputFile(LocalPath):
 INPUT_FILE = InputFile()
 
 
+def _converted(ctx: click.Context, param: click.Parameter, folder: Path | None) -> Path | None:  # noqa: ARG001
+    """Convert Kaggle's files to solution.csv and test.csv, which are deleted when the command ends."""
+    if folder is None or ctx.resilient_parsing:
+        return None
+    from grader.files.solution.jigsaw import read_jigsaw, write_jigsaw
+
+    table = read_jigsaw(folder)
+    return write_jigsaw(table, Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-"))))
+
+
+from_jigsaw_option = click.option(
+    "--from-jigsaw",
+    type=LocalPath(exists=True, file_okay=False),
+    callback=_converted,
+    help="The folder with Kaggle's test_public_expanded.csv and test_private_expanded.csv, instead of a "
+    "solution file.",
+)
+
+
 class WeightsInAnyForm(click.Command):
     """A command whose ``--weights`` also accepts four values: ``--weights 0.25 0.25 0.25 0.25``."""
 
@@ -177,6 +196,18 @@ _OPTIONS = (
         help="Value at or above which a label is positive and an identity counts as mentioned.",
     ),
 )
+
+
+def undefined_option(default: str) -> Callable[[Command], Command]:
+    """Return the option `--undefined`."""
+    return click.option(
+        "--undefined",
+        type=click.Choice(["error", "skip"]),
+        default=default,
+        show_default=True,
+        help="How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the "
+        "power mean (skip).",
+    )
 
 
 def metric_options(command: Command) -> Command:

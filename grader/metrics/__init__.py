@@ -1,6 +1,7 @@
 """The Jigsaw unintended bias metric, reproducible to the last bit; requires only NumPy."""
 
 from grader.metrics.bias import power_mean, unintended_bias_score
+from grader.metrics.chunked_counts import count_chunks
 from grader.metrics.counts import IdentityCounts, PairCounts
 from grader.metrics.metric_settings import MetricSettings, UndefinedPolicy, Weights
 from grader.metrics.pair_counting import count_pairs
@@ -27,6 +28,7 @@ __all__ = [
     "Weights",
     "bias_report",
     "check_golden_vectors",
+    "count_chunks",
     "count_pairs",
     "count_ranks",
     "dense_ranks",

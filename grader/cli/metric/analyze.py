@@ -1,6 +1,7 @@
 """`fairboard analyze`: a report on data and models, created without a server."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from grader.cli.parameters import (
     WeightsInAnyForm,
     metric_options,
     metric_settings,
+    undefined_option,
 )
 
 if TYPE_CHECKING:
@@ -120,14 +122,7 @@ ORDERS = (
     "original and "
     "fuzzed are twins.  [default: original fuzzed if the column contains them, otherwise anti pro]",
 )
-@click.option(
-    "--undefined",
-    type=click.Choice(["error", "skip"]),
-    default="skip",
-    show_default=True,
-    help="How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the power "
-    "mean (skip).",
-)
+@undefined_option("skip")
 @metric_options
 def analyze(
     solution: Path,
@@ -172,7 +167,7 @@ def analyze(
         # Comparisons with the fuzzed set do not show categories.
         alike = choices | {"categories": ()}
         counterpart = _inputs(read(fuzzed[0]), fuzzed[1], None, settings=settings, **alike)
-        inputs = _with_fuzzed(inputs, counterpart)
+        inputs = replace(inputs, fuzzed=counterpart)
     try:
         found = analyse(inputs)
     except ValueError as error:
@@ -212,12 +207,6 @@ def _inputs(
         categories=grouped,
         **choices,
     )
-
-
-def _with_fuzzed(inputs: "Inputs", fuzzed: "Inputs") -> "Inputs":
-    from dataclasses import replace
-
-    return replace(inputs, fuzzed=fuzzed)
 
 
 def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:

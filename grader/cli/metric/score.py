@@ -2,19 +2,27 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.group import REJECTED
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
+from grader.cli.group import REJECTED, lacking
+from grader.cli.parameters import (
+    INPUT_FILE,
+    NameList,
+    WeightsInAnyForm,
+    from_jigsaw_option,
+    metric_options,
+    metric_settings,
+    undefined_option,
+)
 from grader.errors import FairboardError
 
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, NearMiss, Note
-    from grader.metrics import BiasReport, MetricSettings, UndefinedPolicy, Weights
+    from grader.metrics import BiasReport, MetricSettings
 
 ONE_MODEL = ""
 
@@ -28,6 +36,7 @@ ONE_MODEL = ""
     type=NameList(),
     help="The identity columns; by default, all other columns whose values are blank or between 0 and 1.",
 )
+@from_jigsaw_option
 @click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score instead of a SUBMISSION.")
 @click.option(
     "--min-size",
@@ -38,16 +47,7 @@ ONE_MODEL = ""
     "score; other identities are only listed.",
 )
 @metric_options
-@click.option(
-    "--undefined",
-    type=click.Choice(["error", "skip"]),
-    default="error",
-    show_default=True,
-    help=(
-        "How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the power "
-        "mean (skip)."
-    ),
-)
+@undefined_option("error")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 @click.option(
     "--format",
@@ -60,30 +60,34 @@ def score(
     submission: Path | None,
     label: str | None,
     identities: tuple[str, ...] | None,
+    from_jigsaw: Path | None,
     prediction: tuple[str, ...] | None,
     min_size: int,
-    power: float,
-    weights: "Weights",
-    threshold: float,
-    undefined: "UndefinedPolicy",
     as_json: bool,
     format_name: str | None,
+    **metric: Any,
 ) -> None:
     """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities, optional Usage).
 
     \b
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score data.csv --label toxicity --prediction model_a,model_b
+    fairboard score data.parquet --identities male,female --prediction model_a
+    fairboard score --from-jigsaw FOLDER submission.csv
 
     CSV files may be compressed with gzip or zip; use - for standard input. With --format csv, the row without
     an identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is
     rejected and 1 for any other error.
     """
+    if from_jigsaw is not None and submission is None:
+        solution, submission = from_jigsaw, solution
+    elif from_jigsaw is not None:
+        raise click.UsageError("With --from-jigsaw, specify only the SUBMISSION.")
     if (submission is None) == (prediction is None):
         raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
     if as_json and format_name:
         raise click.UsageError("Specify either --json or --format, not both.")
-    settings = metric_settings(power, weights, threshold, undefined)
+    settings = metric_settings(**metric)
     try:
         outcome = _evaluate(solution, submission, prediction or (), label, identities, settings, min_size)
     except OSError as error:
@@ -140,7 +144,24 @@ def _evaluate(
 ) -> _Outcome:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
+    from grader.files.solution.parquet import MAGIC, ParquetTable
+    from grader.metrics import count_chunks, report
 
+    with solution_path.open("rb") as file:
+        is_parquet = file.read(len(MAGIC)) == MAGIC
+    if is_parquet:
+        if submission_path is not None or identities is None:
+            raise click.UsageError("A Parquet file needs --identities and --prediction with its columns.")
+        try:
+            table = ParquetTable.open(solution_path, predictions=models, identities=identities, label=label)
+        except ModuleNotFoundError as error:
+            raise lacking(error, "score with a Parquet file", "server") from error
+        reports = {}
+        for model in models:
+            counts = count_chunks(table.chunks(model), settings=settings)
+            lines = [n._replace(in_score=n.positives + n.negatives >= min_size) for n in counts.identities]
+            reports[model] = {"all": report(replace(counts, identities=tuple(lines)), settings)}
+        return _Outcome(table.roles, (), (), reports)
     if submission_path is None:
         data = read_scored_table(solution_path, predictions=models, label=label, identities=identities)
         evaluation = Evaluation.of(data, settings, min_size=min_size)

@@ -3,7 +3,7 @@
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ from grader.visibility import Feedback, Step
 
 if TYPE_CHECKING:
     from grader.files import ColumnRole, Solution
-    from grader.metrics import MetricSettings, Weights
+    from grader.metrics import MetricSettings
     from grader.simulation import Competition, Trial
     from grader.simulation.trials import Attacked, Progress
 
@@ -75,10 +75,8 @@ def simulate(
     label: str | None,
     identities: tuple[str, ...] | None,
     roles: tuple[tuple[str, "ColumnRole"], ...],
-    power: float,
-    weights: "Weights",
-    threshold: float,
     as_json: bool,
+    **metric: Any,
 ) -> None:
     """Simulate what attackers learn and what honest teams see in each feedback mode on SOLUTION.
 
@@ -93,15 +91,13 @@ def simulate(
     from grader.feedback import Rule
     from grader.simulation import proposed_step, run
 
-    settings = metric_settings(power, weights, threshold, "skip")
+    settings = metric_settings(**metric, undefined="skip")
     found = read_with_roles(solution, dict(roles), label=label, identities=identities, only_these=True)
     if not found.identities:
         raise click.ClickException("The solution has no identities, so there is nothing to attack.")
     try:
         chosen = Step(step) if step else proposed_step(_competition(found, settings, 0))
-        rules = [
-            Rule(Feedback(mode), chosen.units) for mode in dict.fromkeys(modes or ("open", "score", "ladder"))
-        ]
+        rules = [Rule(Feedback(mode), chosen.units) for mode in dict.fromkeys(modes or DEFAULT_MODES)]
         trials = run(
             lambda seed: _competition(found, settings, seed),
             rules,

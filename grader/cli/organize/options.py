@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from grader.cli.parameters import Deadline, LocalPath, NameList, Time, text_of
+from grader.cli.parameters import Deadline, LocalPath, NameList, Time, from_jigsaw_option, text_of
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -31,6 +31,7 @@ class Limit(click.ParamType):  # type: ignore[type-arg]
 CREATION = (
     click.argument("slug"),
     click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage."),
+    from_jigsaw_option,
     click.option("--title", help="The title of the competition."),
     click.option("--overview", type=FILE, help="A Markdown file with the overview, shown on the Home page."),
     click.option("--label", help="The label column; by default target, label or toxicity."),

@@ -50,6 +50,7 @@ def create(
     client: Client,
     slug: str,
     solution: Path | None,
+    from_jigsaw: Path | None,
     title: str | None,
     overview: Path | None,
     label: str | None,
@@ -65,11 +66,18 @@ def create(
 ) -> tuple[Any, str]:
     """Create the competition SLUG (the last part of its address), or a draft from SLUG.toml.
 
-    Without a Usage column, the rows are split in half, balanced by label and identity.
+    Without a Usage column, the rows are split in half, balanced by label and identity. With --from-jigsaw,
+    participants also get a data file test.csv with the texts.
     """
     if slug.endswith(".toml"):
         _refuse_options(allowed={"slug", "owner", "is_published"})
         return _create_from(client, Path(slug), owner=owner, is_published=is_published)
+    if from_jigsaw is not None and solution is not None:
+        raise click.UsageError("Specify either --solution or --from-jigsaw.")
+    if from_jigsaw is not None:
+        from grader.files.solution.jigsaw import IDENTITIES, TITLE
+
+        solution, title, identities = from_jigsaw, title or TITLE, identities or IDENTITIES
     if solution is None or title is None:
         raise click.UsageError("Specify a --solution and a --title, or a FILE.toml.")
     if is_published:
@@ -86,6 +94,9 @@ def create(
         changes = {name: plain(value) for name, value in given.items()}
         saved = desk.change_settings(metric=metric.as_dict(), **changes)
         report = _set_solution(desk, solution, label)
+        if from_jigsaw is not None:
+            desk.add_data_file(from_jigsaw.with_name("test.csv"))
+            _require_none_held(slug, _checked_data(desk))
         answer = desk.publish()
     except BaseException:
         # The first error is more useful than an error during the cleanup.

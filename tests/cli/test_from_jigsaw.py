@@ -1,0 +1,141 @@
+"""`--from-jigsaw`: Kaggle's published test files as a solution and as a competition."""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from grader.cli.installation import opened
+from grader.files.solution import jigsaw
+from grader.metrics import bias_report
+from grader.services.competitions import lookup
+
+# The header of both files.
+HEADER = (
+    "id,comment_text,created_date,publication_id,parent_id,article_id,rating,funny,wow,sad,likes,disagree,"
+    "toxicity,severe_toxicity,obscene,sexual_explicit,identity_attack,insult,threat,male,female,transgender,"
+    "other_gender,heterosexual,homosexual_gay_or_lesbian,bisexual,other_sexual_orientation,christian,jewish,"
+    "muslim,hindu,buddhist,atheist,other_religion,black,white,asian,latino,other_race_or_ethnicity,"
+    "physical_disability,intellectual_or_learning_disability,psychiatric_or_mental_illness,other_disability,"
+    "identity_annotator_count,toxicity_annotator_count"
+)
+COLUMNS = HEADER.split(",")
+PUBLIC, PRIVATE = jigsaw.FILES
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(19)
+    rows = 2400
+    ids = 7_000_000 + rng.permutation(rows)
+    frame = pd.DataFrame({name: rng.integers(0, 9, rows) for name in COLUMNS})
+    annotated = rng.random(rows) < 0.7
+    for name in COLUMNS[12:43]:
+        frame[name] = rng.integers(0, 11, rows) / 10
+        if name in COLUMNS[19:]:
+            frame[name] = frame[name].where(annotated)
+    texts = [f'She said "{row}",\nand more é' for row in ids]
+    return frame.assign(id=ids, comment_text=texts, rating="approved", created_date="2017-03-20 15:38:50+00")
+
+
+@pytest.fixture
+def folder(table, tmp_path) -> Path:
+    assert len(COLUMNS) == 45  # MLE-bench asserts the same number
+    (tmp_path / "kaggle").mkdir()
+    table[:1200].to_csv(tmp_path / "kaggle" / PUBLIC, index=False)
+    table[1200:].to_csv(tmp_path / "kaggle" / PRIVATE, index=False)
+    return tmp_path / "kaggle"
+
+
+@pytest.fixture
+def submission(table, tmp_path) -> Path:
+    noise = np.random.default_rng(2).random(len(table))
+    predictions = pd.DataFrame({"id": table["id"], "prediction": table["toxicity"] / 2 + noise})
+    predictions.sample(frac=1, random_state=1).to_csv(tmp_path / "submission.csv", index=False)
+    return tmp_path / "submission.csv"
+
+
+def test_both_splits_are_scored_to_the_last_digit(table, folder, submission, run_json):
+    code, found = run_json("score", "--from-jigsaw", folder, submission)
+    assert code == 0
+    predictions = pd.read_csv(submission).set_index("id")["prediction"]
+    for split, part in (("public", table[:1200]), ("private", table[1200:]), ("all", table)):
+        identities = {name: part[name] for name in jigsaw.IDENTITIES}
+        expected = bias_report(part["toxicity"], predictions[part["id"]], identities)
+        assert found["splits"][split] == expected.as_dict()
+    for name in jigsaw.FILES:
+        content = (folder / name).read_bytes()
+        (folder / name).unlink()
+        with zipfile.ZipFile(folder / f"{name}.zip", "w") as archive:
+            archive.writestr(name, content)
+    assert run_json("score", "--from-jigsaw", folder, submission) == (0, found)
+
+
+def test_rows_are_sorted_and_values_are_copied_as_text(table, folder, tmp_path):
+    solution = jigsaw.write_jigsaw(jigsaw.read_jigsaw(folder), tmp_path)
+    rows = pd.read_csv(solution, dtype="str", keep_default_na=False)
+    assert list(rows.columns) == ["id", "toxicity", *jigsaw.IDENTITIES, "Usage"]
+    source = pd.concat(pd.read_csv(folder / n, dtype="str", keep_default_na=False) for n in jigsaw.FILES)
+    source = source.sort_values("id")
+    assert rows["id"].is_monotonic_increasing
+    for name in rows.columns[:-1]:
+        assert rows[name].tolist() == source[name].tolist()
+    texts = pd.read_csv(tmp_path / "test.csv")
+    assert dict(zip(texts["id"], texts["comment_text"], strict=True)) == dict(
+        zip(table["id"], table["comment_text"], strict=True)
+    )
+
+
+def test_missing_exchanged_and_wrong_files_are_reported_together(folder, submission, run, monkeypatch):
+    def problems() -> str:
+        result = run("score", "--from-jigsaw", folder, submission)
+        assert result.exit_code == 2
+        return result.stderr
+
+    public, private = ((folder / name).read_bytes() for name in (PUBLIC, PRIVATE))
+    (folder / PUBLIC).write_bytes(private)
+    assert "1,200 ids repeated in the two files" in problems()
+    monkeypatch.setattr(jigsaw, "PRIVATE_MD5", hashlib.md5(private).hexdigest())
+    (folder / PRIVATE).write_bytes(public)
+    assert f"{PUBLIC} contains the private rows" in problems()
+    without_labels = pd.read_csv(io.BytesIO(public))[["id", "comment_text"]]
+    without_labels.to_csv(folder / PUBLIC, index=False)
+    (folder / PRIVATE).unlink()
+    found = problems()
+    assert f"{PUBLIC} has no columns 'toxicity', 'male'" in found
+    assert f"does not contain {PRIVATE}" in found
+    (folder / PUBLIC).write_bytes(b"\xff\xfe\x00")
+    assert f"{PUBLIC} cannot be read" in problems()
+
+
+def test_a_submission_with_missing_ids_is_rejected(folder, submission, run):
+    submission.write_text("".join(submission.read_text().splitlines(keepends=True)[:-3]))
+    result = run("score", "--from-jigsaw", folder, submission)
+    assert result.exit_code == 2
+    assert "3 ids missing" in result.stderr
+
+
+def test_a_solution_is_not_accepted_in_addition(folder, submission, run):
+    assert run("score", "--from-jigsaw", folder, submission, submission).exit_code == 1
+    options = ("--from-jigsaw", folder, "--solution", submission)
+    assert "either" in run("competition", "create", "jigsaw-2019", *options).stderr
+
+
+def test_a_competition_gets_the_identities_the_splits_and_the_texts(folder, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
+    run("user", "create", "ada")
+    result = run("competition", "create", "jigsaw-2019", "--from-jigsaw", folder, "--owner", "ada")
+    assert result.exit_code == 0, result.output
+    assert "2,400 rows" in result.stdout and "9 identities" in result.stdout
+    shown = run("competition", "settings", "jigsaw-2019").stdout
+    assert jigsaw.TITLE in shown
+    assert all(name in shown for name in jigsaw.IDENTITIES)
+    assert run("competition", "data", "jigsaw-2019").stdout.startswith("test.csv: checked")
+    with opened() as installation, installation.database.read() as session:
+        live = lookup.live(lookup.get(session, slug="jigsaw-2019"))
+        assert live.solution.report["splits"]["public"]["rows"] == 1200
