@@ -22,7 +22,8 @@ fairboard COMMAND --help
 With --server ADDRESS (or FAIRBOARD_SERVER), `competition`, `rescore`, `user` and `token` work on a remote
 site. Settings are read from FAIRBOARD_* environment variables; `fairboard settings` shows them all. The exit
 code is 0 for success, 2 for a rejected file and 1 for any other error. Over HTTP, it is 3 if the server
-denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable.
+denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable. It is 6 if
+`fairboard gate` fails.
 """
 
 main = CommandGroup(
@@ -31,6 +32,9 @@ main = CommandGroup(
     sections={
         "Local files, without a server": {
             "score": Entry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
+            "gate": Entry(
+                "grader.cli.metric.gate", "Check a model's predictions against limits, for CI.", "cli"
+            ),
             "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
             "simulate": Entry("grader.cli.metric.simulate", "Simulate feedback modes on a solution.", "cli"),
             "verify": Entry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),

@@ -1,0 +1,186 @@
+"""`fairboard gate`: thresholds on a model's score and AUCs, for continuous integration."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+import click
+
+from grader.cli.output import aligned, show_json
+from grader.cli.parameters import (
+    INPUT_FILE,
+    LocalPath,
+    NameList,
+    WeightsInAnyForm,
+    metric_options,
+    metric_settings,
+    undefined_option,
+)
+from grader.text import counted
+
+GATE_FAILED = 6
+AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+TERMS = ("overall_auc", *(f"mean_{auc}" for auc in AUCS))
+NEW_FILE = LocalPath(dir_okay=False)
+LIMIT = click.FloatRange(0, 1)
+PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
+
+
+class Check(NamedTuple):
+    """A rule applied to the whole split or to one identity, with the interval of the value."""
+
+    status: str
+    rule: str
+    identity: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+@click.command(cls=WeightsInAnyForm, context_settings={"show_default": True})
+@click.argument("solution", type=INPUT_FILE)
+@click.argument("predictions", type=INPUT_FILE)
+@click.option("--baseline", type=INPUT_FILE, help="The predictions of the model to compare with.")
+@click.option("--min-score", type=LIMIT, help="The lowest allowed score.")
+@click.option(
+    "--min",
+    "minima",
+    type=(click.Choice([*AUCS, *TERMS]), LIMIT),
+    multiple=True,
+    metavar="NAME X",
+    help=f"The lowest allowed value of a term ({', '.join(TERMS)}), or of an AUC for each identity "
+    f"({', '.join(AUCS)}). May be repeated.",
+)
+@click.option("--max-drop", type=LIMIT, help="The largest allowed drop of the score below the baseline.")
+@click.option("--max-identity-drop", type=LIMIT, help="The same for each AUC of each identity.")
+@click.option(
+    "--decide-by",
+    type=click.Choice(["value", "lower", "upper"]),
+    default="value",
+    help="The number that must meet a limit: the value, or the lower (pass only if certain) or upper bound "
+    "(fail only if certain) of its interval.",
+)
+@click.option("--level", type=click.FloatRange(0.5, 1, max_open=True), default=0.95, help="Confidence level.")
+@click.option(
+    "--split", type=click.Choice(["all", "public", "private"]), default="all", help="Rows to check."
+)
+@click.option("--min-size", type=click.IntRange(0), default=0, help="Skip identities with fewer rows.")
+@undefined_option("error")
+@click.option("--label", help="The label column; by default target, label or toxicity.")
+@click.option("--identities", type=NameList(), help="The identity columns; by default, as in `score`.")
+@metric_options
+@click.option("--markdown", type=NEW_FILE, help="File for a Markdown summary, such as $GITHUB_STEP_SUMMARY.")
+@click.option("--junit", type=NEW_FILE, help="File for a JUnit XML report with one test case per check.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
+def gate(**options: Any) -> None:
+    """Check PREDICTIONS against limits. The exit code is 6 if a check fails.
+
+    \b
+    fairboard gate solution.csv new.csv --min-score 0.92 --min bpsn_auc 0.85
+    fairboard gate solution.csv new.csv --baseline old.csv --max-drop 0.01 --decide-by upper
+
+    An undefined value fails, unless --undefined skip is set. A rule fails if all its values are skipped. A
+    limit on an AUC applies to every identity. Changes are the new value minus the baseline's value.
+    """
+    chosen = SimpleNamespace(**options)
+    checks = list(_checks(chosen))
+    checks.sort(key=lambda check: (FAILED, SKIPPED, PASSED).index(check.status))
+    failed = sum(check.status == FAILED for check in checks)
+    title = f"Gate {'failed' if failed else 'passed'}: {failed} of {counted(len(checks), 'check')} failed"
+    lines = [list(Check._fields)]
+    for check in checks:
+        lines.append([f"{cell:.5f}" if isinstance(cell, float) else cell or "" for cell in check])
+    if chosen.markdown is not None:
+        table = [" | ".join(cell.replace("|", r"\|") for cell in line) for line in lines]
+        table.insert(1, " | ".join(["---"] * len(lines[0])))
+        text = "".join(f"| {line} |\n" for line in table)
+        chosen.markdown.write_text(f"### {title}\n\n{text}", encoding="utf-8")
+    if chosen.junit is not None:
+        chosen.junit.write_bytes(_junit(checks, failed))
+    if chosen.as_json:
+        show_json({"passed": not failed, "checks": [check._asdict() for check in checks]})
+    else:
+        click.echo("\n".join([title, "", *aligned(lines, numbers=False)]))
+    if failed:
+        raise click.exceptions.Exit(GATE_FAILED)
+
+
+def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
+    from grader.cli.metric.reports import Evaluation
+    from grader.files import read_solution, read_submission
+    from grader.metrics.analysis.influence import Sets
+    from grader.metrics.analysis.intervals import Estimate, uncertainty_report
+    from grader.metrics.analysis.paired_differences import Difference, Measured, paired_report
+
+    minima = [("score", chosen.min_score), *chosen.minima]
+    drops = [("score", chosen.max_drop), *((auc, chosen.max_identity_drop) for auc in AUCS)]
+    minima, drops = ([(n, limit) for n, limit in each if limit is not None] for each in (minima, drops))
+    if bool(drops) != (chosen.baseline is not None) or not (minima or drops):
+        raise click.UsageError("Specify a limit. --max-drop and --max-identity-drop need a --baseline.")
+    settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
+    truth = read_solution(chosen.solution, label=chosen.label, identities=chosen.identities)
+    for near_miss in truth.near_misses:
+        click.echo(f"Warning: {near_miss.sentence} Fix the column, or list the --identities.", err=True)
+    evaluation = Evaluation.of(truth, settings, min_size=chosen.min_size)
+    if chosen.split not in evaluation.splits:
+        raise click.ClickException(f"The solution has no rows in the split {chosen.split}.")
+    rows, prepared = evaluation.splits[chosen.split]
+    sets, numbers = Sets(prepared), []
+    for path in filter(None, [chosen.predictions, chosen.baseline]):
+        click.echo(f"Reading {path}", err=True)
+        numbers.append(read_submission(path, truth.row_ids).predictions[rows])
+    found = uncertainty_report(sets, numbers[0], settings, level=chosen.level)
+    reasons = {
+        f"{each.term} {each.subgroup or ''}": str(each)
+        for each in found.report.undefined
+        if each.affects_score
+    }
+    small = {line.name: line.size for line in found.report.subgroups if not line.in_score}
+
+    def check(rule: str, name: str, each: Estimate | Difference, limit: float, identity: str = "") -> Check:
+        value = each.value if isinstance(each, Estimate) else each.difference
+        bound = {"value": value, "lower": each.low, "upper": each.high}[chosen.decide_by]
+        if bound is None and (chosen.decide_by == "upper" or getattr(each, "p_value", None) == 1):
+            bound = value
+        is_verified = each.is_checked or each.low is None
+        status, reason = PASSED, "" if is_verified else "interval outside the verified range"
+        if identity in small:
+            status, reason = SKIPPED, f"mentioned in {counted(small[identity], 'row')}, fewer than --min-size"
+        elif value is None:
+            status = SKIPPED if identity and settings.undefined == "skip" else FAILED
+            reason = reasons.get(f"{name} {identity}", " ".join(reasons.values()))
+        elif bound is None:
+            status, reason = FAILED, "there is no interval"
+        elif bound < limit:
+            status = FAILED
+        return Check(status, rule, identity, value, each.low, each.high, reason)
+
+    rules: list[tuple[str, Any, str, float]] = [(f"{n} >= {limit:g}", found, n, limit) for n, limit in minima]
+    if drops:
+        measured = [Measured.of(sets, each, settings) for each in numbers]
+        paired = paired_report(sets, *measured, level=chosen.level)
+        rules += [(f"change of {name} >= {0 - limit:g}", paired, name, -limit) for name, limit in drops]
+    for rule, values, name, limit in rules:
+        if name in AUCS:
+            done = [check(rule, name, cells[name], limit, each) for each, cells in values.cells.items()]
+        else:
+            terms = {f"mean_{auc}": each for auc, each in values.power_means.items()}
+            done = [check(rule, name, terms.get(name) or getattr(values, name), limit)]
+        if all(each.status == SKIPPED for each in done):
+            done.append(Check(FAILED, rule, "", reason="no value was checked"))
+        yield from done
+
+
+def _junit(checks: list[Check], failed: int) -> bytes:
+    skipped = sum(check.status == SKIPPED for check in checks)
+    counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
+    suite = ET.Element("testsuite", {"name": "fairboard gate"} | {key: str(n) for key, n in counts.items()})
+    for check in checks:
+        name = "".join(char if char.isprintable() else "\ufffd" for char in check.identity or "all rows")
+        case = ET.SubElement(suite, "testcase", classname=check.rule, name=name)
+        if check.status != PASSED:
+            text = f"value {check.value}, interval {check.low} to {check.high}. {check.reason}"
+            ET.SubElement(case, "failure" if check.status == FAILED else "skipped", message=text.strip())
+    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
