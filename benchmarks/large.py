@@ -16,7 +16,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -81,15 +80,14 @@ def main() -> None:
         seconds, peak, output = found["score"]
         columns = 8 * chosen.rows * (2 + len(names))
         print(
-            f"score: {seconds / found['read'][0]:.1f} times reading, {seconds / found['sort'][0]:.1f} times one "
-            f"sort, {peak / chosen.rows:.1f} bytes per row, {peak / columns:.2f} of the columns in float64"
+            f"score: {seconds / found['read'][0]:.1f} times reading, {seconds / found['sort'][0]:.1f} sorts, "
+            f"{peak / chosen.rows:.1f} bytes per row, {peak / columns:.2f} of the columns in float64"
         )
         if chosen.rows <= COMPARED_UP_TO:
             frame = pd.read_parquet(path)
             whole = bias_report("toxicity", "prediction", names, data=frame).as_dict()
-            print(
-                f"identical to bias_report: {json.loads(output)['models']['prediction']['splits']['all'] == whole}"
-            )
+            scored = json.loads(output)["models"]["prediction"]["splits"]["all"]
+            print(f"identical to bias_report: {scored == whole}")
 
 
 if __name__ == "__main__":
