@@ -107,6 +107,7 @@ lock: ## regenerate requirements/*.lock from pyproject.toml
 	$(COMPILE) --constraints requirements/dev.lock --extra server --extra otel pyproject.toml -o requirements/image.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock
+	$(COMPILE) --group integrations -o requirements/integrations.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock
 	printf '%s\n' 'numpy==1.26.4; python_version<"3.13"' 'numpy==2.3.5; python_version>="3.13"' \
 		'pyarrow==21.0.0; python_version<"3.13"' \

@@ -18,6 +18,7 @@ LOCKS = {
     "image.lock": ("server", "otel"),
     "dev.lock": ("demo", "client", "otel", "dev"),
     "mutants.lock": ("mutants",),
+    "integrations.lock": ("integrations",),
 }
 
 
@@ -42,8 +43,8 @@ def faults(root: Path) -> list[str]:
 def _required(project: dict, extras: tuple[str, ...]) -> list[Requirement]:
     if extras == ("build",):
         lines = project["build-system"]["requires"]
-    elif extras == ("mutants",):
-        lines = project["dependency-groups"]["mutants"]
+    elif extras in (("mutants",), ("integrations",)):
+        lines = project["dependency-groups"][extras[0]]
     else:
         optional = project["project"]["optional-dependencies"]
         lines = project["project"]["dependencies"] + [line for extra in extras for line in optional[extra]]
@@ -71,8 +72,10 @@ def _disagreements(root: Path) -> list[str]:
     """Return differences between the lock files: dev.lock must have the versions of app.lock and build.lock.
 
     mutants.lock is installed on top of dev.lock, so it may add packages but not change versions.
+    integrations.lock is for a separate environment.
     """
-    texts = {name: (root / "requirements" / name).read_text() for name in LOCKS}
+    names = [name for name in LOCKS if name != "integrations.lock"]
+    texts = {name: (root / "requirements" / name).read_text() for name in names}
     tested = _locked(texts["dev.lock"])
     return [
         f"{name} has {package} {version}, but dev.lock has {tested.get(package)}. Run `make lock`."

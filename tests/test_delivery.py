@@ -255,6 +255,7 @@ def test_locks_satisfy_the_project():
         ("requirements/app.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999, but dev.lock"),
         ("requirements/mutants.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999, but dev.lock"),
         ("pyproject.toml", r'"mutmut>=3\.8"', '"mutmut>=99"', "mutants.lock does not satisfy mutmut>=99"),
+        ("pyproject.toml", r'"fairlearn>=0\.15"', '"fairlearn>=99"', "integrations.lock does not satisfy"),
     ],
 )
 def test_unsatisfied_lock_is_reported(copied_locks, path, pattern, replacement, said):

@@ -1,0 +1,98 @@
+"""The metric `bias` in an evaluation of inspect_ai, with stored outputs instead of a model."""
+
+import logging
+import math
+
+import numpy as np
+import pytest
+from inspect_ai import Task, score
+from inspect_ai import eval as run_evaluation
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import SampleScore, Score, Scorer, Target, mean, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from fairboard import bias_report
+from fairboard._values import flat
+from fairboard.inspect_ai import bias
+
+RNG = np.random.default_rng(2)
+LABELS, CATS = RNG.integers(0, 2, 60).tolist(), RNG.random(60).round(1).tolist()
+DOGS = [None if value < 0.3 else bool(value > 0.6) for value in RNG.random(60)]
+PREDICTIONS = RNG.random(60).round(3).tolist()
+REPORT = bias_report(LABELS, PREDICTIONS, {"cat": CATS, "dog": [bool(dog) for dog in DOGS]})
+
+
+@scorer(metrics=[bias(["cat", "dog"], "toxic", cells=True), mean()])
+def probability() -> Scorer:
+    """Score a sample by the number that the model returned."""
+
+    async def measure(state: TaskState, target: Target) -> Score:
+        return Score(value=float(state.output.completion))
+
+    return measure
+
+
+@solver
+def stored() -> Solver:
+    """Set the output of a sample without a model."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.output = ModelOutput.from_content("stored", str(PREDICTIONS[int(state.sample_id)]))
+        return state
+
+    return solve
+
+
+def task() -> Task:
+    rows = zip(LABELS, CATS, DOGS, strict=True)
+    samples = [
+        Sample(input=f"comment {place}", id=place, metadata={"toxic": label, "cat": cat, "dog": dog})
+        for place, (label, cat, dog) in enumerate(rows)
+    ]
+    return Task(dataset=MemoryDataset(samples), solver=stored(), scorer=probability())
+
+
+def test_an_evaluation_reports_the_values_of_the_bias_report(tmp_path):
+    (log,) = run_evaluation(task(), model=None, log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+    for stored in (
+        log,
+        read_eval_log(log.location),
+        score(log, probability(), action="overwrite", display="none"),
+    ):
+        (result,) = stored.results.scores
+        found = {name: metric.value for name, metric in result.metrics.items()}
+        assert found.pop("mean") == pytest.approx(np.mean(PREDICTIONS))
+        assert found == flat(REPORT)
+
+
+def samples(*rows) -> list[SampleScore]:
+    return [
+        SampleScore(score=Score(value=value), sample_id=place, sample_metadata=data)
+        for place, (value, data) in enumerate(rows)
+    ]
+
+
+def test_undefined_values_are_nan_with_the_reason_in_the_log(caplog):
+    rows = samples((0.5, {"label": 1, "cat": 1}), (0.2, {"label": 0, "cat": 0}))
+    with caplog.at_level(logging.WARNING, "fairboard.inspect_ai"):
+        found = bias(["cat"])(rows)
+    assert found["overall_auc"] == 1.0
+    assert math.isnan(found["score"])
+    assert set(found) == {"score", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+    assert "bpsn_auc of cat is undefined" in caplog.text
+
+
+def test_all_wrong_samples_are_listed():
+    rows = samples(("C", {"label": 1, "cat": 1}), (0.2, {"label": "yes"}), (float("inf"), None))
+    with pytest.raises(ValueError, match="requires numbers") as told:
+        bias(["cat"])(rows)
+    for part in (
+        "0 (score value is 'C')",
+        "1 (label is 'yes')",
+        "1 (cat is 'missing')",
+        "2 (score value is inf)",
+    ):
+        assert part in str(told.value)

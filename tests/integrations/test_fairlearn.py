@@ -1,0 +1,76 @@
+"""`BiasFrame` without fairlearn: groups that overlap, shapes of arguments, undefined cells."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from fairboard import bias_report
+from fairboard._values import CELLS
+from fairboard.fairlearn import BiasFrame
+
+RNG = np.random.default_rng(11)
+Y_TRUE, Y_PRED = RNG.random(300) < 0.4, RNG.random(300).round(2)
+GROUPS = {"cat": RNG.random(300), "dog": RNG.random(300) < 0.3}
+ROWS = {"y_true": Y_TRUE, "y_pred": Y_PRED}
+
+
+@pytest.mark.parametrize(
+    "features", [GROUPS, pd.DataFrame(GROUPS, index=range(300, 0, -1)), pl.DataFrame(GROUPS)], ids=type
+)
+def test_overlapping_groups_have_the_cells_of_the_bias_report(features):
+    frame = BiasFrame(**ROWS, sensitive_features=features)
+    report = bias_report(Y_TRUE, Y_PRED, GROUPS)
+    assert frame.report == report
+    assert list(frame.by_group.columns) == list(CELLS)
+    for each in report.subgroups:
+        assert frame.by_group.loc[each.name].tolist() == [getattr(each, cell) for cell in CELLS]
+    assert frame.overall.tolist() == [report.overall_auc] * 3 + [0, 0]
+
+
+def test_aggregates_are_those_of_the_table():
+    frame = BiasFrame(metrics=["bpsn_auc", "positive_aeg"], **ROWS, sensitive_features=GROUPS)
+    table, overall = frame.by_group, frame.overall
+    assert frame.group_min().equals(table.min())
+    assert frame.group_max().equals(table.max())
+    assert frame.difference().equals(table.max() - table.min())
+    assert frame.difference(method="to_overall").equals((table - overall).abs().max())
+    assert frame.ratio()["bpsn_auc"] == table["bpsn_auc"].min() / table["bpsn_auc"].max()
+    quotients = table["bpsn_auc"] / overall["bpsn_auc"]
+    assert frame.ratio("to_overall")["bpsn_auc"] == np.minimum(quotients, 1 / quotients).min()
+    assert frame.ratio()[["positive_aeg"]].isna().all()
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, pd.Series, lambda words: pd.Series(words, dtype="category")]
+)
+def test_each_value_of_one_feature_is_a_group(kind):
+    words = RNG.choice(["x", "y", "z"], 300).tolist()
+    frame = BiasFrame(metrics="bnsp_auc", **ROWS, sensitive_features=kind(words))
+    report = bias_report(Y_TRUE, Y_PRED, {word: np.array(words) == word for word in "xyz"})
+    assert frame.by_group.to_dict() == {each.name: each.bnsp_auc for each in report.subgroups}
+    assert frame.overall == report.overall_auc
+    assert frame.difference() == frame.group_max() - frame.group_min()
+
+
+def test_text_columns_of_a_frame_have_a_group_per_value():
+    features = pd.DataFrame({"dog": GROUPS["dog"], "sex": np.where(GROUPS["cat"] > 0.5, "F", None)})
+    frame = BiasFrame(**ROWS, sensitive_features=features)
+    assert list(frame.by_group.index) == ["dog", "sex_F"]
+    assert frame.report.subgroups[1].size == (GROUPS["cat"] > 0.5).sum()
+
+
+def test_an_undefined_cell_is_nan_and_has_a_reason():
+    frame = BiasFrame(
+        metrics="bpsn_auc", **ROWS, sensitive_features={"all": np.ones(300), "dog": GROUPS["dog"]}
+    )
+    assert np.isnan(frame.by_group["all"])
+    assert frame.group_min() == frame.group_max() == frame.by_group["dog"]
+    assert "bpsn_auc of all is undefined" in " ".join(map(str, frame.report.undefined))
+
+
+def test_wrong_arguments_are_rejected():
+    with pytest.raises(ValueError, match=r"`metrics` must be of subgroup_auc, .*, not 'recall'"):
+        BiasFrame(metrics="recall", **ROWS, sensitive_features=GROUPS)
+    with pytest.raises(ValueError, match=r"values outside \[0, 1\] in age"):
+        BiasFrame(**ROWS, sensitive_features={"age": np.arange(300)})
