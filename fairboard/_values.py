@@ -21,8 +21,7 @@ def columns_of(subgroups: Any, names: Sequence[str] | None = None) -> dict[str, 
         return {str(name): plain(subgroups[name]) for name in chosen}
     matrix = np.asarray(plain(subgroups))
     if names is None or matrix.ndim != 2 or matrix.shape[1] != len(names):
-        expected = "" if names is None else f" or a matrix with {len(names)} columns"
-        raise ValueError(f"`subgroups` must have named columns, as a data frame has{expected}.")
+        raise ValueError("`subgroups` must have named columns, or be a matrix with a column for each name.")
     return dict(zip(names, matrix.T, strict=True))
 
 

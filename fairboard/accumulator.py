@@ -21,10 +21,8 @@ class BiasAccumulator:
 
     Parameters
     ----------
-    names : sequence of str
-        The identities.
-    settings : MetricSettings, optional
-        The settings of `bias_report`.
+    names, settings : sequence of str, and MetricSettings, optional
+        The identities, and the settings of `bias_report`.
 
     Examples
     --------

@@ -19,13 +19,11 @@ class BiasFrame:
     ----------
     metrics : str or sequence of str
         The bias AUCs and AEGs. With a single string, results are Series and scalars, as in `MetricFrame`.
-    y_true, y_pred : array_like, shape (n,)
-        Labels and predictions as in `bias_report`.
+    y_true, y_pred, settings : array_like, shape (n,), and MetricSettings, optional
+        Labels, predictions and settings as in `bias_report`.
     sensitive_features : array_like, Series, mapping of str to array_like, or data frame
         Each value of one feature is a group. In a mapping or frame, each column of booleans or numbers is a
         group of the rows with at least `settings.identity_threshold`. Other columns have a group per value.
-    settings : MetricSettings, optional
-        The settings of `bias_report`.
 
     Attributes
     ----------

@@ -5,28 +5,31 @@ import math
 from collections.abc import Sequence
 
 from fairboard._values import flat
-from grader.metrics import bias_report
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.intervals import uncertainty_report
+from grader.metrics.inputs import Inputs
 
 try:
     from inspect_ai.scorer import Metric, SampleScore, Value, metric
 except ImportError as error:
     raise ImportError("fairboard.inspect_ai requires inspect_ai: pip install inspect-ai") from error
 
-logger = logging.getLogger(__name__)
-
 
 @metric
-def bias(identities: Sequence[str], label: str = "label", *, cells: bool = False) -> Metric:
+def bias(
+    identities: Sequence[str], label: str = "label", *, cluster: str | None = None, cells: bool = False
+) -> Metric:
     """Measure the unintended bias of an evaluation whose scores are numbers, used as predictions.
 
     The metric returns a dictionary. Undefined values are NaN, and their reasons are logged as warnings.
 
     Parameters
     ----------
-    identities : sequence of str
-        The keys of the identities in the sample metadata; None and numbers below 0.5 are not mentioned.
-    label : str
-        The key of the label in the sample metadata; positive if at least 0.5.
+    identities, label : sequence of str, str
+        The keys of numbers in the sample metadata, with a threshold of 0.5. An identity may be None.
+    cluster : str, optional
+        The key of a number or text in the sample metadata, equal for samples that depend on each other. The
+        standard error ``score_stderr`` is then robust to this dependence.
     cells : bool
         Whether to return all cells, such as ``bpsn_auc/cat``, besides the score and its terms.
 
@@ -53,14 +56,18 @@ def bias(identities: Sequence[str], label: str = "label", *, cells: bool = False
             if not (_is_number(row.get(key)) or (key in identities and row.get(key, "") is None))
         ]
         if wrong:
-            more = f", and {len(wrong) - 9} more" if len(wrong) > 9 else ""
-            raise ValueError(f"`bias` requires numbers, but not all are: {', '.join(wrong[:9])}{more}.")
-        columns = {key: [row[key] for row in rows] for key in ("score value", label, *identities)}
-        report = bias_report(label, "score value", list(identities), data=columns)
-        for each in report.undefined:
-            if each.affects_score or cells:
-                logger.warning(str(each))
-        return {name: value for name, value in flat(report).items() if cells or "/" not in name}
+            raise ValueError(f"`bias` requires numbers; {len(wrong)} values are not: {', '.join(wrong[:9])}.")
+        keys = ["score value", label, *identities, *filter(None, [cluster])]
+        data = {key: [row.get(key) for row in rows] for key in keys}
+        inputs = Inputs.of(label, "score value", list(identities), data=data, cluster=cluster)
+        split, clusters = inputs.split, inputs.cluster
+        sets = Sets(split) if clusters is None else Sets.clustered(split, clusters)
+        found = uncertainty_report(sets, inputs.y_score)
+        for each in found.report.undefined:
+            logging.getLogger(__name__).warning(str(each))
+        error = found.score.standard_error if found.score else None
+        values = flat(found.report) | {"score_stderr": math.nan if error is None else error}
+        return {name: value for name, value in values.items() if cells or "/" not in name}
 
     return measure
 

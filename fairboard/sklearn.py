@@ -1,11 +1,10 @@
 """Scorers for scikit-learn, with subgroups as metadata or as columns of X."""
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from fairboard._values import CELLS, flat
 from grader.metrics import BIAS_AUCS, MetricSettings, bias_report
@@ -82,7 +81,7 @@ def _score(y_true: Any, y_score: Any, *, value: str, pos_label: Any = None, **op
     values = flat(report)
     if value not in values:
         raise ValueError(f"`subgroups` has no identity {value.partition('/')[2]} in this fold.")
-    if np.isnan(values[value]):
+    if math.isnan(values[value]):
         reasons = [str(each) for each in report.undefined if value.startswith(("score", each.term))]
         warnings.warn(f"This fold has no {value}: {' '.join(reasons)}", UndefinedMetricWarning, stacklevel=2)
     return -abs(values[value]) if "_aeg/" in value else values[value]

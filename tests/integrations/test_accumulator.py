@@ -87,7 +87,7 @@ def test_a_caller_may_reuse_its_arrays():
         ([0.1, np.nan], [1, 0], [[1, 0], [0, 1]], "`preds` must be finite"),
         ([0.1], [1, 0], [[1, 0], [0, 1]], "`preds` must have 2 values, not 1"),
         ([0.1, 0.2], [1, np.nan], [[1, 0], [0, 1]], "`target` must be finite"),
-        ([0.1, 0.2], [1, 0], [[1], [0]], "named columns, .* or a matrix with 2 columns"),
+        ([0.1, 0.2], [1, 0], [[1], [0]], "named columns, or be a matrix with a column for each name"),
         ([0.1, 0.2], [1, 0], {"cat": [1, 0]}, "`subgroups` has no column dog"),
         ([0.1, 0.2], [1, 0], {"cat": [1, 0], "dog": [1]}, r"`subgroups\['dog'\]` must have 2 values"),
     ],

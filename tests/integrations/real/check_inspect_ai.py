@@ -13,15 +13,18 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import SampleScore, Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from fairboard import bias_report
+from fairboard import bias_report, prepare
 from fairboard._values import flat
 from fairboard.inspect_ai import bias
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.intervals import uncertainty_report
 
 RNG = np.random.default_rng(2)
 LABELS, CATS = RNG.integers(0, 2, 60).tolist(), RNG.random(60).round(1).tolist()
 DOGS = [None if value < 0.3 else bool(value > 0.6) for value in RNG.random(60)]
 PREDICTIONS = RNG.random(60).round(3).tolist()
-REPORT = bias_report(LABELS, PREDICTIONS, {"cat": CATS, "dog": [bool(dog) for dog in DOGS]})
+GROUPS = {"cat": CATS, "dog": [bool(dog) for dog in DOGS]}
+REPORT, SPLIT = bias_report(LABELS, PREDICTIONS, GROUPS), prepare(LABELS, GROUPS)
 
 
 @scorer(metrics=[bias(["cat", "dog"], "toxic", cells=True), mean()])
@@ -65,6 +68,7 @@ def test_an_evaluation_reports_the_values_of_the_bias_report(tmp_path):
         (result,) = stored.results.scores
         found = {name: metric.value for name, metric in result.metrics.items()}
         assert found.pop("mean") == pytest.approx(np.mean(PREDICTIONS))
+        assert found.pop("score_stderr") == uncertainty_report(Sets(SPLIT), PREDICTIONS).score.standard_error
         assert found == flat(REPORT)
 
 
@@ -81,7 +85,9 @@ def test_undefined_values_are_nan_with_the_reason_in_the_log(caplog):
         found = bias(["cat"])(rows)
     assert found["overall_auc"] == 1.0
     assert math.isnan(found["score"])
-    assert set(found) == {"score", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+    assert set(found) == {"score", "score_stderr", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+    assert math.isnan(found["score_stderr"])
+    assert all(map(math.isnan, bias(["cat"])([]).values()))
     assert "bpsn_auc of cat is undefined" in caplog.text
 
 
@@ -96,3 +102,17 @@ def test_all_wrong_samples_are_listed():
         "2 (score value is inf)",
     ):
         assert part in str(told.value)
+
+
+def test_copies_of_samples_in_clusters_do_not_shrink_the_standard_error():
+    rows = [
+        (value, {"label": label, "cat": cat, "author": f"author {author}"})
+        for author, (value, label, cat) in enumerate(zip(PREDICTIONS, LABELS, CATS, strict=True))
+    ]
+    once = bias(["cat"])(samples(*rows))["score_stderr"]
+    copied = bias(["cat"])(samples(*rows * 4))["score_stderr"]
+    clustered = bias(["cat"], cluster="author")(samples(*rows * 4))["score_stderr"]
+    assert copied == pytest.approx(once / 2, rel=0.1)
+    assert clustered == pytest.approx(once, rel=0.1)
+    with pytest.raises(ValueError, match="`cluster` must be without missing values"):
+        bias(["cat"], cluster="thread")(samples(*rows))
