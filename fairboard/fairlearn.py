@@ -1,4 +1,4 @@
-"""Bias AUCs of overlapping groups, with the attributes and methods of fairlearn's `MetricFrame`."""
+"""Bias AUCs of overlapping groups, in an object that resembles fairlearn's `MetricFrame`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
