@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.files import Solution
 from grader.metrics import MetricSettings, prepare
@@ -17,12 +19,14 @@ from grader.metrics.analysis.fuzzed_texts import (
     compare_fuzzed,
     compare_twins,
 )
+from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.rows import Background, Rows, count
 from grader.metrics.analysis.skew_scenarios import SkewExperiment, skew_experiment
 from grader.metrics.analysis.table import Column, MetricTable, metric_table
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.reports import drawn, labelled, scored
 from grader.reports.blocks import Section
+from grader.text import counted
 
 SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
@@ -66,6 +70,9 @@ class Inputs:
         The two roles; the rate refers to the first. ``("original", "fuzzed")`` denotes twins, which are
         compared by every metric. This is the default if the role column has these values; otherwise the
         default is ``("anti", "pro")``.
+    cluster : str or None
+        A text column, such as the author or template, whose rows with equal values depend on each other. Rows
+        without a value are independent.
     """
 
     solution: Solution
@@ -83,6 +90,7 @@ class Inputs:
     skewed: str | None = None
     pair_columns: tuple[str, str | None] = ("role", "group")
     roles: tuple[str, str] | None = None
+    cluster: str | None = None
 
     @property
     def label(self) -> str:
@@ -102,6 +110,21 @@ class Inputs:
         twins = column is not None and set(ORIGINAL_AND_FUZZED) == set(column.values)
         return self.roles or (ORIGINAL_AND_FUZZED if twins else ("anti", "pro"))
 
+    @cached_property
+    def clusters(self) -> NDArray[np.object_] | None:
+        """The cluster of each row of the solution; None if all rows are independent."""
+        if self.cluster is None:
+            return None
+        is_pair = self.cluster == self.solution.roles.pair
+        column = self.solution.pair if is_pair else self.solution.slices.get(self.cluster)
+        if column is None:
+            raise ValueError(f"The solution has no text column {self.cluster!r} for clusters.")
+        if np.unique(column.codes[self.rows]).size < 2 and (column.codes[self.rows] >= 0).any():
+            raise ValueError(f"All analyzed rows have the same value in the cluster column {self.cluster!r}.")
+        # A row without a value is a cluster of its own, named by a text that no file contains.
+        rows = zip(column.texts(), self.solution.row_ids, strict=True)
+        return np.fromiter((text or f"\0{row_id}" for text, row_id in rows), np.object_, len(column.codes))
+
     def annotations(self) -> Annotations:
         """Return the labels and identities of the analyzed rows."""
         return self.annotations_at(self.rows)
@@ -114,6 +137,7 @@ class Inputs:
             {name: values[kept] for name, values in self.solution.identities.items()},
             settings=self.settings,
             background=self.background,
+            clusters=None if self.clusters is None else self.clusters[kept],
         )
 
     def predicted(self) -> dict[str, FloatArray]:
@@ -175,6 +199,7 @@ def analyse(inputs: Inputs) -> Analysis:
         facts.append(
             f"Omitted because fewer than {inputs.minimum_size:,} rows mention them: {', '.join(too_small)}"
         )
+    facts += _clustered(inputs)
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
     return Analysis(title, tuple(facts), tuple(sections))
 
@@ -185,6 +210,19 @@ def _counted(kept: int, there: int, minimum_size: int) -> str:
         return "1 identity" if there == 1 else f"{there:,} identities"
     whom = "each of the others" if kept else "each of them"
     return f"{kept:,} of {there:,} identities are included: fewer than {minimum_size:,} rows mention {whom}"
+
+
+def _clustered(inputs: Inputs) -> list[str]:
+    """Return a sentence on the clusters of the analyzed rows."""
+    clusters = inputs.clusters if inputs.predictions else None
+    if clusters is None:
+        return []
+    sizes = np.unique(clusters[inputs.rows], return_counts=True)[1]
+    return [
+        f"Intervals and tests treat rows with the same {inputs.cluster} as dependent ({sizes.size:,} "
+        f"clusters; the largest has {counted(int(sizes.max()), 'row')}). They are marked ° because "
+        "their coverage was verified only for independent rows"
+    ]
 
 
 def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
@@ -204,7 +242,9 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
     )
     names = [line.name for line in table.lines]
     split = prepare(rows.labels, {name: identities[name] for name in names}, settings=inputs.settings)
-    report = scored.measured(rows, split)
+    clusters = inputs.clusters
+    sets = Sets(split) if clusters is None else Sets.clustered(split, clusters[kept])
+    report = scored.measured(rows, sets)
     shown = _shown(table, inputs.lowest)
     others = inputs.others[inputs.label][kept] if inputs.label in inputs.others else None
     sections = [scored.score_section(report)] if report is not None else []
@@ -217,7 +257,7 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
     if others is not None:
         sections.append(
             scored.comparison_section(
-                rows, others, split, minimum_size=inputs.minimum_size, names=inputs.names
+                rows, others, sets, minimum_size=inputs.minimum_size, names=inputs.names
             )
         )
     slices = _slices(inputs, rows)
@@ -274,6 +314,7 @@ def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> l
             groups.texts() if groups is not None else None,
             inputs.predictions,
             roles=inputs.pair_roles(),
+            clusters=inputs.clusters,
         )
         sections.append(labelled.pairs_section(found))
     return sections
@@ -300,7 +341,7 @@ def _shown(table: MetricTable, lowest: int) -> list[str]:
 def _slices(inputs: Inputs, rows: Rows) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     for name, texts in inputs.solution.slices.items():
-        if name in inputs.pair_columns:
+        if name in (*inputs.pair_columns, inputs.cluster):
             continue
         codes = texts.codes[inputs.rows]
         for code, value in enumerate(texts.values[:MOST_SLICES]):

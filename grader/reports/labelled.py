@@ -34,7 +34,7 @@ from grader.reports.blocks import (
     why_empty,
 )
 from grader.reports.blocks import Cell as BlockCell
-from grader.reports.scored import WORDS
+from grader.reports.scored import NO_INTERVAL, UNCHECKED_CELLS, WORDS, difference_interval, interval
 
 SMALL_GAPS = (0.05, 0.15, 0.25)
 COMBINED_GROUPS = 6
@@ -43,6 +43,10 @@ ONE_PREDICTION = (
     "does not predict, the "
     "values show the association between predictions and label, not the quality of the predictions."
 )
+UNVERIFIED_DIFFERENCES = (
+    "Twins are compared as pairs, other rows as independent samples. The coverage of these intervals was not "
+    "verified."
+)
 READINGS = {"fractions": "fractions", "binarized": "binarized"}
 UNITS = {"comments": "over comments", "pairs": "over pairs of identity and label"}
 
@@ -50,7 +54,7 @@ UNITS = {"comments": "over comments", "pairs": "over pairs of identity and label
 def labels_section(
     annotations: Annotations, predictions: Mapping[str, FloatArray] | FloatArray, *, minimum_size: int, k: int
 ) -> Section:
-    """Return the five matrices of identities x labels, each with the overall AUCs."""
+    """Return the five matrices of identities x labels, each with the overall AUCs and the intervals."""
     found = label_matrices(annotations, predictions, minimum_size=minimum_size)
     blocks: list[Table] = [_overall(found)]
     for cell in CELLS:
@@ -67,6 +71,14 @@ def labels_section(
         else:
             blocks.append(extremes(f"{WORDS[cell]}: the {k} lowest values", matrix.lowest(k)))
             blocks.append(extremes(f"{WORDS[cell]}: the {k} highest values", matrix.highest(k)))
+        if found.estimates and matrix.identities:
+            lines = [
+                (name, *(interval(each.cells[name][cell], 3) for each in found.estimates.values()))
+                for name in matrix.identities
+            ]
+            head = ("identity", *found.estimates)
+            notes = (UNCHECKED_CELLS, NO_INTERVAL)
+            blocks.append(table(f"{WORDS[cell]}: 95% intervals", head, lines, notes=notes))
     texts = [ONE_PREDICTION] if found.has_one_prediction else []
     if found.unpredicted:
         texts.append(f"Not predicted: {', '.join(found.unpredicted)}.")
@@ -114,7 +126,14 @@ def pairs_section(found: PairReport) -> Section:
     """Return how often the first role of a pair is scored higher, by group and overall."""
     first, second = found.roles
     rates = [
-        (each.label, each.group, f"{each.pairs:,}", share(each.rate), share(each.share_tied))
+        (
+            each.label,
+            each.group,
+            f"{each.pairs:,}",
+            share(each.rate),
+            UNDEFINED if each.high is None else f"{share(each.low)} to {share(each.high)}",
+            share(each.share_tied),
+        )
         for each in found.rates
     ]
     scores = [
@@ -123,7 +142,7 @@ def pairs_section(found: PairReport) -> Section:
     ]
     caption = f"Share of pairs in which {first} is scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
-        table(caption, ("label", "group", "pairs", "rate", "ties"), rates),
+        table(caption, ("label", "group", "pairs", "rate", "95% interval", "ties"), rates),
         table("Predictions", ("label", "group", "role", "rows", "mean", "deviation"), scores),
     ]
     groups = list(dict.fromkeys(each.group for each in found.rates))
@@ -156,12 +175,13 @@ def fuzzed_section(found: FuzzedReport) -> Section:
             number(change.original, 5),
             number(change.fuzzed, 5),
             signed(change.difference, 5),
+            difference_interval(found.tests[label].term(name)) if found.tests else UNDEFINED,
         )
         for label, changes in found.terms.items()
         for name, change in changes.items()
     ]
-    head = ("label", "term", "original", "fuzzed", "difference")
-    blocks = [table("Terms and score", head, lines)]
+    head = ("label", "term", "original", "fuzzed", "difference", "95% interval")
+    blocks = [table("Terms and score", head, lines, notes=[UNVERIFIED_DIFFERENCES])]
     blocks += [_both(found, cell) for cell in CELLS]
     if found.shifts:
         shifts = [
@@ -197,20 +217,27 @@ def _both(found: FuzzedReport, cell: Cell) -> Table:
                     metric(cell, original.value(identity, label), 3),
                     metric(cell, fuzzed.value(identity, label), 3),
                     signed(differences.value(identity, label)),
+                    difference_interval(found.tests[label].cells[identity][cell], 3)
+                    if found.tests
+                    else UNDEFINED,
                 )
             ),
         ]
         for identity in differences.identities
     ]
-    head = ("identity", *("original", "fuzzed", "difference") * len(differences.labels))
-    groups = [(label, 3) for label in differences.labels]
+    head = ("identity", *("original", "fuzzed", "difference", "95% interval") * len(differences.labels))
+    groups = [(label, 4) for label in differences.labels]
     reasons = ((identity, reason) for (identity, _), reason in differences.reasons.items())
     return table(WORDS[cell], head, lines, groups=groups, notes=why_empty(reasons))
 
 
 def _overall(found: LabelMatrices) -> Table:
-    lines = [(label, number(auc, 5)) for label, auc in found.overall_aucs.items()]
-    return table("Overall AUC", ("label", "AUC"), lines)
+    lines = [
+        (label, number(auc, 5), interval(each.overall_auc, 5) if each else UNDEFINED)
+        for label, auc in found.overall_aucs.items()
+        for each in [found.estimates.get(label)]
+    ]
+    return table("Overall AUC", ("label", "AUC", "95% interval"), lines)
 
 
 def audit_sections(found: DataAudit) -> tuple[Section, ...]:

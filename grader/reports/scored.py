@@ -5,7 +5,7 @@ from typing import Any
 
 from grader.charts.frame import Series, line_chart
 from grader.charts.svg import Axis
-from grader.metrics import MetricSettings, PreparedSplit
+from grader.metrics import MetricSettings
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import (
     CHECKED_CELLS,
@@ -50,6 +50,7 @@ from grader.reports.blocks import (
 )
 
 MOST_GAINS = 12
+TOLERATED = 0.05
 WORDS = {
     "score": "Score",
     "overall_auc": "Overall AUC",
@@ -323,11 +324,11 @@ def _skew_table(found: SkewExperiment) -> Table:
     )
 
 
-def measured(rows: Rows, split: PreparedSplit) -> UncertaintyReport | None:
+def measured(rows: Rows, sets: Sets) -> UncertaintyReport | None:
     """Return the score with its intervals, or None if the background does not consist of all other rows."""
     if rows.background != "all":
         return None
-    return uncertainty_report(Sets(split), rows.predictions, rows.settings)
+    return uncertainty_report(sets, rows.predictions, rows.settings)
 
 
 def _interval_cell(each: Estimate) -> Cell:
@@ -344,7 +345,7 @@ def interval(each: Estimate, digits: int) -> str:
 
 
 def comparison_section(
-    rows: Rows, others: FloatArray, split: PreparedSplit, *, minimum_size: int, names: tuple[str, str]
+    rows: Rows, others: FloatArray, sets: Sets, *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
     """Return the comparison of the candidate, which is the model of the report, with the baseline."""
     candidate, baseline = names
@@ -357,14 +358,16 @@ def comparison_section(
     }
     blocks = [side_by_side(f"{candidate} and {baseline} side by side", tables[0], tables[1], names)]
     cells: Mapping[str, Mapping[MetricCell, Difference]] = {}
+    found = None
     if rows.background == "all":
-        sets = Sets(split)
         measured = [Measured.of(sets, each, rows.settings) for each in (rows.predictions, others)]
         paired = paired_report(sets, measured[0], measured[1])
         cells = paired.cells
         blocks.insert(0, _terms(paired, measured[0], measured[1], names))
+        found = _marked(paired, f"{candidate} minus {baseline}")
         data["paired"] = [paired.as_dict()]
     blocks.append(_differences(f"{candidate} minus {baseline}", differences, cells))
+    blocks += [found] if found is not None else []
     return Section(
         "comparison", f"{candidate} compared with {baseline}", COMPARISON_TEXTS, tuple(blocks), data
     )
@@ -372,9 +375,6 @@ def comparison_section(
 
 def _terms(paired: PairedReport, candidate: Measured, baseline: Measured, names: tuple[str, str]) -> Table:
     values = [each.report.terms | {"score": each.report.score} for each in (candidate, baseline)]
-    found: dict[str, Difference] = {"score": paired.score, "overall_auc": paired.overall_auc}
-    for term, each in paired.power_means.items():
-        found[term] = each
     lines = [
         (
             WORDS[name],
@@ -382,17 +382,48 @@ def _terms(paired: PairedReport, candidate: Measured, baseline: Measured, names:
             number(values[1][name], 5),
             signed(each.difference, 5),
             _interval(each),
-            UNDEFINED
-            if each.p_value is None
-            else "< 0.0001"
-            if each.p_value < 0.0001
-            else f"{each.p_value:.4f}",
+            _probability(each.p_value),
             {True: "tied", False: "not tied", None: UNDEFINED}[each.is_tied],
         )
-        for name, each in found.items()
+        for name in ("score", "overall_auc", *BIAS_AUCS)
+        for each in [paired.term(name)]
     ]
     head = ("term", *names, "candidate minus baseline", f"{paired.level:.0%} interval", "p", "")
     return table("Paired differences", head, lines)
+
+
+def _marked(paired: PairedReport, caption: str) -> Table | None:
+    """Return the cells whose interval excludes 0, the most certain first; None if no cell was tested."""
+    rates = paired.false_discovery_rates()
+    tested = [
+        (rate, each.p_value or 0.0, name, cell, each)
+        for name, cells in paired.cells.items()
+        for cell, each in cells.items()
+        if (rate := rates[name][cell]) is not None
+    ]
+    lines = [
+        (
+            name,
+            WORDS[cell],
+            signed(each.difference),
+            _interval(each),
+            _probability(p_value),
+            _probability(rate),
+        )
+        for rate, p_value, name, cell, each in sorted(tested, key=lambda one: one[:2])
+        if each.is_tied is False
+    ]
+    note = (
+        f"If all cells with a false discovery rate (Benjamini and Hochberg) of at most {TOLERATED:.0%} are "
+        f"reported, about {TOLERATED:.0%} of them are expected to have no true difference. Such cells: "
+        f"{sum(each[0] <= TOLERATED for each in tested):,} of {len(tested):,}."
+    )
+    head = ("identity", "metric", "difference", f"{paired.level:.0%} interval", "p", "false discovery rate")
+    return table(f"{caption}: cells marked *", head, lines, notes=[note]) if lines else None
+
+
+def _probability(value: float | None) -> str:
+    return UNDEFINED if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _differences(
@@ -422,7 +453,13 @@ def _cell(difference: float | None, tested: Difference | None) -> Cell:
     return Cell(f"{signed(difference)}{marks}", title=_interval(tested))
 
 
-def _interval(each: Difference) -> str:
+def difference_interval(each: Difference, digits: int = 5) -> str:
+    """Format the interval of a difference, without a mark."""
     if each.low is None or each.high is None:
         return UNDEFINED
-    return f"{each.low:+.5f} to {each.high:+.5f}{'' if each.is_checked else '°'}"
+    return f"{each.low:+.{digits}f} to {each.high:+.{digits}f}"
+
+
+def _interval(each: Difference) -> str:
+    """Format the interval of a difference; ° marks intervals outside the verified range."""
+    return difference_interval(each) + ("" if each.low is None or each.is_checked else "°")

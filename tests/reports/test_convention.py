@@ -60,7 +60,7 @@ def test_every_format_of_a_report_subtracts_the_baseline_from_the_candidate(
     )
     _check_json(json.loads(json.dumps(found.as_dict()))["comparison"], sign)
     section = next(each for each in found.sections if each.key == "comparison")
-    terms, beside, cells = (block for block in section.blocks if isinstance(block, Table))
+    terms, beside, cells, *_ = (block for block in section.blocks if isinstance(block, Table))
     assert terms.head[1:4] == ("ours.csv", "theirs.csv", "candidate minus baseline")
     assert beside.groups == (("", 1), ("ours.csv", 5), ("theirs.csv", 5))
     assert cells.caption == "ours.csv minus theirs.csv"

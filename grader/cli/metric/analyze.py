@@ -122,6 +122,12 @@ ORDERS = (
     "original and "
     "fuzzed are twins.  [default: original fuzzed if the column contains them, otherwise anti pro]",
 )
+@click.option(
+    "--cluster",
+    metavar="COLUMN",
+    help="A column of SOLUTION, such as the author or template, whose rows with equal values depend on each "
+    "other. Intervals and tests take this into account.",
+)
 @undefined_option("skip")
 @metric_options
 def analyze(
@@ -138,6 +144,7 @@ def analyze(
     weights: "Weights",
     threshold: float,
     undefined: "UndefinedPolicy",
+    cluster: str | None,
     **choices: Any,
 ) -> None:
     """Analyze SUBMISSION against SOLUTION, or audit the data of SOLUTION without a model.
@@ -156,12 +163,15 @@ def analyze(
         raise click.UsageError("--against and --fuzzed require a SUBMISSION.")
 
     def read(path: Path) -> "Solution":
-        found = read_with_roles(path, dict(roles), label=label, identities=identities, only_these=True)
+        found = read_with_roles(
+            path, dict(roles), label=label, identities=identities, only_these=True, cluster=cluster
+        )
         for each in found.near_misses:
             click.echo(f"Warning: {each.sentence} Fix {path.name}, or give the column a --role.", err=True)
         return found
 
     settings = metric_settings(power, weights, threshold, undefined)
+    choices["cluster"] = cluster
     inputs = _inputs(read(solution), submission, against, settings=settings, **choices)
     if fuzzed:
         # Comparisons with the fuzzed set do not show categories.

@@ -41,16 +41,19 @@ def read_with_roles(
     label: str | None = None,
     identities: Sequence[str] | None = None,
     only_these: bool = False,
+    cluster: str | None = None,
 ) -> Solution:
     """Read a solution with the guessed roles, the named columns and the given roles.
 
     If `only_these` is true, only the columns in `identities` are identities. A given role is binding: a file
-    with a value that contradicts it is rejected.
+    with a value that contradicts it is rejected. The column `cluster` is read as text.
     """
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
     # The report lists names in `identities` that are not columns.
     there = [name for name in identities or () if name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
+    if cluster is not None and guessed.get(cluster) is not ColumnRole.PAIR:
+        named.setdefault(cluster, ColumnRole.SLICE)
     if label is not None:
         named[label] = ColumnRole.LABEL
     if only_these and identities is not None:

@@ -1,13 +1,13 @@
 """Annotations: rows with several labels and identities, and histograms of rater fractions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.analysis.rows import Background, Rows
 from grader.metrics.metric_settings import MetricSettings
@@ -30,12 +30,15 @@ class Annotations:
     background : {"all", "annotated"}
         The treatment of blank identities. With ``"all"``, a blank counts as no mention, as in the score.
         With ``"annotated"``, rows with a blank identity are excluded from all analyses of that identity.
+    clusters : ndarray, shape (n,), or None
+        A number or text per row, such as its author, for intervals of rows that depend on each other.
     """
 
     labels: Mapping[str, FloatArray]
     identities: Mapping[str, FloatArray]
     settings: MetricSettings
     background: Background
+    clusters: NDArray[Any] | None = None
 
     @classmethod
     def of(
@@ -45,6 +48,7 @@ class Annotations:
         *,
         settings: MetricSettings | None = None,
         background: Background = "all",
+        clusters: ArrayLike | None = None,
     ) -> "Annotations":
         """Validate the arrays and convert them to a common form.
 
@@ -56,6 +60,8 @@ class Annotations:
             By default, the settings of the Kaggle competition.
         background : {"all", "annotated"}
             The treatment of blank identities, as described for `Annotations`.
+        clusters : array_like, shape (n,), optional
+            A number or text per row. Rows with equal values depend on each other.
 
         Returns
         -------
@@ -72,11 +78,15 @@ class Annotations:
         if not labels:
             raise ValueError("`labels` must contain at least one label.")
         first = as_vector(f"labels[{next(iter(labels))!r}]", next(iter(labels.values())))
+        values = None if clusters is None else np.asarray(clusters)
+        if values is not None and values.shape != first.shape:
+            raise ValueError(f"`clusters` must have {first.size} values, not shape {values.shape}.")
         return cls(
             labels=_columns("labels", labels, first.size),
             identities=_columns("identities", identities, first.size),
             settings=settings or MetricSettings(),
             background=background,
+            clusters=values,
         )
 
     @property
@@ -141,12 +151,13 @@ class Annotations:
             {name: values[kept] for name, values in self.identities.items()},
             self.settings,
             self.background,
+            None if self.clusters is None else self.clusters[kept],
         )
 
     def only(self, names: Sequence[str]) -> "Annotations":
         """Return the same rows with only the given identities, in the given order."""
         identities = {name: self.identities[name] for name in names}
-        return Annotations(self.labels, identities, self.settings, self.background)
+        return replace(self, identities=identities)
 
     def mentioned_by(self, minimum_size: int) -> "Annotations":
         """Return the same rows with only the identities that at least `minimum_size` rows mention."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.analysis.distributions import deviation, mean
+from grader.metrics.analysis.intervals import share_interval
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 COMBINED = "combined"
@@ -28,6 +29,9 @@ class PairRate:
     higher, tied : int
         Number of pairs in which the first role has the higher prediction, and in which both predictions
         are equal.
+    low, high : float or None
+        Bounds of the 95 % confidence interval of the rate: Wilson's, see `intervals.share_interval`. None if
+        there are no pairs, or only one cluster of pairs.
     """
 
     label: str
@@ -35,6 +39,8 @@ class PairRate:
     pairs: int
     higher: int
     tied: int
+    low: float | None = None
+    high: float | None = None
 
     @property
     def rate(self) -> float | None:
@@ -172,6 +178,7 @@ def compare_pairs(
     predictions: Mapping[str, ArrayLike],
     *,
     roles: tuple[str, str] = ("anti", "pro"),
+    clusters: ArrayLike | None = None,
 ) -> PairReport:
     """Measure how often a model scores one role of a pair higher than the other.
 
@@ -186,6 +193,9 @@ def compare_pairs(
         Finite predictions for each predicted label.
     roles : (str, str)
         The two roles. The rate states how often the first role is scored higher.
+    clusters : array_like, shape (n,), optional
+        A number or text per row, such as its template. Pairs depend on each other if the values of their
+        first rows are equal.
 
     Returns
     -------
@@ -219,10 +229,17 @@ def compare_pairs(
     matched = match_pairs(pair, role, roles)
     groups = _groups(group, matched, len(pair))
     scores = {label: _checked(label, values, len(pair)) for label, values in predictions.items()}
+    of_pairs = None if clusters is None else np.asarray(clusters)[matched.first]
     return PairReport(
         roles=roles,
         rates=tuple(
-            _rate(label, name, values[matched.first[of_first]], values[matched.second[of_first]])
+            _rate(
+                label,
+                name,
+                values[matched.first[of_first]],
+                values[matched.second[of_first]],
+                None if of_pairs is None else of_pairs[of_first],
+            )
             for label, values in scores.items()
             for name, (of_first, _) in groups.items()
         ),
@@ -263,9 +280,13 @@ def _checked(label: str, values: ArrayLike, size: int) -> FloatArray:
     return scores
 
 
-def _rate(label: str, group: str, firsts: FloatArray, seconds: FloatArray) -> PairRate:
-    higher, tied = np.count_nonzero(firsts > seconds), np.count_nonzero(firsts == seconds)
-    return PairRate(label, group, firsts.size, int(higher), int(tied))
+def _rate(
+    label: str, group: str, firsts: FloatArray, seconds: FloatArray, clusters: NDArray[Any] | None
+) -> PairRate:
+    is_higher, is_tied = firsts > seconds, firsts == seconds
+    low, high = share_interval(is_higher + is_tied / 2, clusters)
+    higher, tied = (int(np.count_nonzero(each)) for each in (is_higher, is_tied))
+    return PairRate(label, group, firsts.size, higher, tied, low, high)
 
 
 def _role_scores(label: str, group: str, role: str, scores: NDArray[np.float64]) -> RoleScores:

@@ -1,7 +1,7 @@
 """Fuzzed texts: effect of swapped identity words on the metrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import localcontext
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.counterfactual_pairs import match_pairs
 from grader.metrics.analysis.distributions import mean
+from grader.metrics.analysis.influence import Counts, Sets
 from grader.metrics.analysis.matrix import (
     LabelMatrices,
     Matrix,
@@ -18,7 +19,8 @@ from grader.metrics.analysis.matrix import (
     by_labels,
     label_matrices,
 )
-from grader.metrics.analysis.rows import Rows, count
+from grader.metrics.analysis.paired_differences import Measured, PairedReport, two_set_report
+from grader.metrics.analysis.rows import Rows, count, split_of
 from grader.metrics.analysis.table import CELLS
 from grader.metrics.bias import EXACT, exact_mean, exact_score
 from grader.metrics.prepared import FloatArray, IndexArray, as_vector
@@ -94,12 +96,16 @@ class FuzzedReport:
         reasons for undefined values. The overall AUCs are those of Table 4.
     shifts : tuple of ScoreShift
         The shift of the predictions for each label; empty if the rows are not twins.
+    tests : mapping of str to PairedReport
+        For each label, the differences in `terms` and `differences`, with standard errors, intervals and
+        tests. Empty if the background does not consist of all other rows.
     """
 
     original: LabelMatrices
     fuzzed: LabelMatrices
     terms: Mapping[str, Mapping[str, Change]]
     shifts: tuple[ScoreShift, ...]
+    tests: Mapping[str, PairedReport] = field(default_factory=dict, compare=False)
 
     @property
     def overall_aucs(self) -> dict[str, Change]:
@@ -121,6 +127,7 @@ class FuzzedReport:
             "original": self.original.as_dict(),
             "fuzzed": self.fuzzed.as_dict(),
             "shifts": [shift.as_dict() for shift in self.shifts],
+            "intervals": {label: each.as_dict() for label, each in self.tests.items()},
         }
 
 
@@ -139,7 +146,8 @@ def compare_fuzzed(
     ----------
     original, fuzzed : Annotations
         Labels and identities of the two sets, which may have different rows. Labels and identities that
-        only one set has are measured on that set and excluded from the differences.
+        only one set has are measured on that set and excluded from the differences. Rows in equal clusters
+        depend on each other, also across the sets. Twins always do; the original's cluster counts.
     original_predictions, fuzzed_predictions : mapping of str to array_like, or array_like
         As in `label_matrices`.
     are_twins : bool
@@ -175,15 +183,25 @@ def compare_fuzzed(
         for name in original_sizes
         if min(original_sizes[name], fuzzed_sizes.get(name, -1)) >= minimum_size
     ]
-    terms = {}
+    units = _units(original, fuzzed, are_twins=are_twins)
+    terms, tests = {}, {}
     for label in labels:
-        one = _terms(original.rows(label, ours[label]).only(names))
-        other = _terms(fuzzed.rows(label, theirs[label]).only(names))
+        rows = original.rows(label, ours[label]).only(names), fuzzed.rows(label, theirs[label]).only(names)
+        one, other = map(_terms, rows)
         terms[label] = {name: Change(one[name], other[name]) for name in one}
+        if original.background == fuzzed.background == "all":
+            first = Sets(split_of(rows[1]), units[1][fuzzed.labelled[label]])
+            second = Sets(split_of(rows[0]), units[0][original.labelled[label]])
+            measured = [
+                Measured.of(sets, each.predictions, each.settings)
+                for sets, each in ((first, rows[1]), (second, rows[0]))
+            ]
+            tests[label] = two_set_report((first, second), (measured[0], measured[1]))
     return FuzzedReport(
         original=label_matrices(original, original_predictions, minimum_size=minimum_size),
         fuzzed=label_matrices(fuzzed, fuzzed_predictions, minimum_size=minimum_size),
         terms=terms,
+        tests=tests,
         shifts=tuple(_shift(label, ours[label], theirs[label]) for label in labels) if are_twins else (),
     )
 
@@ -231,6 +249,16 @@ def compare_twins(
         are_twins=True,
         minimum_size=minimum_size,
     )
+
+
+def _units(original: Annotations, fuzzed: Annotations, *, are_twins: bool) -> tuple[Counts, Counts]:
+    """Return the numbers of the independent units of rows in both sets."""
+    first, second = original.clusters, original.clusters if are_twins else fuzzed.clusters
+    if first is None or second is None:
+        rows = np.arange(original.size + fuzzed.size)
+        return rows[: original.size], rows[: fuzzed.size] if are_twins else rows[original.size :]
+    numbers = np.unique(np.concatenate([first, second]), return_inverse=True)[1]
+    return numbers[: original.size], numbers[original.size :]
 
 
 def _predictions_at(rows: IndexArray, predictions: Predictions, size: int) -> Predictions:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.influence import Sets, influences, variance_of
-from grader.metrics.analysis.placements import Standings, by_cell, cell_influence, compared_rows
+from grader.metrics.analysis.placements import by_cell, cell_influences
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
@@ -181,7 +181,61 @@ def auc_interval(
         (student_quantile(level, smaller - 1) / z) ** 2 * relative,
         share / (2 * smaller) + (1 - share) * relative,
     )
-    excess = z * z * inverse
+    return _wilson(value, z * z * inverse)
+
+
+def share_interval(
+    outcomes: FloatArray, clusters: ArrayLike | None = None, level: float = LEVEL
+) -> tuple[float, float] | tuple[None, None]:
+    r"""Return Wilson's interval of a share; (None, None) without outcomes or with only one cluster.
+
+    Parameters
+    ----------
+    outcomes : ndarray of float64, shape (n,)
+        1 for a success, 0 for a failure and 1/2 for a tie. Ties vary less, so the interval is conservative.
+    clusters : array_like, shape (n,), optional
+        A number or text per outcome. Outcomes with equal values depend on each other.
+    level : float
+        The confidence level, in (0, 1).
+
+    Notes
+    -----
+    With G clusters, an effective number replaces n (Korn and Graubard, Survey Methodology 24, 1998):
+
+    .. math:: \frac{1}{n'} = \max\left(\frac{1}{n}, \; \frac{t^2}{z^2} u, \; \frac{w}{G} + (1 - w) u\right)
+
+    Here, :math:`u = V / (p (1 - p))`, V is the cluster-robust variance of the share p, and t and w are those
+    of `auc_interval` for G instead of k. If few outcomes differ, each cluster counts as one outcome.
+
+    Examples
+    --------
+    >>> low, high = share_interval(np.array([1.0, 1.0, 1.0, 0.5, 0.0]))
+    >>> round(low, 3), round(high, 3)
+    (0.283, 0.933)
+    """
+    if not outcomes.size:
+        return None, None
+    z, value = quantile(level), float(outcomes.mean())
+    if clusters is None:
+        return _wilson(value, z * z / outcomes.size)
+    names, numbers = np.unique(np.asarray(clusters), return_inverse=True)
+    if names.size < 2:
+        return None, None
+    spread, most = value * (1 - value), names.size
+    of_clusters = np.bincount(numbers, weights=outcomes - value) / outcomes.size
+    relative = variance_of(of_clusters) * most / (most - 1) / spread if spread > 0 else 0.0
+    share = FEW_MISORDERED / (FEW_MISORDERED + most * spread)
+    inverse = max(
+        1 / outcomes.size,
+        (student_quantile(level, most - 1) / z) ** 2 * relative,
+        share / most + (1 - share) * relative,
+    )
+    return _wilson(value, z * z * inverse)
+
+
+def _wilson(value: float, excess: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of n rows, given the square of the quantile divided by n."""
+    spread = value * (1 - value)
     center = (value + excess / 2) / (1 + excess)
     reach = math.sqrt(excess * (spread + excess / 4)) / (1 + excess)
     return min(max(center - reach, 0.0), value), max(min(center + reach, 1.0), value)
@@ -321,6 +375,13 @@ class ByTerm(Generic[Found]):
     power_means: Mapping[BiasAuc, Found]
     cells: Mapping[str, Mapping[Cell, Found]]
 
+    def term(self, name: str) -> Found:
+        """Return the estimate or difference of the score or of one of its four terms."""
+        found: dict[str, Found] = {"score": self.score, "overall_auc": self.overall_auc}
+        for mean, each in self.power_means.items():
+            found[mean] = each
+        return found[name]
+
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
         return {
@@ -415,22 +476,14 @@ def _clustered(sets: Sets, ranks: RankArray) -> dict[str, dict[Cell, float | _Va
     split, clusters = sets.split, sets.clusters
     if clusters is None:
         raise ValueError("The sets have no clusters.")
-    standings = Standings.of(ranks, split.labels)
     found: dict[str, dict[Cell, float | _Variance | None]] = {}
-    for name, members in zip(split.names, split.members, strict=True):
-        compared = compared_rows(split.labels, members)
-        placed = standings.of_identity(*compared["subgroup_auc"])
-        found[name] = {}
-        for cell, rows in compared.items():
-            sizes = tuple(np.unique(clusters[each]).size for each in rows)
-            influence = (
-                None if min(sizes) < 2 else cell_influence(split.rows, rows, placed.placements(cell, *rows))
-            )
-            found[name][cell] = (
-                None
-                if influence is None
-                else _Variance(variance_of(influence, clusters), (sizes[0], sizes[1]))
-            )
+    for name, compared, by_rows in cell_influences(split, ranks):
+        found[name] = dict.fromkeys(compared)
+        for cell, (first, second) in compared.items():
+            sizes = np.unique(clusters[first]).size, np.unique(clusters[second]).size
+            influence = by_rows[cell]
+            if influence is not None and min(sizes) > 1:
+                found[name][cell] = _Variance(variance_of(influence, clusters), sizes)
     return found
 
 

@@ -1,10 +1,11 @@
 """Paired test of two submissions: difference, confidence interval and p-value."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.influence import Counts, Influences, Sets, influences, variance_of
@@ -18,12 +19,22 @@ from grader.metrics.analysis.intervals import (
     is_checked_score,
     quantile,
 )
-from grader.metrics.analysis.placements import Compared, Placed, Standings, cell_influence, compared_rows
+from grader.metrics.analysis.placements import (
+    Compared,
+    Placed,
+    Standings,
+    cell_influence,
+    cell_influences,
+    compared_rows,
+)
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
-from grader.metrics.subgroups import BIAS_AUCS, CELLS, Cell
+from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell
+
+Term = Literal["score", "overall_auc"] | BiasAuc
+Apart = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,7 @@ class Difference:
 
 
 class PairedReport(ByTerm[Difference]):
-    """The differences between two submissions, candidate minus baseline."""
+    """The differences between two submissions or sets, candidate minus baseline."""
 
     __slots__ = ()
 
@@ -95,6 +106,14 @@ class PairedReport(ByTerm[Difference]):
         for place, (p_value, name, cell) in reversed(list(enumerate(tested, start=1))):
             lowest = min(lowest, p_value * len(tested) / place)
             found[name][cell] = lowest
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data, with the false discovery rate of each cell."""
+        found = super().as_dict()
+        for name, rates in self.false_discovery_rates().items():
+            for cell, rate in rates.items():
+                found["subgroups"][name][cell]["false_discovery_rate"] = rate
         return found
 
 
@@ -131,15 +150,7 @@ def score_difference(candidate: Measured, baseline: Measured, *, level: float = 
     Difference
         The candidate's score minus the baseline's; all values are None if either score is undefined.
     """
-    return _of_rows(
-        candidate.report.score,
-        baseline.report.score,
-        candidate.influences.score,
-        baseline.influences.score,
-        candidate.clusters,
-        level,
-        is_checked=all(is_checked_score(each.report, CHECKED_DIFFERENCES) for each in (candidate, baseline)),
-    )
+    return _term("score", (candidate, baseline), np.subtract, candidate.clusters, level)
 
 
 def paired_report(
@@ -166,7 +177,6 @@ def paired_report(
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988): the covariance of correlated AUCs.
     """
     reports = candidate.report, baseline.report
-    mine, theirs = (each.influences.power_means for each in (candidate, baseline))
     standings = [Standings.of(each.ranks, sets.split.labels) for each in (candidate, baseline)]
     cells = {}
     for members, line, other in zip(
@@ -181,32 +191,49 @@ def paired_report(
             )
             for cell in CELLS
         }
-    return PairedReport(
-        level=level,
-        score=score_difference(candidate, baseline, level=level),
-        overall_auc=_of_rows(
-            reports[0].overall_auc,
-            reports[1].overall_auc,
-            candidate.influences.overall_auc,
-            baseline.influences.overall_auc,
-            sets.clusters,
-            level,
-            is_checked=all(is_checked_overall(each, CHECKED_DIFFERENCES) for each in reports),
-        ),
-        power_means={
-            term: _of_rows(
-                getattr(reports[0].power_means, term),
-                getattr(reports[1].power_means, term),
-                mine[term],
-                theirs[term],
-                sets.clusters,
-                level,
-                is_checked=all(is_checked_mean(each, term, CHECKED_DIFFERENCES) for each in reports),
-            )
-            for term in BIAS_AUCS
-        },
-        cells=cells,
+    return _report((candidate, baseline), cells, np.subtract, sets.clusters, level)
+
+
+def two_set_report(
+    sets: tuple[Sets, Sets], measured: tuple[Measured, Measured], *, level: float = LEVEL
+) -> PairedReport:
+    """Return the differences between two sets of rows with the same identities, first minus second.
+
+    Parameters
+    ----------
+    sets : (Sets, Sets)
+        The two sets. Rows in clusters with the same number depend on each other, also across the sets, as
+        twins do. All other rows are independent.
+    measured : (Measured, Measured)
+        The values of one model on each set.
+    level : float
+        Confidence level of the intervals, in (0, 1). Their coverage was not validated.
+    """
+    clusters = None
+    if sets[0].clusters is not None and sets[1].clusters is not None:
+        clusters = np.concatenate([sets[0].clusters, sets[1].clusters])
+    first, second = (
+        {name: found for name, _, found in cell_influences(one.split, each.ranks)}
+        for one, each in zip(sets, measured, strict=True)
     )
+    cells: dict[str, dict[Cell, Difference]] = {}
+    for line, other in zip(measured[0].report.subgroups, measured[1].report.subgroups, strict=True):
+        cells[line.name] = {
+            cell: _of_rows(
+                getattr(line, cell),
+                getattr(other, cell),
+                _one_after_another(first[line.name][cell], second[line.name][cell]),
+                clusters,
+                level,
+                is_checked=False,
+            )
+            for cell in CELLS
+        }
+    return _report(measured, cells, _one_after_another, clusters, level, is_checked=False)
+
+
+def _one_after_another(mine: FloatArray | None, theirs: FloatArray | None) -> FloatArray | None:
+    return None if mine is None or theirs is None else np.concatenate([mine, -theirs])
 
 
 _UNDEFINED = Difference(None, None, None, None, None)
@@ -226,19 +253,53 @@ def _of_cell(
     mine, theirs = (each.placements(cell, *compared) for each in placed)
     apart = (mine[0] - theirs[0], mine[1] - theirs[1])
     influence = cell_influence(sets.split.rows, compared, apart)
-    if influence is None:
-        return Difference(value - other, None, None, None, None)
     sizes = (compared[0].size, compared[1].size)
     checked = all(is_checked_cell(cell, each, sizes, CHECKED_DIFFERENCES) for each in (value, other))
-    error = math.sqrt(variance_of(influence, sets.clusters))
-    return _difference(value - other, error, level, is_checked=checked and sets.clusters is None)
+    return _of_rows(value, other, influence, sets.clusters, level, is_checked=checked)
+
+
+def _report(
+    pair: tuple[Measured, Measured],
+    cells: Mapping[str, Mapping[Cell, Difference]],
+    apart: Apart,
+    clusters: Counts | None,
+    level: float,
+    *,
+    is_checked: bool = True,
+) -> PairedReport:
+    def term(name: Term) -> Difference:
+        return _term(name, pair, apart, clusters, level, is_checked=is_checked)
+
+    means = {each: term(each) for each in BIAS_AUCS}
+    return PairedReport(level, term("score"), term("overall_auc"), means, cells)
+
+
+def _term(
+    name: Term,
+    pair: tuple[Measured, Measured],
+    apart: Apart,
+    clusters: Counts | None,
+    level: float,
+    *,
+    is_checked: bool = True,
+) -> Difference:
+    if name == "score" or name == "overall_auc":
+        values = [getattr(each.report, name) for each in pair]
+        mine, theirs = (getattr(each.influences, name) for each in pair)
+        check = is_checked_score if name == "score" else is_checked_overall
+        checked = all(check(each.report, CHECKED_DIFFERENCES) for each in pair)
+    else:
+        values = [getattr(each.report.power_means, name) for each in pair]
+        mine, theirs = (each.influences.power_means[name] for each in pair)
+        checked = all(is_checked_mean(each.report, name, CHECKED_DIFFERENCES) for each in pair)
+    influence = None if mine is None or theirs is None else apart(mine, theirs)
+    return _of_rows(values[0], values[1], influence, clusters, level, is_checked=is_checked and checked)
 
 
 def _of_rows(
     value: float | None,
     other: float | None,
-    mine: FloatArray | None,
-    theirs: FloatArray | None,
+    apart: FloatArray | None,
     clusters: Counts | None,
     level: float,
     *,
@@ -246,9 +307,9 @@ def _of_rows(
 ) -> Difference:
     if value is None or other is None:
         return _UNDEFINED
-    if mine is None or theirs is None:
+    if apart is None:
         return Difference(value - other, None, None, None, None)
-    error = math.sqrt(variance_of(mine - theirs, clusters))
+    error = math.sqrt(variance_of(apart, clusters))
     return _difference(value - other, error, level, is_checked=is_checked and clusters is None)
 
 

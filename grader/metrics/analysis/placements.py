@@ -1,12 +1,12 @@
 """Placements of the rows that each cell of an identity compares."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from grader.metrics.prepared import BoolArray, FloatArray, IndexArray
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, PreparedSplit
 from grader.metrics.ranks import RankArray
 from grader.metrics.subgroups import Cell
 
@@ -80,6 +80,23 @@ class Placed:
 def _doubled(ranks: RankArray, count: int) -> IndexArray:
     at = np.bincount(ranks, minlength=count)
     return 2 * np.cumsum(at) - at
+
+
+def cell_influences(
+    split: PreparedSplit, ranks: RankArray
+) -> Iterator[tuple[str, dict[Cell, Compared], dict[Cell, FloatArray | None]]]:
+    """Yield each identity with the compared rows and the influences on the AUCs that underlie its cells."""
+    standings = Standings.of(ranks, split.labels)
+    for name, members in zip(split.names, split.members, strict=True):
+        compared = compared_rows(split.labels, members)
+        placed = standings.of_identity(*compared["subgroup_auc"])
+        found: dict[Cell, FloatArray | None] = {}
+        for cell, rows in compared.items():
+            is_single = min(each.size for each in rows) < 2
+            found[cell] = (
+                None if is_single else cell_influence(split.rows, rows, placed.placements(cell, *rows))
+            )
+        yield name, compared, found
 
 
 def cell_influence(

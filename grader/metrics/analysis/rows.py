@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from grader.metrics.counts import Comparison, IdentityCounts, PairCounts
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.pair_counting import count_pairs
-from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit, Scalar, as_vector, refuse_where
+from grader.metrics.prepared import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    PreparedSplit,
+    Scalar,
+    as_vector,
+    refuse_where,
+)
 from grader.metrics.subgroups import Cell, comparisons, overall_comparison
 
 Background = Literal["all", "annotated"]
@@ -239,10 +247,14 @@ def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
 def _count(rows: Rows, names: Sequence[str], kept: BoolArray) -> PairCounts:
     """Count the pairs of the named identities on the rows selected by a mask."""
     places = np.cumsum(kept) - 1
-    split = PreparedSplit(
-        labels=rows.positive[kept],
-        names=tuple(names),
-        in_score=(True,) * len(names),
-        members=tuple(places[np.flatnonzero(rows.members[name] & kept)] for name in names),
-    )
-    return count_pairs(split, rows.predictions[kept])
+    members = [places[np.flatnonzero(rows.members[name] & kept)] for name in names]
+    return count_pairs(_split(rows.positive[kept], names, members), rows.predictions[kept])
+
+
+def split_of(rows: Rows) -> PreparedSplit:
+    """Return the rows as a split whose identities are all in the score."""
+    return _split(rows.positive, rows.names, [np.flatnonzero(rows.members[name]) for name in rows.names])
+
+
+def _split(labels: BoolArray, names: Sequence[str], members: Sequence[IndexArray]) -> PreparedSplit:
+    return PreparedSplit(labels, tuple(names), (True,) * len(names), tuple(members))

@@ -28,6 +28,7 @@ from grader.metrics.analysis.intervals import (
     is_checked_cell,
     logit_interval,
     quantile,
+    share_interval,
     student_quantile,
     uncertainty_report,
 )
@@ -257,6 +258,35 @@ def test_logit_interval_stays_in_range_and_is_wider_towards_one_half():
     assert logit_interval(1.0, 0.0) == (None, None)
     assert logit_interval(0.5, 0.0) == (None, None)
     assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
+
+
+@given(successes=st.integers(0, 40), failures=st.integers(0, 40))
+def test_interval_of_a_share_is_that_of_wilson(successes: int, failures: int):
+    outcomes = np.repeat([1.0, 0.0], [successes, failures])
+    if not outcomes.size:
+        assert share_interval(outcomes) == (None, None)
+        return
+    expected = scipy.stats.binomtest(successes, outcomes.size).proportion_ci(method="wilson")
+    assert share_interval(outcomes) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    halves = share_interval(np.append(outcomes, [0.5, 0.5]))
+    assert halves == pytest.approx(share_interval(np.append(outcomes, [1.0, 0.0])), abs=1e-12)
+
+
+def test_interval_of_a_clustered_share_agrees_with_a_bootstrap_of_clusters():
+    dice = np.random.default_rng(5)
+    rates = dice.beta(2, 1, size=80)
+    clusters = np.repeat(np.arange(80), dice.integers(1, 12, 80))
+    outcomes = (dice.random(clusters.size) < rates[clusters]).astype(float)
+    totals, sizes = np.bincount(clusters, weights=outcomes), np.bincount(clusters)
+    drawn = dice.integers(0, 80, (4000, 80))
+    expected = percentile_interval(totals[drawn].sum(1) / sizes[drawn].sum(1))
+    found = share_interval(outcomes, clusters)
+    assert found == pytest.approx(expected, abs=0.02)
+    alone = share_interval(outcomes)
+    assert found[0] < alone[0] < alone[1] < found[1]
+    assert share_interval(outcomes, np.zeros(clusters.size)) == (None, None)
+    certain = share_interval(np.ones(clusters.size), clusters)
+    assert certain == pytest.approx(share_interval(np.ones(80)))
 
 
 @given(
