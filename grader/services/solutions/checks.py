@@ -32,10 +32,12 @@ from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.solutions.report import needed_rows
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import StoredBlob
 from grader.text import counted
 
+USABLE_ERROR = 0.05  # standard error of an AUC
 FORGOTTEN = ""  # replaces the hash of a deleted file
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
@@ -400,9 +402,18 @@ def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_row
         return _with(
             found,
             is_refused=False,
-            why_not=f"Only {rows} in the {split} split. The minimum is {min_class_rows}.",
+            why_not=f"Only {rows} in the {split} split. The minimum is {min_class_rows}."
+            + _needed(counts[split], splits[split]["rows"], split),
         )
     return found
+
+
+def _needed(counts: Mapping[str, int], rows: int, split: str) -> str:
+    """Return a hint on the number of rows that a split needs for usable AUCs of an identity."""
+    needed = needed_rows(USABLE_ERROR, counts, rows)
+    if needed is None or needed <= rows:
+        return ""
+    return f" An error of {USABLE_ERROR} requires about {needed:,} {split} rows with the same shares."
 
 
 def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:

@@ -20,6 +20,7 @@ from grader.metrics.anatomy import CellCounts, count_cells, near_threshold, over
 from grader.metrics.expected_error import (
     ASSUMED_AUC,
     ASSUMED_CORRELATION,
+    rows_needed,
     score_standard_error,
     swap_probability,
 )
@@ -181,6 +182,13 @@ def identity_lines(report: Mapping[str, Any]) -> list[str]:
     for each in report.get("left_out", ()):
         lines.append(f"Left out ({each['why']}): {', '.join(each['names'])}.")
     return lines
+
+
+def needed_rows(error: float, counts: Mapping[str, int], rows: int) -> int | None:
+    """Return the rows that a split needs for an identity's AUCs, at equal shares; None without a class."""
+    size = counts["positives"] + counts["negatives"]
+    is_defined = 0 < counts["positives"] < size
+    return rows_needed(error, counts["positives"] / size, size / rows) if is_defined else None
 
 
 def _columns(roles: ColumnRoles) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.metrics.expected_error import rows_needed
 from grader.services.solutions.checks import candidates
 
 
@@ -34,6 +35,7 @@ def test_each_identity_that_is_not_proposed_has_a_reason():
             {
                 "male": (40, 50, 60, 70),
                 "rare": (40, 50, 60, 12),
+                "tiny": (4, 6, 60, 70),
                 "none": (40, 0, 60, 70),
                 "all": (500, 1, 1, 1),
             }
@@ -44,6 +46,11 @@ def test_each_identity_that_is_not_proposed_has_a_reason():
     assert told == {
         "male": ("", False),
         "rare": ("Only 12 negative rows in the private split. The minimum is 25.", False),
+        "tiny": (
+            "Only 4 positive rows in the public split. The minimum is 25. An error of 0.05 requires about "
+            f"{rows_needed(0.05, 0.4, 0.01):,} public rows with the same shares.",
+            False,
+        ),
         "none": ("No negative row of the public split mentions it, so an AUC would be undefined.", True),
         "all": ("Every positive row of the public split mentions it, so an AUC would be undefined.", True),
     }
