@@ -48,17 +48,17 @@ def rate_chart(
     `mark` contains the two rates of the point and its label, which appears below the chart.
     """
     x, y = Axis(x_name, 0, 1), Axis(y_name, 0, 1)
-    places = [(SQUARE.x(x, a), SQUARE.y(y, b)) for a, b in curve]
+    line = points((SQUARE.x(x, a), SQUARE.y(y, b)) for a, b in curve)
     a, b, note = mark
     at, height = SQUARE.x(x, a), SQUARE.y(y, b)
     foot_of_gap = SQUARE.y(y, a)  # the foot of the gap is on the diagonal, at the same subgroup rate
     parts = [
         *levels(y, SQUARE),
         *foot(x, SQUARE),
-        f'<polygon class="between" points="{points(places)}"/>',
+        f'<polygon class="between" points="{line}"/>',
         f'<path class="diagonal" d="M{SQUARE.left} {SQUARE.bottom}L{SQUARE.right} {SQUARE.top}"/>',
         f'<path class="gap" d="M{at:.1f} {foot_of_gap:.1f}V{height:.1f}"/>',
-        polyline("line s0", places),
+        f'<polyline class="line s0" points="{line}"/>',
         f'<circle class="mark" cx="{at:.1f}" cy="{height:.1f}" r="4"/>',
         f'<circle class="mark" cx="{SQUARE.left + 4}" cy="{HEIGHT + 4}" r="4"/>',
         text("name", SQUARE.left + 14, HEIGHT + 8, note),

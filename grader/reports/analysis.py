@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import Solution
-from grader.metrics import MetricSettings, prepare
+from grader.metrics import MetricSettings
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.audit import audit
 from grader.metrics.analysis.counterfactual_pairs import compare_pairs
@@ -127,9 +127,10 @@ class Inputs:
 
     def annotations(self) -> Annotations:
         """Return the labels and identities of the analyzed rows."""
-        return self.annotations_at(self.rows)
+        is_whole = self.rows.size == len(self.solution.row_ids)
+        return self.annotations_at(slice(None) if is_whole else self.rows)
 
-    def annotations_at(self, kept: IndexArray) -> Annotations:
+    def annotations_at(self, kept: IndexArray | slice) -> Annotations:
         """Return the labels and identities of the given rows."""
         labels = {self.label: self.solution.labels, **self.solution.other_labels}
         return Annotations.of(
@@ -179,7 +180,7 @@ def analyse(inputs: Inputs) -> Analysis:
     annotations = inputs.annotations()
     kept = annotations.mentioned_by(inputs.minimum_size)
     model = inputs.predictions.get(inputs.label)
-    sections = _of_model(inputs, model) if model is not None else []
+    sections = _of_model(inputs, annotations, model) if model is not None else []
     if inputs.predictions:
         sections += _of_labels(inputs, annotations, kept)
     if inputs.fuzzed is not None:
@@ -199,7 +200,13 @@ def analyse(inputs: Inputs) -> Analysis:
         facts.append(
             f"Omitted because fewer than {inputs.minimum_size:,} rows mention them: {', '.join(too_small)}"
         )
-    facts += _clustered(inputs)
+    if inputs.predictions and annotations.clusters is not None:
+        sizes = np.unique(annotations.clusters, return_counts=True)[1]
+        facts.append(
+            f"Intervals and tests treat rows with the same {inputs.cluster} as dependent ({sizes.size:,} "
+            f"clusters; the largest has {counted(int(sizes.max()), 'row')}). They are marked ° because "
+            "their coverage was verified only for independent rows"
+        )
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
     return Analysis(title, tuple(facts), tuple(sections))
 
@@ -212,38 +219,16 @@ def _counted(kept: int, there: int, minimum_size: int) -> str:
     return f"{kept:,} of {there:,} identities are included: fewer than {minimum_size:,} rows mention {whom}"
 
 
-def _clustered(inputs: Inputs) -> list[str]:
-    """Return a sentence on the clusters of the analyzed rows."""
-    clusters = inputs.clusters if inputs.predictions else None
-    if clusters is None:
-        return []
-    sizes = np.unique(clusters[inputs.rows], return_counts=True)[1]
-    return [
-        f"Intervals and tests treat rows with the same {inputs.cluster} as dependent ({sizes.size:,} "
-        f"clusters; the largest has {counted(int(sizes.max()), 'row')}). They are marked ° because "
-        "their coverage was verified only for independent rows"
-    ]
-
-
-def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
+def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray) -> list[Section]:
     kept = inputs.rows
-    solution = inputs.solution
-    identities = {name: values[kept] for name, values in solution.identities.items()}
-    rows = Rows.of(
-        solution.labels[kept],
-        predictions[kept],
-        identities,
-        settings=inputs.settings,
-        background=inputs.background,
-    )
+    rows = annotations.rows(inputs.label, predictions[kept])
     counted = count(rows)
     table = metric_table(
         rows, categories=inputs.categories, minimum_size=inputs.minimum_size, counted=counted
     )
     names = [line.name for line in table.lines]
-    split = prepare(rows.labels, {name: identities[name] for name in names}, settings=inputs.settings)
-    clusters = inputs.clusters
-    sets = Sets(split) if clusters is None else Sets.clustered(split, clusters[kept])
+    split, clusters = rows.only(names).split, annotations.clusters
+    sets = Sets(split) if clusters is None else Sets.clustered(split, clusters)
     report = scored.measured(rows, sets)
     shown = _shown(table, inputs.lowest)
     others = inputs.others[inputs.label][kept] if inputs.label in inputs.others else None
@@ -260,11 +245,13 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
                 rows, others, sets, minimum_size=inputs.minimum_size, names=inputs.names
             )
         )
-    slices = _slices(inputs, rows)
+    slices, hidden = _slices(inputs, rows)
     if slices:
-        theirs = _slices(inputs, rows.predicted(others)) if others is not None else {}
+        theirs = _slices(inputs, rows.predicted(others))[0] if others is not None else {}
         sections.append(
-            scored.slices_section(slices, theirs, minimum_size=inputs.minimum_size, names=inputs.names)
+            scored.slices_section(
+                slices, theirs, hidden, minimum_size=inputs.minimum_size, names=inputs.names
+            )
         )
     return [
         *sections,
@@ -301,7 +288,7 @@ def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> l
         groups = inputs.solution.slices.get(group) if group else None
         if inputs.pair_roles() == ORIGINAL_AND_FUZZED:
             twins = compare_twins(
-                inputs.annotations_at(np.arange(len(inputs.solution.row_ids))),
+                inputs.annotations_at(slice(None)),
                 inputs.predictions,
                 inputs.solution.pair.texts(),
                 inputs.solution.slices[role].texts(),
@@ -338,13 +325,18 @@ def _shown(table: MetricTable, lowest: int) -> list[str]:
     return [line.name for line in table.lowest(lowest).lines]
 
 
-def _slices(inputs: Inputs, rows: Rows) -> dict[str, Rows]:
+def _slices(inputs: Inputs, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
+    """Return the first values of each slice, and the other values with their numbers of rows."""
     found: dict[str, Rows] = {}
+    hidden = []
     for name, texts in inputs.solution.slices.items():
         if name in (*inputs.pair_columns, inputs.cluster):
             continue
         codes = texts.codes[inputs.rows]
-        for code, value in enumerate(texts.values[:MOST_SLICES]):
-            if (codes == code).any():
+        sizes = np.bincount(codes[codes >= 0], minlength=len(texts.values))
+        for code, value in enumerate(texts.values):
+            if sizes[code] and code < MOST_SLICES:
                 found[f"{name} = {value}"] = rows.where(codes == code)
-    return found
+            elif sizes[code]:
+                hidden.append(f"{name} = {value} ({sizes[code]:,})")
+    return found, hidden

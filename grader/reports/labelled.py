@@ -34,7 +34,7 @@ from grader.reports.blocks import (
     why_empty,
 )
 from grader.reports.blocks import Cell as BlockCell
-from grader.reports.scored import NO_INTERVAL, UNCHECKED_CELLS, WORDS, difference_interval, interval
+from grader.reports.scored import NO_INTERVAL, UNCHECKED_CELLS, WORDS, difference_interval, interval, omitted
 
 SMALL_GAPS = (0.05, 0.15, 0.25)
 COMBINED_GROUPS = 6
@@ -197,7 +197,9 @@ def fuzzed_section(found: FuzzedReport) -> Section:
         ]
         of_rows = ("label", "rows", "raised", "lowered", "mean change", "mean absolute change")
         blocks.append(table("Changes of the predictions", of_rows, shifts))
-    return Section("fuzzed", "Fuzzed set", (), tuple(blocks), found.as_dict())
+    small = {"Original": found.original.too_small, "Fuzzed": found.fuzzed.too_small}
+    texts = (f"{name} set: {text}" for name, each in small.items() for text in omitted(each))
+    return Section("fuzzed", "Fuzzed set", tuple(texts), tuple(blocks), found.as_dict())
 
 
 def _both(found: FuzzedReport, cell: Cell) -> Table:

@@ -1,6 +1,7 @@
 """Report sections on a model's score and its comparison with a second model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from grader.charts.frame import Series, line_chart
@@ -14,7 +15,7 @@ from grader.metrics.analysis.intervals import (
     Checked,
     Estimate,
     UncertaintyReport,
-    uncertainty_report,
+    uncertainty_of_ranks,
 )
 from grader.metrics.analysis.paired_differences import Difference, Measured, PairedReport, paired_report
 from grader.metrics.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
@@ -164,16 +165,25 @@ def identities_section(
         else "Each identity is compared with the rows known not to mention it. Rows in which it is blank are "
         "excluded. The score and the intervals are not shown because they require all rows as background."
     ]
-    if found.too_small:
-        names = ", ".join(f"{name} ({size:,})" for name, size in found.too_small)
-        texts.append(f"Omitted because too few rows mention them: {names}.")
+    texts += omitted(found.too_small)
     if not found.lines:
         texts, blocks = [*texts[1:], "There are no identities to compare."], []
     return Section("identities", "Identities", tuple(texts), tuple(blocks), found.as_dict())
 
 
+def omitted(too_small: Iterable[tuple[str, int]]) -> list[str]:
+    """Return a sentence on the identities that are too small, with their numbers of rows."""
+    names = ", ".join(f"{name} ({size:,})" for name, size in too_small)
+    return [f"Omitted because too few rows mention them: {names}."] if names else []
+
+
 def slices_section(
-    rows: Mapping[str, Rows], others: Mapping[str, Rows], *, minimum_size: int, names: tuple[str, str]
+    rows: Mapping[str, Rows],
+    others: Mapping[str, Rows],
+    hidden: Sequence[str],
+    *,
+    minimum_size: int,
+    names: tuple[str, str],
 ) -> Section:
     """Return a table for each slice of the data, like Table 6 in Borkan et al.
 
@@ -186,11 +196,13 @@ def slices_section(
         if name in others:
             theirs = metric_table(others[name], minimum_size=minimum_size)
             caption += f" / {number(theirs.overall_auc)}"
-            blocks.append(side_by_side(caption, found, theirs, names))
+            block = side_by_side(caption, found, theirs, names)
         else:
-            blocks.append(metrics_table(caption, found))
+            block = metrics_table(caption, found)
+        blocks.append(replace(block, notes=(*block.notes, *omitted(found.too_small))))
     data = {name: found.as_dict() for name, found in tables.items()}
-    return Section("slices", "Slices of the data", (), tuple(blocks), data)
+    texts = (f"Values of which only the number of rows is shown: {', '.join(hidden)}.",) if hidden else ()
+    return Section("slices", "Slices of the data", texts, tuple(blocks), data)
 
 
 def metrics_table(caption: str, found: MetricTable) -> Table:
@@ -328,7 +340,7 @@ def measured(rows: Rows, sets: Sets) -> UncertaintyReport | None:
     """Return the score with its intervals, or None if the background does not consist of all other rows."""
     if rows.background != "all":
         return None
-    return uncertainty_report(sets, rows.predictions, rows.settings)
+    return uncertainty_of_ranks(sets, rows.ranks, rows.settings)
 
 
 def _interval_cell(each: Estimate) -> Cell:
@@ -402,20 +414,13 @@ def _marked(paired: PairedReport, caption: str) -> Table | None:
         if (rate := rates[name][cell]) is not None
     ]
     lines = [
-        (
-            name,
-            WORDS[cell],
-            signed(each.difference),
-            _interval(each),
-            _probability(p_value),
-            _probability(rate),
-        )
+        [name, WORDS[cell], signed(each.difference), _interval(each), *map(_probability, (p_value, rate))]
         for rate, p_value, name, cell, each in sorted(tested, key=lambda one: one[:2])
         if each.is_tied is False
     ]
     note = (
         f"If all cells with a false discovery rate (Benjamini and Hochberg) of at most {TOLERATED:.0%} are "
-        f"reported, about {TOLERATED:.0%} of them are expected to have no true difference. Such cells: "
+        f"reported, at most {TOLERATED:.0%} of them are expected to have no true difference. Such cells: "
         f"{sum(each[0] <= TOLERATED for each in tested):,} of {len(tested):,}."
     )
     head = ("identity", "metric", "difference", f"{paired.level:.0%} interval", "p", "false discovery rate")

@@ -12,9 +12,10 @@ import pytest
 from grader.charts.svg import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
+from grader.files.solution.fast_path import Categories
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Inputs, analyse, formats, html_page, plain_text
-from grader.reports.blocks import Chart
+from grader.reports.blocks import Chart, Table
 
 ROWS = 600
 ROLES = {
@@ -119,8 +120,22 @@ def test_no_section_lists_an_identity_with_too_few_rows(solution: Solution, pred
     everything, kept = (report[key] for report in reports)
     assert "<rare>" in json.dumps(everything.data) or key == "pairs"  # Pairs do not depend on identities.
     assert "<rare>" not in json.dumps(_without_too_small(kept.data))
-    assert "<rare>" not in repr(kept.blocks)
-    assert "&lt;rare&gt;" not in repr(kept.blocks)
+    # Notes name the omitted identities.
+    blocks = [replace(each, notes=()) if isinstance(each, Table) else each for each in kept.blocks]
+    assert "<rare>" not in repr(blocks)
+    assert "&lt;rare&gt;" not in repr(blocks)
+
+
+def test_omitted_identities_and_values_are_listed_with_their_rows(solution: Solution, predictions):
+    many = Categories(tuple(f"author {code}" for code in range(14)), np.arange(ROWS, dtype=np.int32) % 14)
+    some = np.where(many.codes == 0, 1.0, 0.0)
+    solution = replace(solution, identities={"some": some}, slices={"author": many}, usage=None)
+    fuzzed = Inputs(replace(solution, identities={"some": np.zeros(ROWS)}), {"toxic": predictions})
+    text = plain_text(analyse(Inputs(solution, {"toxic": predictions}, fuzzed=fuzzed, minimum_size=3)))
+    assert "author = author 1: 43 rows" in text
+    assert "Omitted because too few rows mention them: some (0)." in text
+    assert "only the number of rows is shown: author = author 12 (42), author = author 13 (42)." in text
+    assert "Fuzzed set: Omitted because too few rows mention them: some (0)." in text
 
 
 def test_first_lines_list_identities_with_too_few_rows(solution: Solution, predictions):

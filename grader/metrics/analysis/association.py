@@ -52,7 +52,7 @@ class MeanScore:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        return asdict(self) | {"difference": self.difference}
+        return {name: getattr(self, name) for name in (*self.__slots__, "difference")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,11 +260,12 @@ def _correlations(
     for names, considered in _alike(annotations.considered):
         for labels, there in _alike(present):
             kept = considered & there
-            picked = {label: columns[label][kept] for label in labels}
+            rows = slice(None) if kept.all() else kept
+            picked = {label: columns[label][rows] for label in labels}
             others = {} if is_exact else {label: _standardized(picked[label]) for label in labels}
             # Identities are processed one at a time, because all of them together may not fit into memory.
             for name in names:
-                first = _mentions(annotations, name, reading)[kept]
+                first = _mentions(annotations, name, reading)[rows]
                 one = None if is_exact else _standardized(first)
                 for label in labels:
                     r = _phi(first, picked[label]) if is_exact else _product(one, others[label])
@@ -277,7 +278,8 @@ def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
     if reading == "binarized":
         return annotations.members[name]
     values = annotations.identities[name]
-    return np.where(np.isnan(values), 0.0, values)
+    is_blank = np.isnan(values)
+    return np.where(is_blank, 0.0, values) if is_blank.any() else values
 
 
 def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
@@ -296,18 +298,22 @@ def _reason(first: Column, what: str) -> str:
 
 def _standardized(column: Column) -> FloatArray | None:
     """Return the values scaled to mean 0 and Euclidean norm 1, or None if they are constant."""
-    values = column.astype(np.float64)
+    values = column.astype(np.float64, copy=False)
     if values.size < 2 or _is_constant(values):
         return None
-    scaled = values / np.abs(values).max()  # Scaling prevents overflow and underflow of the squares.
-    centred = scaled - scaled.mean()
-    centred /= np.abs(centred).max()
-    standardized: FloatArray = centred / np.sqrt(centred @ centred)
+    lowest, highest = values.min(), values.max()
+    scale = max(-lowest, highest)  # Scaling prevents overflow and underflow of the squares.
+    centred = values / scale
+    mean = centred.mean()
+    centred -= mean
+    centred /= max(mean - lowest / scale, highest / scale - mean)
+    # In dot products, the synchronization of BLAS threads would take too long.
+    standardized: FloatArray = centred / np.sqrt(np.square(centred).sum())
     return standardized
 
 
 def _product(first: FloatArray | None, second: FloatArray | None) -> float | None:
-    return None if first is None or second is None else _within(float(first @ second))
+    return None if first is None or second is None else _within(float((first * second).sum()))
 
 
 def _phi(first: Column, second: Column) -> float | None:

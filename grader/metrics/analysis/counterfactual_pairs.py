@@ -233,13 +233,7 @@ def compare_pairs(
     return PairReport(
         roles=roles,
         rates=tuple(
-            _rate(
-                label,
-                name,
-                values[matched.first[of_first]],
-                values[matched.second[of_first]],
-                None if of_pairs is None else of_pairs[of_first],
-            )
+            _rate(label, name, values[matched.first], values[matched.second], of_first, of_pairs)
             for label, values in scores.items()
             for name, (of_first, _) in groups.items()
         ),
@@ -281,12 +275,17 @@ def _checked(label: str, values: ArrayLike, size: int) -> FloatArray:
 
 
 def _rate(
-    label: str, group: str, firsts: FloatArray, seconds: FloatArray, clusters: NDArray[Any] | None
+    label: str,
+    group: str,
+    firsts: FloatArray,
+    seconds: FloatArray,
+    kept: BoolArray,
+    clusters: NDArray[Any] | None,
 ) -> PairRate:
-    is_higher, is_tied = firsts > seconds, firsts == seconds
-    low, high = share_interval(is_higher + is_tied / 2, clusters)
-    higher, tied = (int(np.count_nonzero(each)) for each in (is_higher, is_tied))
-    return PairRate(label, group, firsts.size, higher, tied, low, high)
+    outcomes = ((firsts > seconds) + (firsts == seconds) / 2)[kept]
+    low, high = share_interval(outcomes, None if clusters is None else clusters[kept])
+    higher, tied = (int(np.count_nonzero(outcomes == value)) for value in (1, 0.5))
+    return PairRate(label, group, outcomes.size, higher, tied, low, high)
 
 
 def _role_scores(label: str, group: str, role: str, scores: NDArray[np.float64]) -> RoleScores:

@@ -10,7 +10,6 @@ import numpy as np
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.counts import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
-from grader.metrics.ranks import dense_ranks
 
 LabelClass = Literal["positive", "negative"]
 
@@ -92,7 +91,7 @@ class EqualityCurve:
     @property
     def y(self) -> FloatArray:
         """The background's rates, of shape (k + 1,), starting with 0."""
-        _, background = self._passed_at(np.arange(self.thresholds.size))
+        background = self.passed - np.cumsum(np.bincount(self.places, minlength=self.thresholds.size))
         return np.concatenate(([0.0], background / self.background_rows))
 
     @cached_property
@@ -134,7 +133,7 @@ class EqualityCurve:
 
     def at(self, threshold: float) -> ThresholdMark:
         """Return the rates at any threshold, which need not equal a prediction."""
-        place = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
+        place = self.thresholds.size - int(np.searchsorted(self.thresholds[::-1], threshold)) - 1
         return (
             self._mark(float(threshold), place) if place >= 0 else ThresholdMark(float(threshold), 0.0, 0.0)
         )
@@ -226,7 +225,7 @@ def equality_curves(
 
     The curves are yielded one at a time, because together they can use more memory than the rest of a report.
     """
-    ranks = dense_ranks(rows.predictions)
+    ranks = rows.ranks
     predictions = np.empty(int(ranks.max(initial=0)) + 1)
     predictions[ranks] = rows.predictions
     members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class Distribution:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        return asdict(self) | {"rows": self.rows}
+        return {name: getattr(self, name) for name in (*self.__slots__, "rows")}
 
 
 @dataclass(frozen=True, slots=True)

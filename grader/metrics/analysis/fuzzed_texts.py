@@ -20,7 +20,7 @@ from grader.metrics.analysis.matrix import (
     label_matrices,
 )
 from grader.metrics.analysis.paired_differences import Measured, PairedReport, two_set_report
-from grader.metrics.analysis.rows import Rows, count, split_of
+from grader.metrics.analysis.rows import Rows, count
 from grader.metrics.analysis.table import CELLS
 from grader.metrics.bias import EXACT, exact_mean, exact_score
 from grader.metrics.prepared import FloatArray, IndexArray, as_vector
@@ -190,8 +190,8 @@ def compare_fuzzed(
         one, other = map(_terms, rows)
         terms[label] = {name: Change(one[name], other[name]) for name in one}
         if original.background == fuzzed.background == "all":
-            first = Sets(split_of(rows[1]), units[1][fuzzed.labelled[label]])
-            second = Sets(split_of(rows[0]), units[0][original.labelled[label]])
+            first = Sets(rows[1].split, units[1][fuzzed.labelled[label]])
+            second = Sets(rows[0].split, units[0][original.labelled[label]])
             measured = [
                 Measured.of(sets, each.predictions, each.settings)
                 for sets, each in ((first, rows[1]), (second, rows[0]))

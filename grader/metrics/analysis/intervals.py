@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -65,7 +65,7 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Jsonable(Protocol):
@@ -377,10 +377,8 @@ class ByTerm(Generic[Found]):
 
     def term(self, name: str) -> Found:
         """Return the estimate or difference of the score or of one of its four terms."""
-        found: dict[str, Found] = {"score": self.score, "overall_auc": self.overall_auc}
-        for mean, each in self.power_means.items():
-            found[mean] = each
-        return found[name]
+        means: dict[str, Found] = {str(mean): found for mean, found in self.power_means.items()}
+        return ({"score": self.score, "overall_auc": self.overall_auc} | means)[name]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
@@ -440,8 +438,14 @@ def uncertainty_report(
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988). The influences of the score are obtained by
     the delta method from the same components.
     """
-    settings = settings or MetricSettings()
     ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
+    return uncertainty_of_ranks(sets, ranks, settings or MetricSettings(), level)
+
+
+def uncertainty_of_ranks(
+    sets: Sets, ranks: RankArray, settings: MetricSettings, level: float = LEVEL
+) -> UncertaintyReport:
+    """Return the `uncertainty_report` of the predictions that have the given `dense_ranks`."""
     values = report(count_ranks(sets.ranked, ranks), settings)
     found = influences(sets, ranks, values, settings)
     variances = found.variances if sets.clusters is None else _clustered(sets, ranks)

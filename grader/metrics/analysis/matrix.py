@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import UncertaintyReport, uncertainty_report
-from grader.metrics.analysis.rows import Rows, split_of
+from grader.metrics.analysis.intervals import UncertaintyReport, uncertainty_of_ranks
+from grader.metrics.analysis.rows import Rows
 from grader.metrics.analysis.table import CELLS, MetricTable, metric_table
 from grader.metrics.subgroups import Cell
 
@@ -221,11 +221,7 @@ class LabelMatrices:
             "unpredicted": list(self.unpredicted),
             "too_small": [{"name": name, "size": size} for name, size in self.too_small],
             "has_one_prediction": self.has_one_prediction,
-            "intervals": {
-                label: {"overall_auc": found["overall_auc"], "subgroups": found["subgroups"]}
-                for label, each in self.estimates.items()
-                if (found := each.as_dict())
-            },
+            "intervals": {label: each.as_dict() for label, each in self.estimates.items()},
         }
 
 
@@ -282,7 +278,7 @@ def label_matrices(
     return LabelMatrices(
         tables={label: metric_table(each) for label, each in rows.items()},
         estimates={
-            label: uncertainty_report(sets, each.predictions, each.settings)
+            label: uncertainty_of_ranks(sets, each.ranks, each.settings)
             for label, each in rows.items()
             if (sets := _sets(kept, label, each)) is not None
         },
@@ -297,9 +293,9 @@ def _sets(annotations: Annotations, label: str, rows: Rows) -> Sets | None:
     if rows.background != "all":
         return None
     if annotations.clusters is None:
-        return Sets(split_of(rows))
+        return Sets(rows.split)
     kept = annotations.clusters[annotations.labelled[label]]
-    return Sets.clustered(split_of(rows), kept) if np.unique(kept).size > 1 else None
+    return Sets.clustered(rows.split, kept) if np.unique(kept).size > 1 else None
 
 
 def by_labels(annotations: Annotations, predictions: Predictions) -> dict[str, ArrayLike]:

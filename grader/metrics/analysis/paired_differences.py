@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -73,7 +73,7 @@ class Difference:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        return asdict(self) | {"is_tied": self.is_tied}
+        return {name: getattr(self, name) for name in (*self.__slots__, "is_tied")}
 
 
 class PairedReport(ByTerm[Difference]):

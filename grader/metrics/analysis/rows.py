@@ -21,6 +21,7 @@ from grader.metrics.prepared import (
     as_vector,
     refuse_where,
 )
+from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.subgroups import Cell, comparisons, overall_comparison
 
 Background = Literal["all", "annotated"]
@@ -115,6 +116,16 @@ class Rows:
         return _read_only(self.labels >= self.settings.label_threshold)
 
     @cached_property
+    def ranks(self) -> RankArray:
+        """The `dense_ranks` of the predictions, of shape (n,)."""
+        return _read_only(dense_ranks(self.predictions))
+
+    @cached_property
+    def split(self) -> PreparedSplit:
+        """The rows as a split with all identities in the score."""
+        return _split(self.positive, self.names, [np.flatnonzero(each) for each in self.members.values()])
+
+    @cached_property
     def members(self) -> Mapping[str, BoolArray]:
         """For each identity, a mask of the rows that mention it, of shape (n,)."""
         threshold = self.settings.identity_threshold
@@ -157,8 +168,12 @@ class Rows:
 
     def only(self, names: Sequence[str]) -> "Rows":
         """Return the same rows with only the given identities, in the given order."""
+        if tuple(names) == self.names:
+            return self
         identities = MappingProxyType({name: self.identities[name] for name in names})
-        return Rows(self.labels, self.predictions, identities, self.settings, self.background)
+        found = Rows(self.labels, self.predictions, identities, self.settings, self.background)
+        vars(found).update((name, vars(self)[name]) for name in ("positive", "ranks") if name in vars(self))
+        return found
 
     def predicted(self, predictions: ArrayLike) -> "Rows":
         """Return the same rows with the predictions of another model.
@@ -246,14 +261,11 @@ def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
 
 def _count(rows: Rows, names: Sequence[str], kept: BoolArray) -> PairCounts:
     """Count the pairs of the named identities on the rows selected by a mask."""
+    if kept.all():
+        return count_pairs(rows.only(names).split, rows.predictions)
     places = np.cumsum(kept) - 1
     members = [places[np.flatnonzero(rows.members[name] & kept)] for name in names]
     return count_pairs(_split(rows.positive[kept], names, members), rows.predictions[kept])
-
-
-def split_of(rows: Rows) -> PreparedSplit:
-    """Return the rows as a split whose identities are all in the score."""
-    return _split(rows.positive, rows.names, [np.flatnonzero(rows.members[name]) for name in rows.names])
 
 
 def _split(labels: BoolArray, names: Sequence[str], members: Sequence[IndexArray]) -> PreparedSplit:

@@ -128,6 +128,7 @@ class MetricTable:
                 f"{line.name:<{width}}{line.size:>8}{share:>10}"
                 + "".join(f"{'-' if value is None else f'{value:.2f}':>14}" for value in values)
             )
+        lines += (f"{name} is omitted: only {size:,} rows mention it." for name, size in self.too_small)
         return "\n".join(lines)
 
 
