@@ -30,6 +30,7 @@ from grader.text import counted
 
 SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
+FEW_CLUSTERS = 30
 SKEW_SEED = 1
 _USAGE = {"public": (1,), "private": (2,), "all": (1, 2)}
 
@@ -206,6 +207,7 @@ def analyse(inputs: Inputs) -> Analysis:
             f"Intervals and tests treat rows with the same {inputs.cluster} as dependent ({sizes.size:,} "
             f"clusters; the largest has {counted(int(sizes.max()), 'row')}). They are marked ° because "
             "their coverage was verified only for independent rows"
+            + (" and are too narrow with so few clusters" if sizes.size < FEW_CLUSTERS else "")
         )
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
     return Analysis(title, tuple(facts), tuple(sections))
