@@ -117,6 +117,7 @@ def test_clusters_without_a_usable_column_are_rejected(folder: Path):
     result = run(folder, "one.csv", "ours.csv", "--cluster", "writer")
     assert result.exit_code != 0
     assert "writer" in result.stderr
+    assert "--cluster require a SUBMISSION" in run(folder, "one.csv", "--cluster", "author").stderr
 
 
 def test_a_rejected_file_is_explained_and_the_exit_code_is_2(folder: Path):

@@ -159,8 +159,8 @@ def analyze(
     """
     from grader.reports import analyse, html_page, plain_text
 
-    if submission is None and (against or fuzzed):
-        raise click.UsageError("--against and --fuzzed require a SUBMISSION.")
+    if submission is None and (against or fuzzed or cluster):
+        raise click.UsageError("--against, --fuzzed and --cluster require a SUBMISSION.")
 
     def read(path: Path) -> "Solution":
         found = read_with_roles(
