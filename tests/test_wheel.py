@@ -137,6 +137,7 @@ def test_wheel_has_every_package_and_no_test(wheel: Path):
     }
     typed = {"fairboard/py.typed", "grader/py.typed"}
     assert {*typed, "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
+    assert "grader/reports/model_card.md" in names
 
 
 def test_wheel_has_every_chapter_of_the_documentation(wheel: Path):

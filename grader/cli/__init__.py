@@ -23,7 +23,7 @@ With --server ADDRESS (or FAIRBOARD_SERVER), `competition`, `rescore`, `user` an
 site. Settings are read from FAIRBOARD_* environment variables; `fairboard settings` shows them all. The exit
 code is 0 for success, 2 for a rejected file and 1 for any other error. Over HTTP, it is 3 if the server
 denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable. It is 6 if
-`fairboard gate` fails.
+`gate` fails or `bakeoff` cannot recommend a candidate.
 """
 
 main = CommandGroup(
@@ -36,6 +36,9 @@ main = CommandGroup(
                 "grader.cli.metric.gate", "Check a model's predictions against limits, for CI.", "cli"
             ),
             "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
+            "bakeoff": Entry(
+                "grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"
+            ),
             "simulate": Entry("grader.cli.metric.simulate", "Simulate feedback modes on a solution.", "cli"),
             "verify": Entry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
         },

@@ -188,9 +188,15 @@ def analyse(inputs: Inputs) -> Analysis:
         sections.append(labelled.fuzzed_section(_fuzzed(inputs, inputs.fuzzed)))
     if not inputs.predictions:
         sections += labelled.audit_sections(audit(kept))
+    title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
+    return Analysis(title, facts_of(inputs, annotations, kept), tuple(sections))
+
+
+def facts_of(inputs: Inputs, annotations: Annotations, kept: Annotations) -> tuple[str, ...]:
+    """Return sentences on the rows and thresholds, and on the included and omitted identities."""
     background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
     facts = [
-        f"{rows.size:,} rows ({inputs.split}), label {inputs.label}, "
+        f"{inputs.rows.size:,} rows ({inputs.split}), label {inputs.label}, "
         + _counted(len(kept.names), len(annotations.names), inputs.minimum_size),
         f"Labels and identities count as positive at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
@@ -209,8 +215,7 @@ def analyse(inputs: Inputs) -> Analysis:
             "their coverage was verified only for independent rows"
             + (" and are too narrow with so few clusters" if sizes.size < FEW_CLUSTERS else "")
         )
-    title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
-    return Analysis(title, tuple(facts), tuple(sections))
+    return tuple(facts)
 
 
 def _counted(kept: int, there: int, minimum_size: int) -> str:
@@ -285,28 +290,31 @@ def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> l
         )
     if kept.names:
         sections.append(labelled.association_section(kept, predicted))
-    role, group = inputs.pair_columns
-    if inputs.solution.pair is not None and role in inputs.solution.slices:
-        groups = inputs.solution.slices.get(group) if group else None
-        if inputs.pair_roles() == ORIGINAL_AND_FUZZED:
-            twins = compare_twins(
-                inputs.annotations_at(slice(None)),
-                inputs.predictions,
-                inputs.solution.pair.texts(),
-                inputs.solution.slices[role].texts(),
-                minimum_size=inputs.minimum_size,
-            )
-            return [*sections, labelled.fuzzed_section(twins)]
-        found = compare_pairs(
-            inputs.solution.pair.texts(),
-            inputs.solution.slices[role].texts(),
-            groups.texts() if groups is not None else None,
+    role, _ = inputs.pair_columns
+    pair, slices = inputs.solution.pair, inputs.solution.slices
+    if pair is not None and role in slices and inputs.pair_roles() == ORIGINAL_AND_FUZZED:
+        twins = compare_twins(
+            inputs.annotations_at(slice(None)),
             inputs.predictions,
-            roles=inputs.pair_roles(),
-            clusters=inputs.clusters,
+            pair.texts(),
+            slices[role].texts(),
+            minimum_size=inputs.minimum_size,
         )
-        sections.append(labelled.pairs_section(found))
-    return sections
+        return [*sections, labelled.fuzzed_section(twins)]
+    return [*sections, *pairs_of(inputs)]
+
+
+def pairs_of(inputs: Inputs, column: str = "label") -> list[Section]:
+    """Return the section on counterfactual pairs, if there are any; `column` describes the predictions."""
+    (role, group), slices, pair = inputs.pair_columns, inputs.solution.slices, inputs.solution.pair
+    if pair is None or role not in slices:
+        return []
+    groups = slices[group].texts() if group in slices else None
+    texts = pair.texts(), slices[role].texts(), groups
+    found = compare_pairs(
+        *texts, inputs.predictions, roles=inputs.pair_roles(), clusters=inputs.clusters
+    )
+    return [labelled.pairs_section(found, column)]
 
 
 def _fuzzed(inputs: Inputs, fuzzed: Inputs) -> FuzzedReport:

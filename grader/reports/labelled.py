@@ -122,7 +122,7 @@ def _mean_tables(means: Sequence[MeanScore]) -> Iterator[Table]:
         yield table(f"Mean prediction: {label}", head, rows, groups=groups)
 
 
-def pairs_section(found: PairReport) -> Section:
+def pairs_section(found: PairReport, column: str = "label") -> Section:
     """Return how often the first role of a pair is scored higher, by group and overall."""
     first, second = found.roles
     rates = [
@@ -142,8 +142,8 @@ def pairs_section(found: PairReport) -> Section:
     ]
     caption = f"Share of pairs in which {first} is scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
-        table(caption, ("label", "group", "pairs", "rate", "95% interval", "ties"), rates),
-        table("Predictions", ("label", "group", "role", "rows", "mean", "deviation"), scores),
+        table(caption, (column, "group", "pairs", "rate", "95% interval", "ties"), rates),
+        table("Predictions", (column, "group", "role", "rows", "mean", "deviation"), scores),
     ]
     groups = list(dict.fromkeys(each.group for each in found.rates))
     if found.rates and len(groups) <= COMBINED_GROUPS:
@@ -175,7 +175,7 @@ def fuzzed_section(found: FuzzedReport) -> Section:
             number(change.original, 5),
             number(change.fuzzed, 5),
             signed(change.difference, 5),
-            difference_interval(found.tests[label].term(name)) if found.tests else UNDEFINED,
+            difference_interval(found.tests[label].terms[name]) if found.tests else UNDEFINED,
         )
         for label, changes in found.terms.items()
         for name, change in changes.items()

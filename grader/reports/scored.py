@@ -94,25 +94,22 @@ COMPARISON_TEXTS = (
 
 def score_section(report: UncertaintyReport) -> Section:
     """Return the score and its terms with their intervals."""
-    estimates: dict[str, Estimate] = {"score": report.score, "overall_auc": report.overall_auc}
-    for term, each in report.power_means.items():
-        estimates[term] = each
     lines = [
         (WORDS[name], number(each.value, 5), scaled(each.standard_error), interval(each, 5))
-        for name, each in estimates.items()
+        for name, each in report.terms.items()
     ]
     caption = f"{report.report.rows:,} rows, {report.report.positives:,} of them positive"
     head = ("term", "value", "standard error", f"{report.level:.0%} interval")
     return Section(
         "score",
         "Score and confidence intervals",
-        (UNCHECKED_MEANS, *_without_value(report), *_without_interval(report)),
+        (UNCHECKED_MEANS, *without_value(report), *_without_interval(report)),
         (table(caption, head, lines),),
         report.report.as_dict() | {"intervals": report.as_dict()},
     )
 
 
-def _without_value(report: UncertaintyReport) -> Iterator[str]:
+def without_value(report: UncertaintyReport) -> Iterator[str]:
     """Yield sentences on undefined AUCs, the reasons, and the effect on the score."""
     missing = [each for each in report.report.undefined if each.affects_score]
     if missing:
@@ -394,11 +391,10 @@ def _terms(paired: PairedReport, candidate: Measured, baseline: Measured, names:
             number(values[1][name], 5),
             signed(each.difference, 5),
             _interval(each),
-            _probability(each.p_value),
+            p_text(each.p_value),
             {True: "tied", False: "not tied", None: UNDEFINED}[each.is_tied],
         )
-        for name in ("score", "overall_auc", *BIAS_AUCS)
-        for each in [paired.term(name)]
+        for name, each in paired.terms.items()
     ]
     head = ("term", *names, "candidate minus baseline", f"{paired.level:.0%} interval", "p", "")
     return table("Paired differences", head, lines)
@@ -414,7 +410,7 @@ def _marked(paired: PairedReport, caption: str) -> Table | None:
         if (rate := rates[name][cell]) is not None
     ]
     lines = [
-        [name, WORDS[cell], signed(each.difference), _interval(each), *map(_probability, (p_value, rate))]
+        [name, WORDS[cell], signed(each.difference), _interval(each), *map(p_text, (p_value, rate))]
         for rate, p_value, name, cell, each in sorted(tested, key=lambda one: one[:2])
         if each.is_tied is False
     ]
@@ -427,8 +423,9 @@ def _marked(paired: PairedReport, caption: str) -> Table | None:
     return table(f"{caption}: cells marked *", head, lines, notes=[note]) if lines else None
 
 
-def _probability(value: float | None) -> str:
-    return UNDEFINED if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+def p_text(p_value: float | None) -> str:
+    """Format a p-value; a dash stands for None."""
+    return number(p_value, 4) if p_value is None or p_value >= 0.0001 else "< 0.0001"
 
 
 def _differences(

@@ -376,10 +376,10 @@ class ByTerm(Generic[Found]):
     power_means: Mapping[BiasAuc, Found]
     cells: Mapping[str, Mapping[Cell, Found]]
 
-    def term(self, name: str) -> Found:
-        """Return the estimate or difference of the score or of one of its four terms."""
-        means: dict[str, Found] = {str(mean): found for mean, found in self.power_means.items()}
-        return ({"score": self.score, "overall_auc": self.overall_auc} | means)[name]
+    @property
+    def terms(self) -> dict[str, Found]:
+        """The score and its four terms by name."""
+        return {"score": self.score, "overall_auc": self.overall_auc} | dict(self.power_means)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""

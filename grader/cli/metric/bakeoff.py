@@ -1,0 +1,130 @@
+"""`fairboard bakeoff`: a comparison of candidate models on a community's own comments."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.parameters import INPUT_FILE, LocalPath, NameList, metric_options, metric_settings, text_of
+
+if TYPE_CHECKING:
+    from grader.files import RowIds, Solution
+
+UNDECIDED = 6
+TEXT_COLUMNS = ("comment_text", "comment", "text")
+OUTPUT = LocalPath(dir_okay=False)
+COST = click.FloatRange(0, min_open=True)
+
+
+@click.command()
+@click.argument("comments", type=INPUT_FILE)
+@click.argument("candidates", type=INPUT_FILE, nargs=-1, required=True)
+@click.option("--html", type=OUTPUT, help="HTML file to write the report to.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
+@click.option("--model-card", "card", type=OUTPUT, help="File for a model card.")
+@click.option("--label", help="The label column; guessed if not specified.")
+@click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
+@role_option
+@click.option("--text", help=f"The column with the comments.  [default: {' or '.join(TEXT_COLUMNS)}]")
+@click.option("--terms", type=INPUT_FILE, help="File with lines NAME=term,term; they replace columns NAME.")
+@click.option("--identity", "named", multiple=True, metavar="LINE", help="The same line, without a file.")
+@click.option("--min-size", type=click.IntRange(1), default=1, help="Omit identities with fewer rows.")
+@click.option("--cost-false-alarm", type=COST, default=1.0, show_default=True, help="Cost of a false alarm.")
+@click.option("--cost-missed", type=COST, default=1.0, show_default=True, help="Cost of a missed comment.")
+@metric_options
+def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> None:
+    """Compare CANDIDATES (id,prediction) on COMMENTS (id, label, identities or texts).
+
+    \b
+    fairboard bakeoff comments.csv a.csv b.csv c.csv --html report.html
+    fairboard bakeoff comments.csv a.csv --identity "muslim=muslim,muslims,islam"
+
+    The exit code is 0 if one candidate is recommended, 6 if none can be recommended, 2 if a file is rejected
+    and 1 for any other error. A single candidate is reported without a comparison.
+    """
+    from grader.reports import Inputs, bakeoff_report, html_page, measure_candidates, plain_text
+    from grader.reports.model_card import model_card
+
+    solution = _solution(comments, _term_lists(options["terms"], options["named"]), options)
+    inputs = Inputs(
+        solution,
+        predictions=_predictions(candidates, solution.row_ids),
+        settings=metric_settings(options["power"], options["weights"], options["threshold"], "skip"),
+        minimum_size=options["min_size"],
+    )
+    try:
+        found = measure_candidates(inputs, (options["cost_false_alarm"], options["cost_missed"]))
+        report = bakeoff_report(found)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    contents = {options["html"]: html_page(report), options["card"]: model_card(found, comments.name)}
+    for path, content in contents.items():
+        if path is not None:
+            path.write_text(content, encoding="utf-8")
+            click.echo(f"Written: {path}", err=True)
+    if options["as_json"]:
+        click.echo(json.dumps(report.as_dict(), indent=2))
+    else:
+        click.echo(plain_text(report) if options["html"] is None else "\n".join(found.sentences()))
+    if found.pairs and found.recommended is None:
+        raise click.exceptions.Exit(UNDECIDED)
+
+
+def _term_lists(path: Path | None, named: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the terms of each identity from a file and from options."""
+    lines = [*(text_of(path).splitlines() if path else ()), *named]
+    found: dict[str, list[str]] = {}
+    problems = []
+    for line in filter(str.strip, lines):
+        name, *terms = (part.strip() for part in line.replace("=", ",", 1).split(","))
+        if "=" not in line or name in found or not all([name, *terms]):
+            problems.append(f"{line!r} must be NAME=term,term with a new NAME.")
+        found[name] = terms
+    if problems:
+        raise click.UsageError(" ".join(problems))
+    return found
+
+
+def _solution(path: Path, terms: Mapping[str, list[str]], options: Mapping[str, Any]) -> "Solution":
+    """Read the comments; add an identity for each list of terms."""
+    from grader.files import ColumnRole, guess_columns
+    from grader.metrics.analysis.terms import identities_from_text
+
+    roles, text = dict(options["roles"]), options["text"]
+    if terms:
+        columns = [each.name for each in guess_columns(path)]
+        text = text or next((name for name in TEXT_COLUMNS if name in columns), None)
+        if text not in columns:
+            raise click.UsageError(f"Choose the column with the comments: --text {' | '.join(columns)}.")
+        roles[text] = ColumnRole.SLICE
+    names = {name: options[name] for name in ("label", "identities")}
+    solution = read_with_roles(path, roles, only_these=True, **names)
+    if not (terms or solution.identities):
+        raise click.UsageError(f"{path.name} has no identity columns. Use --terms or --identity.")
+    added = identities_from_text(solution.slices[text].texts(), terms) if terms else {}
+    masks = {name: mask.astype(float) for name, mask in added.items()}
+    return replace(solution, identities=solution.identities | masks)
+
+
+def _predictions(paths: tuple[Path, ...], row_ids: "RowIds") -> dict[str, Any]:
+    """Read all candidates, named after their files; raise FileRejected with the problems of all files."""
+    from grader.files import FileRejected, read_submission
+
+    found, problems = {}, []
+    for path in paths:
+        try:
+            read = read_submission(path, row_ids)
+        except FileRejected as error:
+            problems += [replace(each, message=f"{path.name}: {each.message}") for each in error.problems]
+            continue
+        name = path.name.partition(".csv")[0]
+        found[str(path) if name in found else name] = read.predictions
+        for note in read.notes:
+            click.echo(f"Note on {path.name}: {note.message}", err=True)
+    if problems:
+        raise FileRejected("submission", problems)
+    return found

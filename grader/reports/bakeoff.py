@@ -1,0 +1,237 @@
+"""Bake-off: report on any number of candidate models for the same comments, with a recommendation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from grader.charts.frame import Series, line_chart
+from grader.charts.svg import Axis
+from grader.metrics import PreparedSplit, prepare
+from grader.metrics.analysis import intervals
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.intervals import CHECKED_MEANS, LEVEL
+from grader.metrics.analysis.paired_differences import Measured, PairedReport, paired_report
+from grader.metrics.analysis.threshold_costs import CostCurve, cost_curve
+from grader.metrics.expected_error import rows_needed
+from grader.metrics.prepared import BoolArray
+from grader.metrics.subgroups import BIAS_AUCS
+from grader.reports import scored
+from grader.reports.analysis import Analysis, Inputs, facts_of, pairs_of
+from grader.reports.blocks import Chart, Section, metric, number, share, signed, table
+from grader.text import listed
+
+WANTED_ERROR, WANTED_DIFFERENCE = 0.02, 0.01
+REACH = 1.96 + 0.84  # standard errors for a test at 5 % that finds a difference in 80 % of samples
+PER_ROWS = 1000  # Costs are shown for this many comments.
+LINE_STYLES = 8
+Rates = tuple[float | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Bakeoff:
+    """All measurements of the candidates on the same rows; mappings are sorted by score, best first.
+
+    `pairs` contains the differences of each pair, better candidate first, and `p_values` those of the scores,
+    adjusted for the number of pairs. `rates` contains the false positive and false negative rates at the
+    threshold with the lowest cost, for all rows ("") and for each identity.
+    """
+
+    inputs: Inputs
+    split: PreparedSplit
+    reports: Mapping[str, intervals.UncertaintyReport]
+    pairs: Mapping[tuple[str, str], PairedReport]
+    p_values: Mapping[tuple[str, str], float | None]
+    costs: tuple[float, float]
+    curves: Mapping[str, CostCurve]
+    rates: Mapping[str, Mapping[str, Rates]]
+
+    def tied_with(self, name: str) -> list[str]:
+        """Return the candidates whose scores are not separated from a candidate's score."""
+        tied = {pair for pair, p_value in self.p_values.items() if p_value is None or p_value >= 1 - LEVEL}
+        return [other for other in self.reports if {(name, other), (other, name)} & tied]
+
+    @property
+    def best(self) -> str:
+        """The candidate with the highest score."""
+        return next(iter(self.reports))
+
+    @cached_property
+    def too_few(self) -> list[str]:
+        """The identities with too few rows in a compared set for verified intervals."""
+        report, least = self.reports[self.best].report, CHECKED_MEANS.rows
+        sizes = {line.name: intervals.compared_sizes(report, line).values() for line in report.subgroups}
+        return [name for name, compared in sizes.items() if min(map(min, compared)) < least]
+
+    @property
+    def recommended(self) -> str | None:
+        """The best candidate; None if it is not separated from all others or there are too few rows."""
+        return self.best if not (self.too_few or self.tied_with(self.best)) else None
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the recommendation, its reason and the number of rows that would be needed."""
+        best, rows, tied = self.best, f"these {self.split.rows:,} rows", self.tied_with(self.best)
+        worse = listed([name for name in self.reports if name not in {best, *tied}], most=12)
+        score = self.reports[best].score
+        if self.too_few:
+            yield (
+                f"No candidate can be recommended because {rows} are too few: each identity needs at least "
+                f"{CHECKED_MEANS.rows} rows of each class. Label more, or omit {listed(self.too_few)}."
+            )
+        elif not self.pairs:
+            value = f"{number(score.value)} ({scored.interval(score, 3)})"
+            yield f"{best} is the only candidate. Its score is {value} on {rows}."
+        elif not tied:
+            yield f"{best} is recommended: its score is higher than that of {worse} on {rows}."
+        elif len(tied) == 1:
+            yield f"{best} and {tied[0]} cannot be separated on {rows}."
+        else:
+            yield f"{listed(tied, most=12)} cannot be separated from {best}, the highest score, on {rows}."
+        if tied and worse:
+            yield f"{best} has a higher score than {worse}."
+        errors = [self.pairs[best, other].score.standard_error or 0.0 for other in tied]
+        needed = self.split.rows * (REACH * max(errors, default=0.0) / WANTED_DIFFERENCE) ** 2
+        if needed > self.split.rows:
+            yield f"About {float(f'{needed:.2g}'):,.0f} rows can show a difference of {WANTED_DIFFERENCE:g}."
+        lines = (each for each in self.reports[best].report.subgroups if 0 < each.positives < each.size)
+        shares = {each.name: (each.positives / each.size, each.size / self.split.rows) for each in lines}
+        needs = ((rows_needed(WANTED_ERROR, *each), name) for name, each in shares.items())
+        most, name = max(needs, default=(0, ""))
+        if most > self.split.rows:
+            error = f"a standard error of at most {WANTED_ERROR:g} in each AUC of {name}"
+            yield f"For {error}, about {float(f'{most:.2g}'):,.0f} rows like these are needed."
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values adjusted for their number (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+    found: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for before, (p, place) in enumerate(sorted((p, n) for n, p in enumerate(p_values) if p is not None)):
+        highest = max(highest, min(p * (len(p_values) - before), 1.0))
+        found[place] = highest
+    return found
+
+
+def measure_candidates(inputs: Inputs, costs: tuple[float, float] = (1.0, 1.0)) -> Bakeoff:
+    """Measure the candidates in ``inputs.predictions``, given the costs of a false alarm and a missed row."""
+    rows, solution, settings = inputs.rows, inputs.solution, inputs.settings
+    kept = inputs.annotations().mentioned_by(inputs.minimum_size).names
+    if not (rows.size and kept):
+        raise ValueError(f"No identity is mentioned by at least {inputs.minimum_size:,} rows.")
+    identities = {name: solution.identities[name][rows] for name in kept}
+    split = prepare(solution.labels[rows], identities, settings=settings)
+    sets = Sets(split)
+    predictions = {name: each[rows] for name, each in inputs.predictions.items()}
+    found = {name: intervals.uncertainty_report(sets, each, settings) for name, each in predictions.items()}
+    reports = dict(sorted(found.items(), key=lambda each: -(each[1].score.value or 0.0)))
+    measured = {name: Measured.of(sets, predictions[name], settings) for name in reports}
+    pairs = {(a, b): paired_report(sets, measured[a], measured[b]) for a, b in combinations(reports, 2)}
+    p_values = dict(zip(pairs, holm([each.score.p_value for each in pairs.values()]), strict=True))
+    curves = {name: cost_curve(split.labels, predictions[name], *costs) for name in reports}
+    members = {"": slice(None)} | dict(zip(split.names, split.members, strict=True))
+    rates = {}
+    for name, curve in curves.items():
+        flagged = predictions[name] >= curve.threshold
+        rates[name] = {each: _rates(split.labels[of], flagged[of]) for each, of in members.items()}
+    return Bakeoff(inputs, split, reports, pairs, p_values, costs, curves, rates)
+
+
+def _rates(positive: BoolArray, flagged: BoolArray) -> Rates:
+    wrong = positive != flagged
+    return tuple(float(wrong[of].mean()) if of.any() else None for of in (~positive, positive))
+
+
+def bakeoff_report(found: Bakeoff) -> Analysis:
+    """Return the report on a bake-off, for text, JSON or HTML."""
+    annotations, sentences = found.inputs.annotations(), tuple(found.sentences())
+    data = {"recommended": found.recommended, "candidates": list(found.reports), "sentences": list(sentences)}
+    first = Section("recommendation", "Recommendation", sentences, (), data)
+    sections = [first, _terms(found), _heatmaps(found), *([_differences(found)] if found.pairs else [])]
+    facts = facts_of(found.inputs, annotations, annotations.mentioned_by(found.inputs.minimum_size))
+    title = f"Bake-off of {len(found.reports)} candidates" if found.pairs else f"Report on {found.best}"
+    return Analysis(title, facts, (*sections, *pairs_of(found.inputs, "candidate"), _costs(found)))
+
+
+def _terms(found: Bakeoff) -> Section:
+    lines, data = [], {}
+    for name, report in found.reports.items():
+        tied = found.tied_with(name)
+        shown = [f"{number(each.value)} ({scored.interval(each, 3)})" for each in report.terms.values()]
+        lines.append((name, listed(tied, most=12) or "-", *shown))
+        data[name] = report.report.as_dict() | {"intervals": report.as_dict(), "not_separated_from": tied}
+    head = ("candidate", "not separated from", *(scored.WORDS[term] for term in report.terms))
+    ties = "Ties are not transitive: A may be tied with B, and B with C, although A and C are separated."
+    block = table(f"Values with {LEVEL:.0%} intervals, best score first", head, lines)
+    texts = [scored.UNCHECKED_MEANS, *scored.without_value(found.reports[found.best])]
+    texts += [ties] if found.pairs else []
+    return Section("terms", "Score and its terms", tuple(texts), (block,), data)
+
+
+def _heatmaps(found: Bakeoff) -> Section:
+    by_identity = list(zip(*(report.report.subgroups for report in found.reports.values()), strict=True))
+    blocks = []
+    for auc in BIAS_AUCS:
+        lines = ((of[0].name, *(metric(auc, getattr(line, auc), 3) for line in of)) for of in by_identity)
+        blocks.append(table(f"{scored.WORDS[auc]} by identity", ("identity", *found.reports), lines))
+    text = (
+        "Colored cells are closer to 0.5, which is no better than chance. A low BPSN AUC means false alarms "
+        "for comments that mention the identity. A low BNSP AUC means missed harm in them."
+    )
+    return Section("identities", "AUCs by identity", (text,), tuple(blocks))
+
+
+def _differences(found: Bakeoff) -> Section:
+    lines, data = [], []
+    for pair, report in found.pairs.items():
+        shown = []
+        for each in report.terms.values():
+            bounds = f"{signed(each.low)} to {signed(each.high)}{'' if each.is_checked else '°'}"
+            shown.append(f"{signed(each.difference)} ({bounds})")
+        lines.append((" - ".join(pair), scored.p_text(found.p_values[pair]), *shown))
+        data.append({"pair": list(pair), "adjusted_p_value": found.p_values[pair]} | report.as_dict())
+    text = (
+        "All candidates are measured on the same rows, so rows that are hard for all do not blur the "
+        "differences. Two scores are separated if their p-value, adjusted for the number of pairs (Holm), is "
+        f"below {1 - LEVEL:.2g}. The {LEVEL:.0%} intervals are not adjusted."
+    )
+    head = ("pair", "adjusted p", *(scored.WORDS[term] for term in report.terms))
+    block = table("First candidate minus second", head, lines, notes=(scored.UNCHECKED_DIFFERENCES,))
+    return Section("differences", "Paired differences", (text,), (block,), data)
+
+
+def _costs(found: Bakeoff) -> Section:
+    lines, columns, data = [], [], {}
+    series: list[Series] = []
+    for name, curve in found.curves.items():
+        costs, flagged, best = PER_ROWS * curve.costs, curve.flagged / found.split.rows, curve.best
+        shown = number(costs[best], 1), share(flagged[best]), *map(share, found.rates[name][""])
+        lines.append((name, f"{curve.threshold:.6g}", *shown))
+        at = [int(flagged.searchsorted(percent / 100)) for percent in range(101)]
+        columns.append([number(costs[place], 1) for place in at[::10]])
+        points = [(100 * flagged[place], costs[place]) for place in sorted({*at, best})]
+        series.append(Series(name, points, len(series) % LINE_STYLES))
+        threshold = curve.threshold if best else None
+        data[name] = {"threshold": threshold, "cost": float(curve.costs[best]), "rates": found.rates[name]}
+    head = ("candidate", "threshold", f"cost per {PER_ROWS:,}", "flagged", "FPR", "FNR")
+    best_of_all = table("Threshold with the lowest cost", head, lines)
+    by_identity = []
+    for line in found.reports[found.best].report.subgroups:
+        rates = (share(rate) for of_model in found.rates.values() for rate in of_model[line.name])
+        by_identity.append((line.name, f"{line.size - line.positives:,}", f"{line.positives:,}", *rates))
+    of_identity = ("identity", "negative", "positive", *("FPR", "FNR") * len(lines))
+    groups = [("rows", 2), *((name, 2) for name in found.rates)]
+    caption = "False positive rate (FPR) and false negative rate (FNR) at these thresholds"
+    highest = 1.05 * max(cost for each in series for _, cost in each.points)
+    x, y = Axis("% of comments flagged", 0, 100), Axis("cost", 0, highest)
+    curves = f"Cost per {PER_ROWS:,} comments by share of flagged comments"
+    by_share = ((f"{10 * tenth}%", *costs) for tenth, costs in enumerate(zip(*columns, strict=True)))
+    chart = Chart(line_chart(curves, series, x, y), table(curves, ("flagged", *found.curves), by_share))
+    blocks = (best_of_all, chart, table(caption, of_identity, by_identity, groups=groups))
+    texts = (
+        f"A false alarm costs {found.costs[0]:g}, and a missed positive comment costs {found.costs[1]:g}. A "
+        "comment is flagged if its prediction is at or above the threshold, on the candidate's own scale "
+        "(inf flags no comment).",
+        "The thresholds were chosen on these rows, so costs on new comments are probably higher. Costs apply "
+        "only if the share of positive comments is the same in operation.",
+    )
+    return Section("costs", "Cost at each threshold", texts, blocks, data)
