@@ -89,6 +89,8 @@ class Bakeoff:
             yield f"{listed(tied, most=12)} cannot be separated from {best}, the highest score, on {rows}."
         if tied and worse:
             yield f"{best} has a higher score than {worse}."
+        if not all(each.score.is_checked for pair, each in self.pairs.items() if best in pair):
+            yield f"Caution: some differences from {best} are outside the range of verified intervals."
         errors = [self.pairs[best, other].score.standard_error or 0.0 for other in tied]
         needed = self.split.rows * (REACH * max(errors, default=0.0) / WANTED_DIFFERENCE) ** 2
         if needed > self.split.rows:

@@ -64,6 +64,14 @@ def test_a_clearly_better_candidate_is_recommended():
     )
 
 
+def test_unverified_differences_are_marked_in_the_recommendation():
+    caution = "Caution: some differences from a are outside the range of verified intervals."
+    few = inputs(200, {"a": 0.0, "b": 1.0})
+    many = inputs(2000, {"a": 0.0, "b": 1.0})
+    assert caution in list(measure_candidates(few).sentences())
+    assert caution not in list(measure_candidates(many).sentences())
+
+
 def test_equal_candidates_cannot_be_separated_and_the_needed_rows_are_stated():
     found = measure_candidates(inputs(1500, {"a": 0.3, "c": 0.3, "bad": 4.0}))
     first, second, *_ = sorted(found.reports, key=lambda name: -found.reports[name].score.value)
@@ -79,7 +87,7 @@ def test_equal_candidates_cannot_be_separated_and_the_needed_rows_are_stated():
 
 
 def test_rows_needed_for_the_identity_with_the_largest_need_are_stated():
-    found = measure_candidates(inputs(2000, {"a": 0.0, "b": 4.0}, shares={"cat": 0.4, "dog": 0.1}))
+    found = measure_candidates(inputs(2000, {"a": 0.0, "b": 1.2}, shares={"cat": 0.4, "dog": 0.1}))
     line = found.reports["a"].report.subgroups[1]
     needed = rows_needed(0.02, line.positives / line.size, line.size / 2000)
     assert needed > 2000
