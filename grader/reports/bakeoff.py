@@ -25,7 +25,6 @@ WANTED_ERROR, WANTED_DIFFERENCE = 0.02, 0.01
 REACH = 1.96 + 0.84  # standard errors for a test at 5 % that finds a difference in 80 % of samples
 PER_ROWS = 1000  # Costs are shown for this many comments.
 LINE_STYLES = 8
-Rates = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class Bakeoff:
     p_values: Mapping[tuple[str, str], float | None]
     costs: tuple[float, float]
     curves: Mapping[str, CostCurve]
-    rates: Mapping[str, Mapping[str, Rates]]
+    rates: Mapping[str, Mapping[str, tuple[float | None, ...]]]
 
     def tied_with(self, name: str) -> list[str]:
         """Return the candidates whose scores are not separated from a candidate's score."""
@@ -138,7 +137,7 @@ def measure_candidates(inputs: Inputs, costs: tuple[float, float] = (1.0, 1.0)) 
     return Bakeoff(inputs, split, reports, pairs, p_values, costs, curves, rates)
 
 
-def _rates(positive: BoolArray, flagged: BoolArray) -> Rates:
+def _rates(positive: BoolArray, flagged: BoolArray) -> tuple[float | None, ...]:
     wrong = positive != flagged
     return tuple(float(wrong[of].mean()) if of.any() else None for of in (~positive, positive))
 
@@ -163,10 +162,9 @@ def _terms(found: Bakeoff) -> Section:
         data[name] = report.report.as_dict() | {"intervals": report.as_dict(), "not_separated_from": tied}
     head = ("candidate", "not separated from", *(scored.WORDS[term] for term in report.terms))
     ties = "Ties are not transitive: A may be tied with B, and B with C, although A and C are separated."
-    block = table(f"Values with {LEVEL:.0%} intervals, best score first", head, lines)
-    texts = [scored.UNCHECKED_MEANS, *scored.without_value(found.reports[found.best])]
-    texts += [ties] if found.pairs else []
-    return Section("terms", "Score and its terms", tuple(texts), (block,), data)
+    block = table(f"Values and {LEVEL:.0%} intervals", head, lines, notes=(ties,) * bool(found.pairs))
+    texts = (scored.UNCHECKED_MEANS, *scored.without_value(found.reports[found.best]))
+    return Section("terms", "Score and its terms", texts, (block,), data)
 
 
 def _heatmaps(found: Bakeoff) -> Section:
@@ -187,7 +185,8 @@ def _differences(found: Bakeoff) -> Section:
     for pair, report in found.pairs.items():
         shown = []
         for each in report.terms.values():
-            bounds = f"{signed(each.low)} to {signed(each.high)}{'' if each.is_checked else '°'}"
+            mark = "" if each.low is None or each.is_checked else "°"
+            bounds = f"{signed(each.low)} to {signed(each.high)}{mark}"
             shown.append(f"{signed(each.difference)} ({bounds})")
         lines.append((" - ".join(pair), scored.p_text(found.p_values[pair]), *shown))
         data.append({"pair": list(pair), "adjusted_p_value": found.p_values[pair]} | report.as_dict())

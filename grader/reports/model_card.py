@@ -13,8 +13,10 @@ from grader.reports.scored import WORDS, interval
 def model_card(found: Bakeoff, comments: str) -> str:
     """Return the card of the best candidate; `comments` is the name of the evaluation data."""
     report, rates, terms = found.reports[found.best], found.rates[found.best], found.reports[found.best].terms
-    types = {"overall_auc": "roc_auc"}
-    metrics = [{"type": types.get(n, n), "name": WORDS[n], "value": each.value} for n, each in terms.items()]
+    types, values = {"overall_auc": "roc_auc"}, {n: each.value for n, each in terms.items()}
+    metrics = [
+        {"type": types.get(n, n), "name": WORDS[n], "value": v} for n, v in values.items() if v is not None
+    ]
     result = {"task": {"type": "text-classification"}, "dataset": {"type": "private", "name": comments}}
     index = [{"name": found.best, "results": [result | {"metrics": metrics}]}]
     head = ["Identity", "Comments", "Positive", *(WORDS[auc] for auc in BIAS_AUCS), "FPR", "FNR"]

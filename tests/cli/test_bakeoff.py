@@ -118,3 +118,9 @@ def test_costs_must_be_above_0(folder: Path, cost: str):
     result = run(folder, "comments.csv", "a.csv", "--terms", "terms.txt", "--cost-missed", cost)
     assert result.exit_code == 1
     assert "--cost-missed" in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_an_error_without_a_traceback(folder: Path):
+    result = run(folder, "comments.csv", "a.csv", "--terms", "terms.txt", "--html", "absent/report.html")
+    assert result.exit_code == 1
+    assert "Error: " in result.stderr and "absent/report.html" in result.stderr

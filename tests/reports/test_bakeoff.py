@@ -205,3 +205,12 @@ def test_model_card_has_metadata_in_the_form_of_the_hub():
     }
     assert "| cat | " in card and 'my "model" is recommended' in card
     assert "{" not in card.split("---\n", 2)[2]
+
+
+def test_undefined_terms_are_not_metrics_of_the_model_card():
+    text = "\n".join(["id,target,cat", *(f"r{row},1,{row % 2}" for row in range(40))])
+    data = Inputs(read_solution(text.encode()), predictions={"a": np.arange(40.0)}, settings=SKIP)
+    found = measure_candidates(data)
+    assert found.recommended is None and found.reports["a"].score.value is None
+    assert '"metrics": []' in model_card(found, "comments.csv")
+    assert "There is no score" in plain_text(bakeoff_report(found))

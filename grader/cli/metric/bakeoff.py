@@ -1,7 +1,6 @@
 """`fairboard bakeoff`: a comparison of candidate models on a community's own comments."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,13 +58,13 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
     try:
         found = measure_candidates(inputs, (options["cost_false_alarm"], options["cost_missed"]))
         report = bakeoff_report(found)
-    except ValueError as error:
+        contents = {options["html"]: html_page(report), options["card"]: model_card(found, comments.name)}
+        for path, content in contents.items():
+            if path is not None:
+                path.write_text(content, encoding="utf-8")
+                click.echo(f"Written: {path}", err=True)
+    except (OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    contents = {options["html"]: html_page(report), options["card"]: model_card(found, comments.name)}
-    for path, content in contents.items():
-        if path is not None:
-            path.write_text(content, encoding="utf-8")
-            click.echo(f"Written: {path}", err=True)
     if options["as_json"]:
         click.echo(json.dumps(report.as_dict(), indent=2))
     else:
@@ -89,7 +88,7 @@ def _term_lists(path: Path | None, named: tuple[str, ...]) -> dict[str, list[str
     return found
 
 
-def _solution(path: Path, terms: Mapping[str, list[str]], options: Mapping[str, Any]) -> "Solution":
+def _solution(path: Path, terms: dict[str, list[str]], options: dict[str, Any]) -> "Solution":
     """Read the comments; add an identity for each list of terms."""
     from grader.files import ColumnRole, guess_columns
     from grader.metrics.analysis.terms import identities_from_text
@@ -105,9 +104,8 @@ def _solution(path: Path, terms: Mapping[str, list[str]], options: Mapping[str, 
     solution = read_with_roles(path, roles, only_these=True, **names)
     if not (terms or solution.identities):
         raise click.UsageError(f"{path.name} has no identity columns. Use --terms or --identity.")
-    added = identities_from_text(solution.slices[text].texts(), terms) if terms else {}
-    masks = {name: mask.astype(float) for name, mask in added.items()}
-    return replace(solution, identities=solution.identities | masks)
+    masks = identities_from_text(solution.slices[text].texts(), terms) if terms else {}
+    return replace(solution, identities=solution.identities | {n: m.astype(float) for n, m in masks.items()})
 
 
 def _predictions(paths: tuple[Path, ...], row_ids: "RowIds") -> dict[str, Any]:

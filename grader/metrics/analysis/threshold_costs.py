@@ -17,10 +17,8 @@ class CostCurve:
     thresholds, flagged, costs : ndarray of float64, int64 and float64, shape (k + 1,)
         Infinity, which flags no row, and the k distinct predictions in descending order; the number of
         flagged rows; the mean cost per row.
-    best : int
-        The index of the lowest cost; among equal costs, the one with the fewest flagged rows.
-    threshold : float
-        The threshold with the lowest cost.
+    best, threshold : int, float
+        The index of the lowest cost and its threshold; among equal costs, with the fewest flagged rows.
     """
 
     thresholds: FloatArray
