@@ -311,9 +311,7 @@ def pairs_of(inputs: Inputs, column: str = "label") -> list[Section]:
         return []
     groups = slices[group].texts() if group in slices else None
     texts = pair.texts(), slices[role].texts(), groups
-    found = compare_pairs(
-        *texts, inputs.predictions, roles=inputs.pair_roles(), clusters=inputs.clusters
-    )
+    found = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles(), clusters=inputs.clusters)
     return [labelled.pairs_section(found, column)]
 
 
