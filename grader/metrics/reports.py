@@ -27,11 +27,11 @@ from grader.metrics.subgroups import (
     subgroup_report,
 )
 from grader.metrics.weighted_counts import count_weighted
+from grader.text import not_installed
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-from grader.text import not_installed
 
 
 @dataclass(frozen=True, slots=True)

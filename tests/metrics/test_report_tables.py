@@ -87,10 +87,9 @@ def test_plot_without_axes_creates_a_figure(axes):
 
 
 @pytest.mark.parametrize(
-    ("method", "package", "install"),
-    [("to_frame", "pandas", "pandas"), ("plot", "matplotlib", r"'fairboard\[plot\]'")],
+    ("method", "package", "extra"), [("to_frame", "pandas", "cli"), ("plot", "matplotlib", "plot")]
 )
-def test_missing_package_is_named(monkeypatch, method, package, install):
+def test_missing_package_and_its_extra_are_named(monkeypatch, method, package, extra):
     real = builtins.__import__
 
     def without(name, *rest):
@@ -99,5 +98,5 @@ def test_missing_package_is_named(monkeypatch, method, package, install):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=f"requires {package}: pip install {install}"):
+    with pytest.raises(ImportError, match=f"`{method}` needs {package}.* with its `{extra}` extra"):
         getattr(REPORT, method)()

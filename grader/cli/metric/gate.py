@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import click
 
-from grader.cli.output import aligned, show_json
+from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     LocalPath,
@@ -17,7 +17,7 @@ from grader.cli.parameters import (
     metric_settings,
     undefined_option,
 )
-from grader.text import counted
+from grader.text import aligned, counted
 
 GATE_FAILED = 6
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")

@@ -7,9 +7,9 @@ import pytest
 
 from grader.metrics import bias_report, prepare
 from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.intervals import bootstrap
 from grader.metrics.analysis.matrix import label_matrices
 from grader.metrics.analysis.table import CELLS
+from tests.fixtures.bootstrap import bootstrap
 
 LABELS = ("toxic", "insult", "threat")
 IDENTITIES = ("cat", "dog", "cow")
