@@ -153,6 +153,10 @@ def _exit_codes() -> Iterator[None]:
         raise click.exceptions.Exit(1) from error
     except FairboardError as error:
         _fail(error)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
 
 
 def _fail(error: FairboardError) -> NoReturn:

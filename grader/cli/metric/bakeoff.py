@@ -63,7 +63,7 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
             if path is not None:
                 path.write_text(content, encoding="utf-8")
                 click.echo(f"Written: {path}", err=True)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise click.ClickException(str(error)) from error
     if options["as_json"]:
         click.echo(json.dumps(report.as_dict(), indent=2))

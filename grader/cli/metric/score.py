@@ -90,8 +90,6 @@ def score(
     settings = metric_settings(**metric)
     try:
         outcome = _evaluate(solution, submission, prediction or (), label, identities, settings, min_size)
-    except OSError as error:
-        raise click.ClickException(f"A file cannot be read: {error}.") from error
     except FairboardError as error:
         if as_json and (answer := _rejection(error)):
             click.echo(_json(answer))
