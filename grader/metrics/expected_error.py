@@ -94,10 +94,14 @@ def rows_needed(
         raise ValueError(f"`mention_share` must be above 0 and at most 1, not {mention_share!r}.")
 
     def is_enough(rows: int) -> bool:
-        # The Subgroup AUC has the fewest rows and therefore the largest error of the three.
-        positives = int(rows * mention_share * positive_share)
-        error = auc_standard_error(positives, int(rows * mention_share) - positives, auc)
-        return error is not None and error <= standard_error
+        members = int(rows * mention_share)
+        inside = int(rows * mention_share * positive_share)
+        outside = int((rows - members) * positive_share)
+        sets = [(inside, members - inside)]
+        if mention_share < 1:
+            sets += [(outside, members - inside), (inside, rows - members - outside)]
+        errors = [auc_standard_error(*each, auc) for each in sets]
+        return all(error is not None and error <= standard_error for error in errors)
 
     most = 1
     while not is_enough(most):

@@ -43,16 +43,28 @@ def test_error_of_an_auc_follows_the_documented_formula(positives: int, negative
 def test_rows_needed_are_the_fewest_with_that_error(
     error: float, positive_share: float, mention_share: float, auc: float
 ):
-    def expected(rows: int) -> float | None:
+    def largest(rows: int) -> float:
         members = int(rows * mention_share)
         positives = int(rows * mention_share * positive_share)
-        return auc_standard_error(positives, members - positives, auc)
+        outside = int((rows - members) * positive_share)
+        compared = {
+            "subgroup_auc": (positives, members - positives),
+            "bpsn_auc": (outside, members - positives),
+            "bnsp_auc": (positives, rows - members - outside),
+        }
+        errors = [
+            auc_standard_error(*sets, auc)
+            for cell, sets in compared.items()
+            if cell == "subgroup_auc" or mention_share < 1
+        ]
+        return max(math.inf if each is None else each for each in errors)
 
     rows = rows_needed(error, positive_share, mention_share, auc)
-    found, one_less = expected(rows), expected(rows - 1)
-    assert found is not None
-    assert found <= error
-    assert one_less is None or one_less > error
+    assert largest(rows) <= error < largest(rows - 1)
+
+
+def test_rows_needed_by_an_identity_in_most_rows_depend_on_the_few_other_rows():
+    assert rows_needed(0.02, 0.5, 0.99) > 5 * rows_needed(0.02, 0.5)
 
 
 @pytest.mark.parametrize(
