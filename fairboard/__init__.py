@@ -32,21 +32,36 @@ from grader.metrics import (
     report,
     unintended_bias_score,
 )
-from grader.metrics.analysis.model_reports import bias_intervals, compare_models, confusion_report
+from grader.metrics.analysis.intervals import Estimate, UncertaintyReport
+from grader.metrics.analysis.model_reports import (
+    Confusion,
+    ConfusionReport,
+    bias_intervals,
+    compare_models,
+    confusion_report,
+)
+from grader.metrics.analysis.paired_differences import Difference, PairedReport
+from grader.metrics.expected_error import rows_needed
 from grader.metrics.inputs import identities_from_text
 
 __all__ = [
     "BIAS_AUCS",
     "METRIC_CODE_VERSION",
     "BiasReport",
+    "Confusion",
+    "ConfusionReport",
+    "Difference",
+    "Estimate",
     "IdentityCounts",
     "MetricSettings",
     "PairCounts",
+    "PairedReport",
     "PowerMeans",
     "PreparedSplit",
     "RankArray",
     "RankedSplit",
     "SubgroupReport",
+    "UncertaintyReport",
     "Undefined",
     "UndefinedPolicy",
     "Weights",
@@ -63,5 +78,6 @@ __all__ = [
     "power_mean",
     "prepare",
     "report",
+    "rows_needed",
     "unintended_bias_score",
 ]

@@ -55,6 +55,13 @@ class Estimate:
         compared set, and an AUC of at most 0.999 that is at least 0.5 (for an AEG, an underlying AUC of at
         least 0.001). For a power mean or the score, each compared set must have at least 8 rows, and each AUC
         must be between 0.6 and 0.99.
+
+    Examples
+    --------
+    >>> from fairboard import bias_intervals
+    >>> auc = bias_intervals([1, 1, 0, 0], [0.9, 0.4, 0.5, 0.1], {}).overall_auc
+    >>> auc.value, auc.low < auc.value < auc.high, auc.is_checked
+    (0.75, True, False)
     """
 
     value: float | None
@@ -397,7 +404,15 @@ class ByTerm(Generic[Found]):
 
 @dataclass(frozen=True, slots=True)
 class UncertaintyReport(ByTerm[Estimate]):
-    """A bias report (in `report`) with estimates of all its values."""
+    """A bias report (in `report`) with estimates of all its values.
+
+    Examples
+    --------
+    >>> from fairboard import bias_intervals
+    >>> found = bias_intervals([1, 1, 0, 0], [0.9, 0.4, 0.5, 0.1], {"cat": [1, 1, 1, 1]})
+    >>> found.cells["cat"]["subgroup_auc"].value, found.report.overall_auc
+    (0.75, 0.75)
+    """
 
     report: BiasReport
 

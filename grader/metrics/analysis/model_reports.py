@@ -104,7 +104,13 @@ def _sets(inputs: Inputs) -> Sets:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Confusion counts of a set of rows; rates of no rows are None."""
+    """Confusion counts of a set of rows; rates of no rows are None.
+
+    Examples
+    --------
+    >>> Confusion(3, 1, 4, 1).true_positive_rate, Confusion(3, 1, 4, 1).precision
+    (0.75, 0.75)
+    """
 
     true_positives: int
     false_positives: int
@@ -129,7 +135,13 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class ConfusionReport:
-    """Confusion counts of all rows, and of the subgroup and the background of each identity."""
+    """Confusion counts of all rows, and of the subgroup and the background of each identity.
+
+    Examples
+    --------
+    >>> confusion_report([1, 0, 1, 0], [0.9, 0.6, 0.4, 0.2], {"cat": [1, 1, 0, 0]}).overall.false_negatives
+    1
+    """
 
     overall: Confusion
     subgroups: Mapping[str, Confusion]

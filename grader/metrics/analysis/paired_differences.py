@@ -55,6 +55,12 @@ class Difference:
     is_checked : bool
         Whether both submissions are in the range for which the coverage of these intervals was validated: at
         least 50 rows in each compared set, and AUCs between 0.6 and 0.95.
+
+    Examples
+    --------
+    >>> from fairboard import compare_models
+    >>> compare_models([1, 1, 0, 0], [4, 3, 2, 1], [4, 2, 3, 1], {}).overall_auc.difference
+    0.25
     """
 
     difference: float | None
@@ -77,7 +83,15 @@ class Difference:
 
 
 class PairedReport(ByTerm[Difference]):
-    """The differences between two submissions or sets, candidate minus baseline."""
+    """The differences between two submissions or sets, candidate minus baseline.
+
+    Examples
+    --------
+    >>> from fairboard import compare_models
+    >>> found = compare_models([1, 1, 0, 0], [4, 3, 2, 1], [4, 2, 3, 1], {"cat": [1, 1, 1, 1]})
+    >>> found.cells["cat"]["subgroup_auc"].is_tied
+    True
+    """
 
     __slots__ = ()
 
