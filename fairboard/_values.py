@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics import BIAS_AUCS, BiasReport
-
-CELLS = (*BIAS_AUCS, "positive_aeg", "negative_aeg")
+from grader.metrics import BiasReport
 
 
 def columns_of(subgroups: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -32,6 +30,5 @@ def plain(values: Any) -> Any:
 
 def flat(report: BiasReport) -> dict[str, float]:
     """Return the score, its terms and all cells, such as ``bpsn_auc/cat``; undefined values are NaN."""
-    values = {"score": report.score, **report.terms}
-    values |= {f"{cell}/{each.name}": getattr(each, cell) for each in report.subgroups for cell in CELLS}
-    return {name: math.nan if value is None else value for name, value in values.items()}
+    cells = {f"{cell}/{name}": line[cell] for name, line in report.by_group.items() for cell in line}
+    return {name: math.nan if value is None else value for name, value in (report.overall | cells).items()}

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from fairboard._values import CELLS, columns_of
+from fairboard._values import columns_of
 from grader.metrics import MetricSettings, bias_report
+from grader.metrics.subgroups import CELLS, GAPS
 
 try:
     import pandas as pd
@@ -60,10 +61,9 @@ class BiasFrame:
             raise ValueError(f"`metrics` must be of {', '.join(CELLS)}, not {metrics!r}.")
         groups = _groups(sensitive_features)
         self.report = bias_report(y_true, y_pred, groups, settings=settings)
-        rows = [[getattr(each, name) for name in names] for each in self.report.subgroups]
-        self._table = pd.DataFrame(rows, index=groups.columns, columns=names, dtype=float)
-        self._overall = pd.Series(self.report.overall_auc, index=names, dtype=float)
-        self._overall[self._overall.index.str.endswith("_aeg")] = 0.0
+        self._table = self.report.to_frame()[names].set_axis(groups.columns)
+        overall = [0.0 if name in GAPS else self.report.overall_auc for name in names]
+        self._overall = pd.Series(overall, index=names, dtype=float)
         self._shown = metrics if isinstance(metrics, str) else names
         self.by_group, self.overall = self._table[self._shown], self._overall[self._shown]
 
@@ -77,14 +77,18 @@ class BiasFrame:
 
     def difference(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Any:
         """Return the largest absolute difference between two groups, or between a group and `overall`."""
-        other = {"between_groups": self._table.min(), "to_overall": self._overall}[method]
-        return (self._table - other).abs().max()[self._shown]
+        return (self._table - self._reference(method, self._table.min())).abs().max()[self._shown]
 
     def ratio(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Any:
         """Return the smallest ratio of two groups, or of a group and `overall`; NaN for AEGs."""
-        ratios = self._table / {"between_groups": self._table.max(), "to_overall": self._overall}[method]
+        ratios = self._table / self._reference(method, self._table.max())
         smallest = ratios.where(ratios <= 1, 1 / ratios).min()
         return smallest.where(~smallest.index.str.endswith("_aeg"))[self._shown]
+
+    def _reference(self, method: str, extreme: Any) -> Any:
+        if method not in ("between_groups", "to_overall"):
+            raise ValueError(f"`method` must be 'between_groups' or 'to_overall', not {method!r}.")
+        return extreme if method == "between_groups" else self._overall
 
 
 def _groups(features: Any) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from fairboard._values import CELLS, flat
-from grader.metrics import BIAS_AUCS, MetricSettings, bias_report
+from fairboard._values import flat
+from grader.metrics import MetricSettings, bias_report
+from grader.metrics.subgroups import BIAS_AUCS, CELLS
 
 try:
     from sklearn.exceptions import UndefinedMetricWarning

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from fairboard import bias_report
-from fairboard._values import CELLS
 from fairboard.fairlearn import BiasFrame
+from grader.metrics.subgroups import CELLS
 
 RNG = np.random.default_rng(11)
 Y_TRUE, Y_PRED = RNG.random(300) < 0.4, RNG.random(300).round(2)
@@ -74,3 +74,7 @@ def test_wrong_arguments_are_rejected():
         BiasFrame(metrics="recall", **ROWS, sensitive_features=GROUPS)
     with pytest.raises(ValueError, match=r"values outside \[0, 1\] in age"):
         BiasFrame(**ROWS, sensitive_features={"age": np.arange(300)})
+    frame = BiasFrame(**ROWS, sensitive_features=GROUPS)
+    for aggregate in (frame.difference, frame.ratio):
+        with pytest.raises(ValueError, match=r"'between_groups' or 'to_overall', not 'to_all'"):
+            aggregate("to_all")
