@@ -24,6 +24,10 @@ HEADINGS = {
     "positive_aeg": "positive AEG",
     "negative_aeg": "negative AEG",
 }
+_LATEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {char: "\\" + char for char in "&%$#_{}"}
+)
 _TEXTS = ("model", "split", "identity", "in_score")
 _COLUMNS = (*_TEXTS, "rows", "positives", "score", "overall_auc", *CELLS)
 
@@ -50,9 +54,8 @@ def table_of(reports: Reports) -> tuple[list[str], list[list[object]]]:
 
 def as_text(reports: Reports) -> str:
     """Return a text block for each split with the score, its terms and one line per identity."""
-    several = len(reports) > 1
     return "\n".join(
-        _block(f"{model}, {split}" if several else split, report)
+        _block(f"{model}, {split}" if len(reports) > 1 else split, report)
         for model, splits in reports.items()
         for split, report in splits.items()
     )
@@ -69,10 +72,11 @@ def as_markdown(reports: Reports) -> str:
 def as_latex(reports: Reports) -> str:
     """Return a LaTeX table (booktabs) with rounded values."""
     columns, lines = _rounded_table(reports)
-    heading, *body = (" & ".join(_latex(cell) or "--" for cell in line) + " \\\\\n" for line in lines)
-    alignment = "".join("l" if name in _TEXTS else "r" for name in columns)
+    texts = ([cell.translate(_LATEX) or "--" for cell in line] for line in lines)
+    heading, *body = (" & ".join(line) + " \\\\\n" for line in texts)
+    sides = "".join("l" if name in _TEXTS else "r" for name in columns)
     return (
-        f"\\begin{{tabular}}{{{alignment}}}\n\\toprule\n{heading}\\midrule\n{''.join(body)}"
+        f"\\begin{{tabular}}{{{sides}}}\n\\toprule\n{heading}\\midrule\n{''.join(body)}"
         "\\bottomrule\n\\end{tabular}\n"
     )
 
@@ -98,8 +102,11 @@ def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
         from matplotlib import pyplot
     except ImportError:
         raise ImportError(not_installed("matplotlib", "`plot`", "plot")) from None
-    names = [line.name for line in report.subgroups]
-    values = np.array([[getattr(line, cell) for cell in BIAS_AUCS] for line in report.subgroups], np.float64)
+    if not (names := list(report.by_group)):
+        raise ValueError("`plot` requires a report with at least one identity.")
+    if intervals and (missing := [name for name in names if name not in intervals.cells]):
+        raise ValueError(f"`intervals` lacks {len(missing)} identities: {', '.join(missing)}.")
+    values = np.array([[line[cell] for cell in BIAS_AUCS] for line in report.by_group.values()], np.float64)
     if ax is None:
         height = 1 + (0.5 if intervals else 0.35) * len(names)
         ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
@@ -121,8 +128,7 @@ def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
 def _block(title: str, report: "BiasReport") -> str:
     columns = ("rows", "positives", *CELLS)
     lines = [["identity", *(HEADINGS.get(name, name) for name in columns)]]
-    means = report.overall
-    lines.append(["power mean", *(_rounded(name, means.get(name)) for name in columns)])
+    lines.append(["power mean", *(_rounded(name, report.overall.get(name)) for name in columns)])
     for subgroup in report.subgroups:
         name = subgroup.name if subgroup.in_score else f"({subgroup.name})"
         lines.append([name, *(_rounded(column, _value(subgroup, column)) for column in columns)])
@@ -155,10 +161,4 @@ def _rounded(column: str, value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.{5 if column == 'score' else 4}f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _latex(text: str) -> str:
-    for char, escape in (("\\", r"\textbackslash "), *((c, "\\" + c) for c in "&%$#_{}")):
-        text = text.replace(char, escape)
-    return text.replace("~", r"\textasciitilde{}").replace("^", r"\textasciicircum{}")
+    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).splitlines())

@@ -63,7 +63,7 @@ def test_markdown_and_latex_contain_escaped_names_and_every_identity():
     markdown = REPORT.to_markdown().splitlines()
     assert len(markdown) == 3 + len(NAMES)
     assert markdown[4].startswith(r"| a\|b & $x_1$ \ % | yes | 3 |")
-    assert r"a|b \& \$x\_1\$ \textbackslash  \% & yes & 3 &" in REPORT.to_latex()
+    assert r"a|b \& \$x\_1\$ \textbackslash{} \% & yes & 3 &" in REPORT.to_latex()
     assert REPORT.to_latex().startswith("\\begin{tabular}{llrrrrrrrrr}\n\\toprule\n")
 
 
@@ -78,6 +78,20 @@ def test_plot_renders_values_intervals_and_names_as_png(axes):
     image = io.BytesIO()
     axes.figure.savefig(image, format="png")
     assert image.getvalue().startswith(b"\x89PNG")
+
+
+def test_line_breaks_in_names_do_not_break_rows():
+    found = bias_report(ROWS[0], ROWS[1], {"two\nlines": IDENTITIES["cow"]})
+    assert found.to_markdown().splitlines()[3].startswith("| two lines | yes |")
+    assert "\ntwo lines & yes &" in found.to_latex()
+
+
+def test_plot_names_missing_identities():
+    with pytest.raises(ValueError, match="at least one identity"):
+        bias_report(ROWS[0], ROWS[1], {}).plot()
+    other = bias_intervals(ROWS[0], ROWS[1], {"cow": IDENTITIES["cow"]})
+    with pytest.raises(ValueError, match="`intervals` lacks 2 identities: <script>"):
+        REPORT.plot(intervals=other)
 
 
 def test_plot_without_axes_creates_a_figure(axes):
