@@ -184,17 +184,14 @@ def confusion_report(
     split, predicted = inputs.split, inputs.y_score >= threshold
     subgroup_of, background_of = {}, {}
     for name, rows in zip(split.names, split.members, strict=True):
-        mentions = np.zeros(split.rows, np.bool_)
-        mentions[rows] = True
-        subgroup_of[name] = _confusion(split.labels, predicted, mentions)
-        background_of[name] = _confusion(split.labels, predicted, ~mentions)
-    everything = np.ones(split.rows, np.bool_)
-    return ConfusionReport(_confusion(split.labels, predicted, everything), subgroup_of, background_of)
+        subgroup_of[name] = _confusion(split.labels[rows], predicted[rows])
+        background_of[name] = _confusion(np.delete(split.labels, rows), np.delete(predicted, rows))
+    return ConfusionReport(_confusion(split.labels, predicted), subgroup_of, background_of)
 
 
-def _confusion(labels: BoolArray, predicted: BoolArray, rows: BoolArray) -> Confusion:
+def _confusion(labels: BoolArray, predicted: BoolArray) -> Confusion:
     sets = (labels & predicted, ~labels & predicted, ~labels & ~predicted, labels & ~predicted)
-    return Confusion(*(int(np.count_nonzero(each & rows)) for each in sets))
+    return Confusion(*(int(np.count_nonzero(each)) for each in sets))
 
 
 def _share(part: int, rest: int) -> float | None:
