@@ -1,6 +1,7 @@
 """Command-line parameter types, such as times and input files, and metric options."""
 
 import csv
+import math
 import re
 import shutil
 from collections.abc import Callable
@@ -122,6 +123,7 @@ class InputFile(LocalPath):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(str(super().convert(value, param, ctx)))
         if ctx is None or path.is_file():
+            _claim(self, path, param, ctx)
             return path
         kept = Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-"))) / "input"
         with click.open_file(str(path), "rb") as pipe, kept.open("wb") as file:
@@ -129,7 +131,38 @@ class InputFile(LocalPath):
         return kept
 
 
-INPUT_FILE = InputFile()
+class OutputFile(LocalPath):
+    """A file to write, which must be neither an input nor another output of the same command."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(super().convert(value, param, ctx))
+        _claim(self, path, param, ctx)
+        return path
+
+
+def _claim(kind: LocalPath, path: Path, param: click.Parameter | None, ctx: click.Context | None) -> None:
+    """Record the use of a file; fail if it would be overwritten. Parameters are read in any order."""
+    is_written: dict[Path, bool] = {} if ctx is None else ctx.meta.setdefault(__name__, {})
+    file, writes = path.resolve(), isinstance(kind, OutputFile)
+    if file in is_written and (writes or is_written[file]):
+        kind.fail(f"{path} would be overwritten. Choose a file that no other argument names.", param, ctx)
+    is_written[file] = writes
+
+
+class Finite(click.FloatRange):
+    """A number in a range; unlike `click.FloatRange`, it rejects NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+INPUT_FILE, OUTPUT_FILE = InputFile(), OutputFile()
 
 
 def _converted(ctx: click.Context, param: click.Parameter, folder: Path | None) -> Path | None:  # noqa: ARG001

@@ -97,6 +97,16 @@ def test_clusters_widen_the_intervals_of_repeated_rows(folder: Path):
     assert "false discovery rate" in run(folder, *copies, "--cluster", "author").stdout
 
 
+def test_an_identity_is_not_a_cluster_unless_it_was_only_guessed(folder: Path):
+    named = run(folder, "solution.csv", "ours.csv", "--cluster", "cat", "--identities", "cat,dog")
+    assert named.exit_code == 1
+    assert "The column cat is an identity and cannot be the --cluster." in named.stderr
+    assert (
+        "cat is used for --cluster only."
+        in run(folder, "solution.csv", "ours.csv", "--cluster", "cat").stderr
+    )
+
+
 def test_clusters_without_a_usable_column_are_rejected(folder: Path):
     header, *lines = (folder / "solution.csv").read_text().splitlines()
     (folder / "one.csv").write_text("\n".join([f"{header},author", *(f"{line},ann" for line in lines)]))

@@ -113,14 +113,24 @@ def test_candidates_with_equal_file_names_are_named_by_their_paths(folder: Path)
     assert json.loads(result.stdout)["recommendation"]["candidates"] == ["a", str(folder / "old" / "a.csv")]
 
 
-@pytest.mark.parametrize("cost", ["0", "-1"])
-def test_costs_must_be_above_0(folder: Path, cost: str):
+@pytest.mark.parametrize("cost", ["0", "-1", "nan", "inf"])
+def test_costs_must_be_finite_and_above_0(folder: Path, cost: str):
     result = run(folder, "comments.csv", "a.csv", "--terms", "terms.txt", "--cost-missed", cost)
     assert result.exit_code == 1
     assert "--cost-missed" in result.stderr
 
 
-def test_a_file_that_cannot_be_written_is_an_error_without_a_traceback(folder: Path):
-    result = run(folder, "comments.csv", "a.csv", "--terms", "terms.txt", "--html", "absent/report.html")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("a.csv", "--html", "a.csv"), "a.csv would be overwritten"),
+        (("a.csv", "--html", "x.html", "--model-card", "x.html"), "x.html would be overwritten"),
+        (("a.csv", "b.csv", "a.csv"), "These candidates are specified more than once: "),
+    ],
+)
+def test_no_file_is_overwritten_or_compared_with_itself(folder: Path, words: tuple[str, ...], told: str):
+    before = (folder / "a.csv").read_bytes()
+    result = run(folder, "comments.csv", *words, "--terms", "terms.txt")
     assert result.exit_code == 1
-    assert "Error: " in result.stderr and "absent/report.html" in result.stderr
+    assert told in result.stderr
+    assert (folder / "a.csv").read_bytes() == before

@@ -199,6 +199,15 @@ def test_limits_and_a_baseline_that_do_not_fit_together_are_usage_errors(options
     assert "Specify a limit" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "limit", [("--min-score", "nan"), ("--min", "bpsn_auc", "nan"), ("--max-drop", "nan")]
+)
+def test_a_limit_that_is_not_a_number_does_not_pass(files, run, limit):
+    result = run("gate", files / "two.csv", files / "new.csv", *limit)
+    assert result.exit_code == 1
+    assert "is not a finite number" in result.stderr
+
+
 def test_a_rejected_file_and_an_empty_split_are_not_failed_checks(files, run):
     (files / "short.csv").write_text("id,prediction\n1,0.5\n")
     result = run(

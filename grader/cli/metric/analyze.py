@@ -10,7 +10,7 @@ import click
 from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.parameters import (
     INPUT_FILE,
-    LocalPath,
+    OUTPUT_FILE,
     NameList,
     WeightsInAnyForm,
     metric_options,
@@ -51,7 +51,7 @@ ORDERS = (
     metavar="SOLUTION2 SUBMISSION2",
     help="The fuzzed solution and the predictions for it.",
 )
-@click.option("--html", "html", type=LocalPath(dir_okay=False), help="HTML file to write the report to.")
+@click.option("--html", "html", type=OUTPUT_FILE, help="HTML file to write the report to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 @click.option("--label", help="The label column; guessed if not specified.")
 @click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")

@@ -8,23 +8,31 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, LocalPath, NameList, metric_options, metric_settings, text_of
+from grader.cli.parameters import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Finite,
+    NameList,
+    WeightsInAnyForm,
+    metric_options,
+    metric_settings,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from grader.files import RowIds, Solution
 
 UNDECIDED = 6
 TEXT_COLUMNS = ("comment_text", "comment", "text")
-OUTPUT = LocalPath(dir_okay=False)
-COST = click.FloatRange(0, min_open=True)
+COST = Finite(0, min_open=True)
 
 
-@click.command()
+@click.command(cls=WeightsInAnyForm)
 @click.argument("comments", type=INPUT_FILE)
 @click.argument("candidates", type=INPUT_FILE, nargs=-1, required=True)
-@click.option("--html", type=OUTPUT, help="HTML file to write the report to.")
+@click.option("--html", type=OUTPUT_FILE, help="HTML file to write the report to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
-@click.option("--model-card", "card", type=OUTPUT, help="File for the model card of the best candidate.")
+@click.option("--model-card", "card", type=OUTPUT_FILE, help="File for the model card of the best candidate.")
 @click.option("--label", help="The label column; guessed if not specified.")
 @click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
 @role_option
@@ -112,6 +120,8 @@ def _predictions(paths: tuple[Path, ...], row_ids: "RowIds") -> dict[str, Any]:
     """Read all candidates, named after their files; raise FileRejected with the problems of all files."""
     from grader.files import FileRejected, read_submission
 
+    if twice := [str(path) for path in dict.fromkeys(paths) if paths.count(path) > 1]:
+        raise click.UsageError(f"These candidates are specified more than once: {', '.join(twice)}.")
     found, problems = {}, []
     for path in paths:
         try:

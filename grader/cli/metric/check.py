@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
+from grader.cli.parameters import (
+    INPUT_FILE,
+    Finite,
+    NameList,
+    WeightsInAnyForm,
+    metric_options,
+    metric_settings,
+)
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 from grader.services.solutions import assessment, findings
@@ -46,7 +53,7 @@ STOPPED = 2
 )
 @click.option(
     "--target-error",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    type=Finite(0, 0.5, min_open=True, max_open=True),
     metavar="ERROR",
     help="Show how many rows each split needs for this expected standard error of an identity's AUCs.",
 )

@@ -10,7 +10,8 @@ import click
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
-    LocalPath,
+    OUTPUT_FILE,
+    Finite,
     NameList,
     WeightsInAnyForm,
     metric_options,
@@ -22,8 +23,7 @@ from grader.text import aligned, counted
 GATE_FAILED = 6
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 TERMS = ("overall_auc", *(f"mean_{auc}" for auc in AUCS))
-NEW_FILE = LocalPath(dir_okay=False)
-LIMIT = click.FloatRange(0, 1)
+LIMIT = Finite(0, 1)
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 
 
@@ -62,7 +62,7 @@ class Check(NamedTuple):
     help="The number that must meet a limit: the value, or the lower (pass only if certain) or upper bound "
     "(fail only if certain) of its interval.",
 )
-@click.option("--level", type=click.FloatRange(0.5, 1, max_open=True), default=0.95, help="Confidence level.")
+@click.option("--level", type=Finite(0.5, 1, max_open=True), default=0.95, help="Confidence level.")
 @click.option(
     "--split", type=click.Choice(["all", "public", "private"]), default="all", help="Rows to check."
 )
@@ -71,8 +71,8 @@ class Check(NamedTuple):
 @click.option("--label", help="The label column; by default target, label or toxicity.")
 @click.option("--identities", type=NameList(), help="The identity columns; by default, as in `score`.")
 @metric_options
-@click.option("--markdown", type=NEW_FILE, help="File for a Markdown summary, such as $GITHUB_STEP_SUMMARY.")
-@click.option("--junit", type=NEW_FILE, help="File for a JUnit XML report with one test case per check.")
+@click.option("--markdown", type=OUTPUT_FILE, help="File for a Markdown summary ($GITHUB_STEP_SUMMARY).")
+@click.option("--junit", type=OUTPUT_FILE, help="File for a JUnit XML report with one test case per check.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 def gate(**options: Any) -> None:
     """Check PREDICTIONS against limits. The exit code is 6 if a check fails.

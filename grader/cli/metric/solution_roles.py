@@ -52,6 +52,10 @@ def read_with_roles(
     # The report lists names in `identities` that are not columns.
     there = [name for name in identities or () if name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
+    if cluster is not None and guessed.get(cluster) is ColumnRole.IDENTITY:
+        if named.get(cluster) is ColumnRole.IDENTITY:
+            raise click.UsageError(f"The column {cluster} is an identity and cannot be the --cluster.")
+        click.echo(f"Note: {cluster} is used for --cluster only. It looks like an identity.", err=True)
     if cluster is not None and guessed.get(cluster) is not ColumnRole.PAIR:
         named.setdefault(cluster, ColumnRole.SLICE)
     if label is not None:
