@@ -57,9 +57,12 @@ def test_bins_equal_those_of_numpy(predictions, bins):
     assert distribution(values, bins=bins) == distribution(values, edges)
 
 
+# The mean of subnormal numbers has too few digits for the tolerance.
+SCORES = st.floats(-1e308, 1e308, allow_subnormal=False)
+
+
 @given(
-    st.lists(st.one_of(st.floats(-1e308, 1e308), st.integers(-3, 3).map(float)), min_size=1, max_size=60),
-    st.integers(1, 12),
+    st.lists(st.one_of(SCORES, st.integers(-3, 3).map(float)), min_size=1, max_size=60), st.integers(1, 12)
 )
 def test_distributions_of_a_report_equal_those_of_its_subsets(predictions, bins):
     dice = np.random.default_rng(len(predictions))
