@@ -8,9 +8,11 @@ import threading
 import time
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from grader.storage import disk_cache
 from grader.storage.disk_cache import ALIGNMENT, DiskCache
 
 MB = 1_000_000
@@ -126,6 +128,18 @@ def test_scan_of_more_entries_than_fit_removes_no_recently_used_entry(folder: Pa
     assert kept == {f"{number:02x}" for number in range(9)}
     found = [cache.get(name(number)) is not None for number in (0, 8, 9, 29)]
     assert found == [True, True, False, False]
+
+
+@pytest.mark.parametrize("total, reserve", [(10**9, 10**8), (10**12, 5 * 10**9)])
+@pytest.mark.parametrize("room, stored", [(MB, True), (0, False)])
+def test_a_tenth_of_a_disk_or_5_gb_stays_free(
+    cache: DiskCache, total: int, reserve: int, room: int, stored: bool, monkeypatch: pytest.MonkeyPatch
+):
+    free = reserve + room
+    usage = SimpleNamespace(total=total, used=total - free, free=free)
+    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda folder: usage)
+    cache.put(name(1), FACTS, data())
+    assert (cache.get(name(1)) is not None) is stored
 
 
 def test_small_file_counts_as_a_whole_disk_block(folder: Path):

@@ -23,6 +23,7 @@ KEPT_FOR_SECONDS = 24 * 3600
 LOOK_AGAIN_SECONDS = 60
 SHARE_OF_ONE_LOOK = 16
 FREE_SHARE_OF_DISK = 10
+MOST_FREE_BYTES = 5_000_000_000
 CACHEDIR_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n# Backup tools skip folders that contain this file.\n"
 )
@@ -45,7 +46,7 @@ class DiskCache:
     If there are no older entries, it stores nothing. Without this rule, a rescoring, which reads all
     submissions in turn, would evict entries that it needs soon. Each process scans the folder when it has
     used up its share of the free space, so the limit is exceeded by at most a few shares. One tenth of the
-    disk stays free.
+    disk stays free, at most 5 GB.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
@@ -98,7 +99,8 @@ class DiskCache:
         entries = sorted(self._entries())
         kept = sum(entry.size for entry in entries)
         disk = shutil.disk_usage(self._folder)
-        limit = min(self._max_bytes, kept + disk.free - disk.total // FREE_SHARE_OF_DISK)
+        reserve = min(disk.total // FREE_SHARE_OF_DISK, MOST_FREE_BYTES)
+        limit = min(self._max_bytes, kept + disk.free - reserve)
         oldest_kept = time.time() - KEPT_FOR_SECONDS
         for entry in entries:
             if kept + share <= limit or entry.used_at > oldest_kept:
