@@ -52,6 +52,13 @@ def test_the_front_page_with_all_its_assets_is_under_40_kilobytes(arena):
     assert sum(len(browser.get(path, headers={"Accept-Encoding": "gzip"}).data) for path in needed) < 40_000
 
 
+def test_static_files_are_served_under_their_exact_names_only(arena):
+    browser = arena.app.test_client()
+    assert browser.get("/static/css/base.css").status_code == 200
+    for name in ("css/./base.css", "css/../css/base.css", "css", "../app.py", "none.css", "9" * 5000, "%00"):
+        assert browser.get(f"/static/{name}").status_code == 404, name[:20]
+
+
 def test_health_shows_the_age_of_the_oldest_pending_submission(arena):
     browser = arena.app.test_client()
     assert browser.get("/healthz").json == {"status": "ok", "oldest_pending_seconds": None, "queue": "none"}

@@ -9,7 +9,6 @@ from typing import cast
 
 from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug.exceptions import NotFound
-from werkzeug.security import safe_join
 
 import webapp
 from webapp.presentation import formats
@@ -30,14 +29,19 @@ def sheet_files() -> list[Path]:
 
 
 @cache
+def _files() -> dict[str, Path]:
+    return {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.is_file()}
+
+
+@cache
 def content(filename: str) -> bytes:
     """Return a static file, or the stylesheet joined from its parts; raise NotFound."""
     if filename == STYLESHEET:
         return b"\n".join(path.read_bytes() for path in sheet_files())
-    path = safe_join(str(STATIC), filename)
-    if path is None or not Path(path).is_file():
+    # Only exact names are found: the cache would grow with each name such as `css/./base.css`.
+    if filename not in _files():
         raise NotFound
-    return Path(path).read_bytes()
+    return _files()[filename].read_bytes()
 
 
 @cache
