@@ -12,6 +12,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Bidirectional embeddings, overrides and isolates can reorder the surrounding text on a page.
 _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 LONGEST_QUOTE = 48
+_MARKUP = re.compile(r"[\\`*\[\]<|]")
 _PLAIN_WORD = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST_QUOTE}}}")
 _NAMES = {
     0x00A0: "no-break space",
@@ -106,6 +107,11 @@ def counted(count: int, noun: str, *, at_least: bool = False) -> str:
     return f"{'at least ' if at_least else ''}{count:,} {plural(noun, count)}"
 
 
+def approximate(count: float) -> str:
+    """Format a count with two significant digits, such as ``3,900``."""
+    return f"{float(f'{count:.2g}'):,.0f}"
+
+
 def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, total: int | None = None) -> str:
     """Join at most `most` names for use in a sentence, and count the rest.
 
@@ -128,6 +134,18 @@ def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str
         ).rstrip()
         for line in lines
     ]
+
+
+def in_markdown(text: str) -> str:
+    """Return a text as one line that Markdown shows literally, also in a cell of a table."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def markdown_table(lines: Sequence[Sequence[str]], ruler: Sequence[str] = ()) -> str:
+    """Return lines, of which the first contains the headings, as a Markdown table."""
+    heading, *body = ([in_markdown(cell) for cell in line] for line in lines)
+    rows = (heading, ruler or ["---"] * len(heading), *body)
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def megabytes(size: int) -> str:

@@ -1,6 +1,7 @@
 """Command groups: lazy imports, exit codes for errors, shell completion.
 
-Exit code 2 means that a file was rejected. Usage errors, for which click uses 2, therefore exit with 1.
+Exit code 2 means that a file was rejected. Usage errors, for which click uses 2, therefore exit with 1. The
+table in docs/client.md lists all codes.
 """
 
 import os
@@ -17,6 +18,7 @@ from grader.errors import FairboardError
 from grader.text import not_installed
 
 REJECTED = 2
+DISAPPROVED = 6  # a gate fails, or a bake-off recommends no candidate
 SERVER = "FAIRBOARD_SERVER"
 NAMES_SERVER = "grader.cli.names_server"  # context key for whether the command line names a server
 WHOLE = 200  # characters; longer than any first sentence

@@ -6,13 +6,14 @@ import re
 import shutil
 from collections.abc import Callable
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from grader.text import is_elsewhere, not_a_path, utc
+from grader.text import is_elsewhere, not_a_path, not_installed, utc
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, UndefinedPolicy, Weights
@@ -125,7 +126,7 @@ class InputFile(LocalPath):
         if ctx is None or path.is_file():
             _claim(self, path, param, ctx)
             return path
-        kept = Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-"))) / "input"
+        kept = _temporary_folder(ctx) / "input"
         with click.open_file(str(path), "rb") as pipe, kept.open("wb") as file:
             shutil.copyfileobj(pipe, file)
         return kept
@@ -165,14 +166,39 @@ class Finite(click.FloatRange):
 INPUT_FILE, OUTPUT_FILE = InputFile(), OutputFile()
 
 
+def _temporary_folder(ctx: click.Context) -> Path:
+    """Return a new folder that is deleted when the command ends."""
+    return Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-")))
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is in Parquet format; raise ClickException if fastparquet is missing."""
+    with path.open("rb") as file:
+        found = file.read(4) == b"PAR1"
+    if found and not find_spec("fastparquet"):
+        raise click.ClickException(not_installed("fastparquet", f"Reading {path}", "server"))
+    return found
+
+
+def csv_of(path: Path) -> Path:
+    """Return a CSV file, or a Parquet file converted to CSV, which is deleted when the command ends."""
+    if not is_parquet(path):
+        return path
+    from grader.files.solution.parquet import write_csv
+
+    click.echo(f"Reading {path} as CSV; line 2 is the first row.", err=True)
+    target = _temporary_folder(click.get_current_context()) / path.name
+    write_csv(path, target)
+    return target
+
+
 def _converted(ctx: click.Context, param: click.Parameter, folder: Path | None) -> Path | None:  # noqa: ARG001
     """Convert Kaggle's files to solution.csv and test.csv, which are deleted when the command ends."""
     if folder is None or ctx.resilient_parsing:
         return None
     from grader.files.solution.jigsaw import read_jigsaw, write_jigsaw
 
-    table = read_jigsaw(folder)
-    return write_jigsaw(table, Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-"))))
+    return write_jigsaw(read_jigsaw(folder), _temporary_folder(ctx))
 
 
 from_jigsaw_option = click.option(
@@ -184,8 +210,27 @@ from_jigsaw_option = click.option(
 )
 
 
+def solution_files(
+    solution: Path | None, submission: Path | None, from_jigsaw: Path | None
+) -> tuple[Path, Path | None]:
+    """Return the solution and the submission, given two arguments, or one and --from-jigsaw."""
+    if from_jigsaw is not None and submission is None:
+        return from_jigsaw, solution
+    if from_jigsaw is not None:
+        raise click.UsageError("With --from-jigsaw, specify only the file with the predictions.")
+    if solution is None:
+        raise click.UsageError("Specify a SOLUTION or --from-jigsaw.")
+    return solution, submission
+
+
 class WeightsInAnyForm(click.Command):
-    """A command whose ``--weights`` also accepts four values: ``--weights 0.25 0.25 0.25 0.25``."""
+    """A command whose ``--weights`` also accepts four values: ``--weights 0.25 0.25 0.25 0.25``.
+
+    Its help shows the defaults of all options.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options | {"context_settings": {"show_default": True}})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--weights" in args:
@@ -211,23 +256,37 @@ _OPTIONS = (
         "--power",
         type=float,
         default=-5.0,
-        show_default=True,
         help="Exponent of the power means; 0 is the geometric mean, inf the maximum and -inf the minimum.",
     ),
     click.option(
         "--weights",
         type=WeightList(),
         default="0.25,0.25,0.25,0.25",
-        show_default=True,
         help="Weights of the overall, subgroup, BPSN and BNSP AUC; they sum to 1.",
     ),
     click.option(
         "--threshold",
         type=float,
         default=0.5,
-        show_default=True,
         help="Value at or above which a label is positive and an identity counts as mentioned.",
     ),
+)
+
+
+_EVALUATION = (
+    click.option("--label", help="The label column; by default target, label or toxicity."),
+    click.option(
+        "--identities",
+        type=NameList(),
+        help="The identity columns; by default, all other columns whose values are blank or between 0 and 1.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision."),
+)
+split_option = click.option(
+    "--split",
+    type=click.Choice(["all", "public", "private"]),
+    default="all",
+    help="The rows of the solution to use.",
 )
 
 
@@ -237,17 +296,24 @@ def undefined_option(default: str) -> Callable[[Command], Command]:
         "--undefined",
         type=click.Choice(["error", "skip"]),
         default=default,
-        show_default=True,
         help="How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the "
         "power mean (skip).",
     )
 
 
-def metric_options(command: Command) -> Command:
-    """Add the options `--power`, `--weights` and `--threshold` to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Command]:
+    """Return a decorator that adds arguments and options to a command."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+metric_options = options(_OPTIONS)
+evaluation_options = options((*_EVALUATION, *_OPTIONS))
 
 
 def metric_settings(

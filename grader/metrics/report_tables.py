@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, SubgroupReport
-from grader.text import aligned, not_installed
+from grader.text import aligned, markdown_table, not_installed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +64,7 @@ def as_text(reports: Reports) -> str:
 def as_markdown(reports: Reports) -> str:
     """Return a Markdown table with rounded values."""
     columns, lines = _rounded_table(reports)
-    ruler = ["---" if name in _TEXTS else "---:" for name in columns]
-    heading, *body = ([cell.replace("|", r"\|") for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(line)} |\n" for line in [heading, ruler, *body])
+    return markdown_table(lines, ["---" if name in _TEXTS else "---:" for name in columns])
 
 
 def as_latex(reports: Reports) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import Solution
+from grader.files.solution.fast_path import SPLITS
 from grader.metrics import MetricSettings
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.audit import audit
@@ -32,7 +33,6 @@ SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
 FEW_CLUSTERS = 30
 SKEW_SEED = 1
-_USAGE = {"public": (1,), "private": (2,), "all": (1, 2)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Inputs:
         """The analyzed rows."""
         if self.solution.usage is None:
             return np.arange(len(self.solution.row_ids))
-        return np.flatnonzero(np.isin(self.solution.usage, _USAGE[self.split]))
+        return np.flatnonzero(np.isin(self.solution.usage, SPLITS[self.split]))
 
     def pair_roles(self) -> tuple[str, str]:
         """Return the two roles in counterfactual pairs."""
@@ -204,9 +204,7 @@ def facts_of(inputs: Inputs, annotations: Annotations, kept: Annotations) -> tup
     ]
     too_small = [f"{name} ({size:,})" for name, size in annotations.sizes().items() if name not in kept.names]
     if too_small:
-        facts.append(
-            f"Omitted because fewer than {inputs.minimum_size:,} rows mention them: {', '.join(too_small)}"
-        )
+        facts.append(f"Omitted because {_few(inputs.minimum_size)} mention them: {', '.join(too_small)}")
     if inputs.predictions and annotations.clusters is not None:
         sizes = np.unique(annotations.clusters, return_counts=True)[1]
         facts.append(
@@ -223,7 +221,11 @@ def _counted(kept: int, there: int, minimum_size: int) -> str:
     if kept == there:
         return "1 identity" if there == 1 else f"{there:,} identities"
     whom = "each of the others" if kept else "each of them"
-    return f"{kept:,} of {there:,} identities are included: fewer than {minimum_size:,} rows mention {whom}"
+    return f"{kept:,} of {there:,} identities are included: {_few(minimum_size)} mention {whom}"
+
+
+def _few(minimum_size: int) -> str:
+    return "no rows" if minimum_size == 1 else f"fewer than {minimum_size:,} rows"
 
 
 def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray) -> list[Section]:

@@ -1,7 +1,7 @@
 """Bake-off: report on any number of candidate models for the same comments, with a recommendation."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -18,8 +18,8 @@ from grader.metrics.prepared import BoolArray
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports import scored
 from grader.reports.analysis import Analysis, Inputs, facts_of, pairs_of
-from grader.reports.blocks import Chart, Section, metric, number, share, signed, table
-from grader.text import listed
+from grader.reports.blocks import Cell, Chart, Section, metric, number, share, signed, table
+from grader.text import approximate, counted, listed
 
 WANTED_ERROR, WANTED_DIFFERENCE = 0.02, 0.01
 REACH = 1.96 + 0.84  # standard errors for a test at 5 % that finds a difference in 80 % of samples
@@ -32,7 +32,8 @@ class Bakeoff:
     """All measurements of the candidates on the same rows; mappings are sorted by score, best first.
 
     `pairs` contains the differences of each pair, better candidate first, and `p_values` those of the scores,
-    adjusted for the number of pairs. `rates` contains the false positive and false negative rates at the
+    adjusted for the number of pairs. `costs` are those of a false alarm and a missed row if `harmful_share`
+    of all comments are positive. `rates` contains the false positive and false negative rates at the
     threshold with the lowest cost, for all rows ("") and for each identity.
     """
 
@@ -42,6 +43,7 @@ class Bakeoff:
     pairs: Mapping[tuple[str, str], PairedReport]
     p_values: Mapping[tuple[str, str], float | None]
     costs: tuple[float, float]
+    harmful_share: float
     curves: Mapping[str, CostCurve]
     rates: Mapping[str, Mapping[str, tuple[float | None, ...]]]
 
@@ -78,8 +80,7 @@ class Bakeoff:
                 f"{CHECKED_MEANS.rows} rows of each class. Label more, or omit {listed(self.too_few)}."
             )
         elif not self.pairs:
-            value = f"{number(score.value)} ({scored.interval(score, 3)})"
-            yield f"{best} is the only candidate. Its score is {value} on {rows}."
+            yield f"{best} is the only candidate. Its score is {_with_interval(score)} on {rows}."
         elif not tied:
             yield f"{best} is recommended: its score is higher than that of {worse} on {rows}."
         elif len(tied) == 1:
@@ -93,14 +94,14 @@ class Bakeoff:
         errors = [self.pairs[best, other].score.standard_error or 0.0 for other in tied]
         needed = self.split.rows * (REACH * max(errors, default=0.0) / WANTED_DIFFERENCE) ** 2
         if needed > self.split.rows:
-            yield f"About {float(f'{needed:.2g}'):,.0f} rows can show a difference of {WANTED_DIFFERENCE:g}."
+            yield f"About {approximate(needed)} rows can show a difference of {WANTED_DIFFERENCE:g}."
         lines = (each for each in self.reports[best].report.subgroups if 0 < each.positives < each.size)
         shares = {each.name: (each.positives / each.size, each.size / self.split.rows) for each in lines}
         needs = ((rows_needed(WANTED_ERROR, *each), name) for name, each in shares.items())
         most, name = max(needs, default=(0, ""))
         if most > self.split.rows:
             error = f"a standard error of at most {WANTED_ERROR:g} in each AUC of {name}"
-            yield f"For {error}, about {float(f'{most:.2g}'):,.0f} rows like these are needed."
+            yield f"For {error}, about {approximate(most)} rows like these are needed."
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -113,12 +114,17 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return found
 
 
-def measure_candidates(inputs: Inputs, costs: tuple[float, float] = (1.0, 1.0)) -> Bakeoff:
-    """Measure the candidates in ``inputs.predictions``, given the costs of a false alarm and a missed row."""
+def measure_candidates(
+    inputs: Inputs, costs: tuple[float, float] = (1.0, 1.0), harmful_share: float | None = None
+) -> Bakeoff:
+    """Measure the candidates in ``inputs.predictions``, given the costs of a false alarm and a missed row.
+
+    The costs refer to comments of which `harmful_share` are positive; by default, as many as in the rows.
+    """
     rows, solution, settings = inputs.rows, inputs.solution, inputs.settings
     kept = inputs.annotations().mentioned_by(inputs.minimum_size).names
     if not (rows.size and kept):
-        raise ValueError(f"No identity is mentioned by at least {inputs.minimum_size:,} rows.")
+        raise ValueError(f"No identity is mentioned in {counted(inputs.minimum_size, 'row', at_least=True)}.")
     identities = {name: solution.identities[name][rows] for name in kept}
     split = prepare(solution.labels[rows], identities, settings=settings)
     sets = Sets(split)
@@ -128,13 +134,20 @@ def measure_candidates(inputs: Inputs, costs: tuple[float, float] = (1.0, 1.0)) 
     measured = {name: Measured.of(sets, predictions[name], settings) for name in reports}
     pairs = {(a, b): paired_report(sets, measured[a], measured[b]) for a, b in combinations(reports, 2)}
     p_values = dict(zip(pairs, holm([each.score.p_value for each in pairs.values()]), strict=True))
-    curves = {name: cost_curve(split.labels, predictions[name], *costs) for name in reports}
+    here = split.positives / split.rows
+    if harmful_share is None:
+        harmful_share, weighted = here, costs
+    elif 0 < here < 1:
+        weighted = costs[0] * (1 - harmful_share) / (1 - here), costs[1] * harmful_share / here
+    else:
+        raise ValueError("A share of harmful comments requires positive and negative rows.")
+    curves = {name: cost_curve(split.labels, predictions[name], *weighted) for name in reports}
     members = {"": slice(None)} | dict(zip(split.names, split.members, strict=True))
     rates = {}
     for name, curve in curves.items():
         flagged = predictions[name] >= curve.threshold
         rates[name] = {each: _rates(split.labels[of], flagged[of]) for each, of in members.items()}
-    return Bakeoff(inputs, split, reports, pairs, p_values, costs, curves, rates)
+    return Bakeoff(inputs, split, reports, pairs, p_values, costs, harmful_share, curves, rates)
 
 
 def _rates(positive: BoolArray, flagged: BoolArray) -> tuple[float | None, ...]:
@@ -157,7 +170,7 @@ def _terms(found: Bakeoff) -> Section:
     lines, data = [], {}
     for name, report in found.reports.items():
         tied = found.tied_with(name)
-        shown = [f"{number(each.value)} ({scored.interval(each, 3)})" for each in report.terms.values()]
+        shown = map(_with_interval, report.terms.values())
         lines.append((name, listed(tied, most=12) or "-", *shown))
         data[name] = report.report.as_dict() | {"intervals": report.as_dict(), "not_separated_from": tied}
     head = ("candidate", "not separated from", *(scored.WORDS[term] for term in report.terms))
@@ -167,27 +180,30 @@ def _terms(found: Bakeoff) -> Section:
     return Section("terms", "Score and its terms", texts, (block,), data)
 
 
+def _with_interval(each: intervals.Estimate) -> str:
+    return number(each.value) if each.low is None else f"{number(each.value)} ({scored.interval(each, 3)})"
+
+
 def _heatmaps(found: Bakeoff) -> Section:
-    by_identity = list(zip(*(report.report.subgroups for report in found.reports.values()), strict=True))
     blocks = []
     for auc in BIAS_AUCS:
-        lines = ((of[0].name, *(metric(auc, getattr(line, auc), 3) for line in of)) for of in by_identity)
+        lines: list[tuple[Cell | str, ...]] = []
+        for name in found.split.names:
+            cells = [report.cells[name][auc] for report in found.reports.values()]
+            lines.append((name, *(replace(metric(auc, e.value), text=_with_interval(e)) for e in cells)))
         blocks.append(table(f"{scored.WORDS[auc]} by identity", ("identity", *found.reports), lines))
     text = (
         "Colored cells are closer to 0.5, which is no better than chance. A low BPSN AUC means false alarms "
         "for comments that mention the identity. A low BNSP AUC means missed harm in them."
     )
-    return Section("identities", "AUCs by identity", (text,), tuple(blocks))
+    return Section("identities", "AUCs by identity", (text, scored.UNCHECKED_CELLS), tuple(blocks))
 
 
 def _differences(found: Bakeoff) -> Section:
     lines, data = [], []
     for pair, report in found.pairs.items():
-        shown = []
-        for each in report.terms.values():
-            mark = "" if each.low is None or each.is_checked else "°"
-            bounds = f"{signed(each.low)} to {signed(each.high)}{mark}"
-            shown.append(f"{signed(each.difference)} ({bounds})")
+        terms = report.terms.values()
+        shown = (f"{signed(each.difference)} ({scored.marked_interval(each, 3)})" for each in terms)
         lines.append((" - ".join(pair), scored.p_text(found.p_values[pair]), *shown))
         data.append({"pair": list(pair), "adjusted_p_value": found.p_values[pair]} | report.as_dict())
     text = (
@@ -205,7 +221,9 @@ def _costs(found: Bakeoff) -> Section:
     series: list[Series] = []
     for name, curve in found.curves.items():
         costs, flagged, best = PER_ROWS * curve.costs, curve.flagged / found.split.rows, curve.best
-        shown = number(costs[best], 1), share(flagged[best]), *map(share, found.rates[name][""])
+        false_positives, false_negatives = (rate or 0.0 for rate in found.rates[name][""])
+        there = found.harmful_share * (1 - false_negatives) + (1 - found.harmful_share) * false_positives
+        shown = number(costs[best], 1), share(there), *map(share, found.rates[name][""])
         lines.append((name, f"{curve.threshold:.6g}", *shown))
         at = [int(flagged.searchsorted(percent / 100)) for percent in range(101)]
         columns.append([number(costs[place], 1) for place in at[::10]])
@@ -223,7 +241,7 @@ def _costs(found: Bakeoff) -> Section:
     groups = [("rows", 2), *((name, 2) for name in found.rates)]
     caption = "False positive rate (FPR) and false negative rate (FNR) at these thresholds"
     highest = 1.05 * max(cost for each in series for _, cost in each.points)
-    x, y = Axis("% of comments flagged", 0, 100), Axis("cost", 0, highest)
+    x, y = Axis("% of these rows flagged", 0, 100), Axis("cost", 0, highest)
     curves = f"Cost per {PER_ROWS:,} comments by share of flagged comments"
     by_share = ((f"{10 * tenth}%", *costs) for tenth, costs in enumerate(zip(*columns, strict=True)))
     chart = Chart(line_chart(curves, series, x, y), table(curves, ("flagged", *found.curves), by_share))
@@ -232,7 +250,8 @@ def _costs(found: Bakeoff) -> Section:
         f"A false alarm costs {found.costs[0]:g}, and a missed positive comment costs {found.costs[1]:g}. A "
         "comment is flagged if its prediction is at or above the threshold, on the candidate's own scale "
         "(inf flags no comment).",
-        "The thresholds were chosen on these rows, so costs on new comments are probably higher. Costs apply "
-        "only if the share of positive comments is the same in operation.",
+        f"The costs assume that {share(found.harmful_share)} of your comments are positive, compared with "
+        f"{share(found.split.positives / found.split.rows)} of these rows. The thresholds were chosen on "
+        "these rows, so costs on new comments are probably higher.",
     )
     return Section("costs", "Cost at each threshold", texts, blocks, data)

@@ -12,6 +12,7 @@ UNDEFINED = "-"
 SHADES = 6
 SHOWN_NAMES = 12
 NARROW_COLUMNS = 6
+NARROW_LINE = 40  # characters, which fit on a phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ def table(
 
 def is_wide(table: Table) -> bool:
     """Return whether a table may need scrolling and must therefore be focusable."""
-    return len(table.head) > NARROW_COLUMNS
+    longest = max((sum(len(cell.text) for cell in line) for line in table.lines), default=0)
+    return len(table.head) > NARROW_COLUMNS or longest > NARROW_LINE
 
 
 def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:

@@ -1,13 +1,13 @@
 """Model card of a candidate: Markdown with the metadata of the Hugging Face Hub (`model-index`)."""
 
 import json
-from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports.bakeoff import Bakeoff
 from grader.reports.blocks import number, share
 from grader.reports.scored import WORDS, interval
+from grader.text import in_markdown, markdown_table
 
 
 def model_card(found: Bakeoff, comments: str) -> str:
@@ -19,27 +19,23 @@ def model_card(found: Bakeoff, comments: str) -> str:
     ]
     result = {"task": {"type": "text-classification"}, "dataset": {"type": "private", "name": comments}}
     index = [{"name": found.best, "results": [result | {"metrics": metrics}]}]
-    head = ["Identity", "Comments", "Positive", *(WORDS[auc] for auc in BIAS_AUCS), "FPR", "FNR"]
-    lines = []
+    lines = [["Identity", "Comments", "Positive", *(WORDS[auc] for auc in BIAS_AUCS), "FPR", "FNR"]]
     for line in report.report.subgroups:
         aucs = (number(getattr(line, auc)) for auc in BIAS_AUCS)
-        lines.append(
-            (line.name, f"{line.size:,}", f"{line.positives:,}", *aucs, *map(share, rates[line.name]))
-        )
+        sizes = f"{line.size:,}", f"{line.positives:,}"
+        lines.append([line.name, *sizes, *aucs, *map(share, rates[line.name])])
     shown = [(WORDS[term], number(each.value), interval(each, 3)) for term, each in terms.items()]
     template = files("grader.reports").joinpath("model_card.md").read_text(encoding="utf-8")
     return template.format(
         found=found,
         curve=found.curves[found.best],
-        comments=comments,
+        name=in_markdown(found.best),
+        comments=in_markdown(comments),
+        label=in_markdown(found.inputs.label),
+        share=share(found.harmful_share),
         index=json.dumps(index, ensure_ascii=False),  # JSON is valid YAML.
-        terms=_table(("Term", "Value", f"{report.level:.0%} interval"), shown),
-        sentences=" ".join(found.sentences()),
+        terms=markdown_table([("Term", "Value", f"{report.level:.0%} interval"), *shown]),
+        sentences=in_markdown(" ".join(found.sentences())),
         rates=[*map(share, rates[""])],
-        identities=_table(head, lines),
+        identities=markdown_table(lines),
     )
-
-
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = (head, ("---",) * len(head), *lines)
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)

@@ -390,7 +390,7 @@ def _terms(paired: PairedReport, candidate: Measured, baseline: Measured, names:
             number(values[0][name], 5),
             number(values[1][name], 5),
             signed(each.difference, 5),
-            _interval(each),
+            marked_interval(each),
             p_text(each.p_value),
             {True: "tied", False: "not tied", None: UNDEFINED}[each.is_tied],
         )
@@ -410,7 +410,7 @@ def _marked(paired: PairedReport, caption: str) -> Table | None:
         if (rate := rates[name][cell]) is not None
     ]
     lines = [
-        [name, WORDS[cell], signed(each.difference), _interval(each), *map(p_text, (p_value, rate))]
+        [name, WORDS[cell], signed(each.difference), marked_interval(each), *map(p_text, (p_value, rate))]
         for rate, p_value, name, cell, each in sorted(tested, key=lambda one: one[:2])
         if each.is_tied is False
     ]
@@ -452,7 +452,7 @@ def _cell(difference: float | None, tested: Difference | None) -> Cell:
     marks = (
         f"{'*' if tested.is_tied is False else ''}{'' if tested.low is None or tested.is_checked else '°'}"
     )
-    return Cell(f"{signed(difference)}{marks}", title=_interval(tested))
+    return Cell(f"{signed(difference)}{marks}", title=marked_interval(tested))
 
 
 def difference_interval(each: Difference, digits: int = 5) -> str:
@@ -462,6 +462,6 @@ def difference_interval(each: Difference, digits: int = 5) -> str:
     return f"{each.low:+.{digits}f} to {each.high:+.{digits}f}"
 
 
-def _interval(each: Difference) -> str:
+def marked_interval(each: Difference, digits: int = 5) -> str:
     """Format the interval of a difference; ° marks intervals outside the verified range."""
-    return difference_interval(each) + ("" if each.low is None or each.is_checked else "°")
+    return difference_interval(each, digits) + ("" if each.low is None or each.is_checked else "°")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -23,7 +24,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str):
-    arguments = [str(folder / word) if word.endswith((".csv", ".html")) else word for word in words]
+    arguments = [
+        str(folder / word) if word.endswith((".csv", ".html", ".parquet")) else word for word in words
+    ]
     return CliRunner().invoke(main, ["analyze", *arguments])
 
 
@@ -52,9 +55,20 @@ def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder: Path):
     assert "Fuzzed set" in page
 
 
+def test_parquet_files_give_the_report_of_csv_files_(folder: Path):
+    for name in ("solution", "ours"):
+        pd.read_csv(folder / f"{name}.csv").to_parquet(folder / f"{name}.parquet", engine="pyarrow")
+    expected = run(folder, "solution.csv", "ours.csv", "--json")
+    found = run(folder, "solution.parquet", "ours.parquet", "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout) | {"title": ""} == json.loads(expected.stdout) | {"title": ""}
+
+
 def test_only_the_requested_identities_are_analyzed(folder: Path):
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
     assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
+    result = run(folder, "solution.csv", "ours.csv", "--identities", "dog,newt")
+    assert result.exit_code == 1 and "The table has no column 'newt'" in result.stderr
 
 
 def test_options_set_the_order_the_categories_and_the_skew_experiment(folder: Path):

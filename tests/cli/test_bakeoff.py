@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -27,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str):
-    names = (".csv", ".html", ".md", ".txt")
+    names = (".csv", ".html", ".md", ".parquet", ".txt")
     arguments = [str(folder / word) if word.endswith(names) else word for word in words]
     return CliRunner().invoke(main, ["bakeoff", *arguments])
 
@@ -89,7 +90,7 @@ def test_missing_identities_or_texts_are_explained(folder: Path):
     assert wrong.exit_code == 1
     assert "Choose the column with the comments: --text id | target | comment_text." in wrong.stderr
     absent = run(folder, "comments.csv", "a.csv", "--identity", "newt=newt")
-    assert "No identity is mentioned by at least 1 rows." in absent.stderr
+    assert "No identity is mentioned in at least 1 row." in absent.stderr
 
 
 def test_identity_columns_are_guessed_and_term_lists_add_or_replace_identities(folder: Path):
@@ -110,7 +111,10 @@ def test_candidates_with_equal_file_names_are_named_by_their_paths(folder: Path)
     (folder / "old").mkdir()
     (folder / "old" / "a.csv").write_text((folder / "b.csv").read_text())
     result = run(folder, "comments.csv", "a.csv", "old/a.csv", "--terms", "terms.txt", "--json")
-    assert json.loads(result.stdout)["recommendation"]["candidates"] == ["a", str(folder / "old" / "a.csv")]
+    assert json.loads(result.stdout)["recommendation"]["candidates"] == [
+        str(folder / "a.csv"),
+        str(folder / "old" / "a.csv"),
+    ]
 
 
 @pytest.mark.parametrize("cost", ["0", "-1", "nan", "inf"])
@@ -134,3 +138,43 @@ def test_no_file_is_overwritten_or_compared_with_itself(folder: Path, words: tup
     assert result.exit_code == 1
     assert told in result.stderr
     assert (folder / "a.csv").read_bytes() == before
+
+
+def test_parquet_files_give_the_report_of_csv_files(folder: Path):
+    for name in ("comments", "a"):
+        pd.read_csv(folder / f"{name}.csv").to_parquet(folder / f"{name}.parquet", engine="pyarrow")
+    words = ("b.csv", "--terms", "terms.txt", "--json")
+    expected = run(folder, "comments.csv", "a.csv", *words)
+    found = run(folder, "comments.parquet", "a.parquet", *words)
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout) == json.loads(expected.stdout)
+
+
+def test_identities_that_are_not_columns_are_rejected(folder: Path):
+    result = run(folder, "comments.csv", "a.csv", "--identity", "cat=cat", "--identities", "target,cats")
+    assert result.exit_code == 1 and "The table has no column 'cats'" in result.stderr
+
+
+def test_names_of_candidates_have_one_line(folder: Path):
+    odd = "a\n# b\x1b: [c](d)"
+    (folder / f"{odd}.csv").write_text((folder / "a.csv").read_text())
+    words = ("b.csv", "--terms", "terms.txt", "--model-card", "card.md", "--json")
+    result = run(folder, "comments.csv", f"{odd}.csv", *words)
+    assert json.loads(result.stdout)["recommendation"]["recommended"] == "a # b : [c](d)"
+    assert "\n# a # b : \\[c\\](d)\n" in (folder / "card.md").read_text()
+
+
+def test_costs_refer_to_the_given_share_of_harmful_comments(folder: Path):
+    words = ("comments.csv", "a.csv", "--terms", "terms.txt", "--cost-missed", "5", "--json")
+    found = json.loads(run(folder, *words, "--harmful-share", "0.01").stdout)["costs"]["a"]
+    comments, candidate = (pd.read_csv(folder / f"{name}.csv") for name in ("comments", "a"))
+    positive = comments["target"] == 1
+    costs = {}
+    for threshold in (np.inf, *candidate["prediction"]):
+        flagged = candidate["prediction"] >= threshold
+        costs[threshold] = 0.99 * flagged[~positive].mean() + 0.01 * 5 * (~flagged[positive]).mean()
+    best = min(costs.values())
+    assert found["cost"] == pytest.approx(best)
+    assert costs[found["threshold"]] == pytest.approx(best)
+    assert found["cost"] < json.loads(run(folder, *words).stdout)["costs"]["a"]["cost"]
+    assert "0 is not in the range" in run(folder, *words, "--harmful-share", "0").stderr.replace("0.0", "0")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from grader.files.solution.jigsaw import IDENTITIES
 from grader.metrics import bias_report, prepare
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import uncertainty_report
@@ -188,6 +189,42 @@ def test_reports_contain_every_check(files, run):
     }
 
 
+def test_names_cannot_add_rows_or_markup_to_the_reports(frame, files, run):
+    name = "<b>a|b</b>\n| passed [x](y) `z`"
+    columns = ["id", "label", "male", "Usage"]
+    frame[columns].rename(columns={"male": name}).to_csv(files / "odd.csv", index=False)
+    paths = ["--markdown", files / "summary.md", "--junit", files / "junit.xml"]
+    result = run("gate", files / "odd.csv", files / "new.csv", "--min", "bpsn_auc", 0, *paths)
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 4
+    row = (files / "summary.md").read_text().splitlines()[-1]
+    assert r" | \<b>a\|b\</b> \| passed \[x\](y) \`z\` | " in row
+    (case,) = ET.parse(files / "junit.xml").getroot()
+    assert case.get("name") == name.replace("\n", "\ufffd")
+
+
+def test_parquet_files_and_kaggles_files_are_read_like_csv_files(files, frame, gate, run, tmp_path):
+    options = ("--min", "bpsn_auc", 0, "--min-score", 0, "--split", "private")
+    expected = gate(*options)[1]
+    pd.read_csv(files / "two.csv").to_parquet(files / "two.parquet", engine="pyarrow", row_group_size=700)
+    predictions = frame[["id", "new"]].rename(columns={"new": "prediction"})
+    predictions.to_parquet(files / "new.parquet", engine="pyarrow")
+    result, checks = gate(*options, solution="two.parquet", predictions="new.parquet")
+    assert result.exit_code == 0 and checks == expected
+    assert "two.parquet as CSV; line 2 is the first row." in result.stderr
+    nine = {name: frame["male"] if name == "male" else frame["old"] for name in IDENTITIES}
+    kaggle = pd.DataFrame({"id": frame["id"], "toxicity": frame["label"], "comment_text": "x"} | nine)
+    for usage in ("Public", "Private"):
+        rows = kaggle[frame["Usage"] == usage]
+        rows.to_csv(tmp_path / f"test_{usage.lower()}_expanded.csv", index=False)
+    result = run("gate", "--from-jigsaw", tmp_path, files / "new.csv", *options, "--json")
+    found = {each["identity"]: each["value"] for each in json.loads(result.stdout)["checks"]}
+    assert found["male"] == expected["bpsn_auc >= 0", "male"]["value"]
+    assert "Specify the PREDICTIONS." in run("gate", files / "two.csv", *options).stderr
+    twice = run("gate", "--from-jigsaw", tmp_path, files / "two.csv", files / "new.csv", *options)
+    assert "specify only the file with the predictions" in twice.stderr
+
+
 @pytest.mark.parametrize(
     "options",
     [(), ("--max-drop", 0.1), ("--baseline", "new.csv"), ("--baseline", "new.csv", "--min-score", 0.1)],
@@ -226,14 +263,15 @@ def test_the_github_action_follows_the_schema_and_passes_its_inputs(tmp_path):
     check = Path(sys.executable).with_name("check-jsonschema")
     subprocess.run([check, "--builtin-schema", "vendor.github-actions", action], check=True)
     text = action.read_text()
+    assert '-- "${PACKAGE:-$ACTION/../..[cli]}"' in text
     script = text[text.rindex("run: |") :].partition("\n")[2]
     program = tmp_path / "fairboard/bin/fairboard"
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done; exit 6\n')
     program.chmod(0o755)
-    names = {"SOLUTION": "a b.csv", "PREDICTIONS": "$(id).csv", "BASELINE": "old.csv", "JUNIT": "j.xml"}
+    names = {"SOLUTION": "a b.csv", "PREDICTIONS": "--help $(id)", "BASELINE": "old.csv", "JUNIT": "j.xml"}
     variables = names | {
-        "LIMITS": "--max-drop 0.1",
+        "LIMITS": "--max-drop 0.1\n  --min bpsn_auc *\n",
         "GITHUB_STEP_SUMMARY": "s.md",
         "RUNNER_TEMP": str(tmp_path),
     }
@@ -241,6 +279,8 @@ def test_the_github_action_follows_the_schema_and_passes_its_inputs(tmp_path):
         environment = variables | {"PATH": "/usr/bin:/bin", "BASELINE": baseline[1] if baseline else ""}
         command = ["bash", "-e", "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        limits = ["--max-drop", "0.1", "--markdown", "s.md", "--junit", "j.xml"]
-        assert done.stdout.splitlines() == ["gate", "a b.csv", "$(id).csv", *baseline, *limits]
+        limits = ["--max-drop", "0.1", "--min", "bpsn_auc", "*"]
+        reports = ["--markdown", "s.md", "--junit", "j.xml"]
+        files = ["--", "a b.csv", "--help $(id)"]
+        assert done.stdout.splitlines() == ["gate", *baseline, *limits, *reports, *files]
         assert done.returncode == 6

@@ -41,6 +41,17 @@ def test_the_report_equals_that_of_the_library(frame, writer, tmp_path, run_json
     assert found["models"]["model"]["splits"]["all"] == without.as_dict()
 
 
+def test_splits_and_guessed_identities_are_those_of_the_csv_file(frame, tmp_path, run_json):
+    usage = np.array(["Public", " private ", "IGNORED"])[np.arange(5000) % 3]
+    table = frame.assign(Usage=usage).astype({"model": "f8", "old": "f8"})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    table.to_parquet(tmp_path / "data.parquet", engine="pyarrow", row_group_size=900)
+    for options in ((*OPTIONS, "--min-size", 1000), ("--prediction", "model")):
+        expected = run_json("score", tmp_path / "data.csv", *options)
+        assert run_json("score", tmp_path / "data.parquet", *options) == expected
+        assert set(expected[1]["models"]["model"]["splits"]) == {"public", "private", "all"}
+
+
 def test_all_invalid_columns_are_reported_with_their_first_row(frame, tmp_path, run):
     frame.loc[1200, "toxicity"] = 7
     frame.loc[4000:, "model"] = np.nan
@@ -61,11 +72,11 @@ def test_files_that_cannot_be_scored_are_rejected(frame, tmp_path, run):
     path = tmp_path / "data.parquet"
     frame[:0].to_parquet(path, engine="pyarrow")
     assert "has no rows" in run("score", path, *OPTIONS).stderr
-    frame.assign(Usage="Public").to_parquet(path, engine="pyarrow")
-    assert "one file for each split" in run("score", path, *OPTIONS).stderr
+    frame.assign(Usage=["Public"] * 4998 + [" private", "test"]).to_parquet(path, engine="pyarrow")
+    assert "row 5,000 contains 'test'; expected Public, Private or Ignored. 1 such row." in (
+        run("score", path, *OPTIONS).stderr
+    )
     assert "no column 'other'" in run("score", path, *OPTIONS[:3], "other").stderr
-    needed = run("score", path, "--prediction", "model")
-    assert needed.exit_code == 1 and "needs --identities" in needed.stderr
     path.write_bytes(b"PAR1 damaged")
     damaged = run("score", path, *OPTIONS)
     assert damaged.exit_code == 2 and "cannot be read as Parquet" in damaged.stderr
@@ -73,7 +84,7 @@ def test_files_that_cannot_be_scored_are_rejected(frame, tmp_path, run):
 
 def test_without_fastparquet_the_error_names_the_extra(frame, tmp_path, run, monkeypatch):
     frame.to_parquet(tmp_path / "data.parquet", engine="pyarrow")
-    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    monkeypatch.setattr("grader.cli.parameters.find_spec", {"fastparquet": None}.get)
     result = run("score", tmp_path / "data.parquet", *OPTIONS)
     assert result.exit_code == 1 and "`server` extra" in result.stderr
 

@@ -12,6 +12,7 @@ from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired_differences import Measured, score_difference
 from grader.metrics.expected_error import rows_needed
 from grader.metrics.prepared import prepare
+from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports import Inputs, bakeoff_report, html_page, measure_candidates, plain_text
 from grader.reports.bakeoff import holm
 from grader.reports.model_card import model_card
@@ -163,6 +164,18 @@ def test_report_has_a_heatmap_for_each_auc_and_all_pairs():
     assert all(block.head == ("identity", "a", "b", "c") and block.lines[0][3].shade for block in heatmaps)
     assert [line[0].text for line in sections["differences"].blocks[0].lines] == ["a - b", "a - c", "b - c"]
     assert json.loads(json.dumps(report.as_dict()))["recommendation"]["recommended"] == "a"
+
+
+def test_heatmaps_show_the_interval_of_each_value():
+    found = measure_candidates(inputs(900, {"a": 0.0, "b": 1.0}, shares={"cat": 0.4, "newt": 0.002}))
+    for auc, block in zip(BIAS_AUCS, bakeoff_report(found).sections[2].blocks, strict=True):
+        for name, *cells in block.lines:
+            for report, cell in zip(found.reports.values(), cells, strict=True):
+                each = report.cells[name.text][auc]
+                value = "-" if each.value is None else f"{each.value:.3f}"
+                mark = "" if each.is_checked else "°"
+                interval = "" if each.low is None else f" ({each.low:.3f} to {each.high:.3f}{mark})"
+                assert cell.text == value + interval
 
 
 def test_page_is_self_contained_and_has_a_distinct_line_for_each_of_eight_candidates():

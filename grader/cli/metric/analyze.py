@@ -1,26 +1,28 @@
 """`fairboard analyze`: a report on data and models, created without a server."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
     NameList,
     WeightsInAnyForm,
-    metric_options,
+    csv_of,
+    evaluation_options,
     metric_settings,
+    split_option,
     undefined_option,
 )
 
 if TYPE_CHECKING:
-    from grader.files import ColumnRole, Solution
-    from grader.metrics import UndefinedPolicy, Weights
+    from grader.files import Solution
     from grader.reports import Inputs
 
 ORDERS = (
@@ -52,22 +54,12 @@ ORDERS = (
     help="The fuzzed solution and the predictions for it.",
 )
 @click.option("--html", "html", type=OUTPUT_FILE, help="HTML file to write the report to.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
-@click.option("--label", help="The label column; guessed if not specified.")
-@click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
 @role_option
-@click.option(
-    "--split",
-    type=click.Choice(["all", "public", "private"]),
-    default="all",
-    show_default=True,
-    help="The rows of the solution to analyze.",
-)
+@split_option
 @click.option(
     "--background",
     type=click.Choice(["all", "annotated"]),
     default="all",
-    show_default=True,
     help="The background of an identity: all rows that do not mention it, or only the annotated ones.",
 )
 @click.option(
@@ -81,17 +73,11 @@ ORDERS = (
     "--lowest",
     type=click.IntRange(0),
     default=5,
-    show_default=True,
     metavar="K",
     help="Show the K identities with the lowest values separately, with charts.",
 )
 @click.option(
-    "--sort",
-    "order",
-    type=click.Choice(ORDERS),
-    default="mean_auc",
-    show_default=True,
-    help="The column to sort identities by.",
+    "--sort", "order", type=click.Choice(ORDERS), default="mean_auc", help="The column to sort identities by."
 )
 @click.option(
     "--category",
@@ -119,8 +105,7 @@ ORDERS = (
     type=(str, str),
     metavar="FIRST SECOND",
     help="The two roles in a pair; the rate is how often FIRST is scored higher. Rows with the roles "
-    "original and "
-    "fuzzed are twins.  [default: original fuzzed if the column contains them, otherwise anti pro]",
+    "original and fuzzed are twins.  [default: original fuzzed if the column has them, otherwise anti pro]",
 )
 @click.option(
     "--cluster",
@@ -129,24 +114,8 @@ ORDERS = (
     "other. Intervals and tests take this into account.",
 )
 @undefined_option("skip")
-@metric_options
-def analyze(
-    solution: Path,
-    submission: Path | None,
-    against: Path | None,
-    fuzzed: tuple[Path, Path] | None,
-    html: Path | None,
-    as_json: bool,
-    label: str | None,
-    identities: tuple[str, ...] | None,
-    roles: tuple[tuple[str, "ColumnRole"], ...],
-    power: float,
-    weights: "Weights",
-    threshold: float,
-    undefined: "UndefinedPolicy",
-    cluster: str | None,
-    **choices: Any,
-) -> None:
+@evaluation_options
+def analyze(**options: Any) -> None:
     """Analyze SUBMISSION against SOLUTION, or audit the data of SOLUTION without a model.
 
     \b
@@ -159,51 +128,35 @@ def analyze(
     """
     from grader.reports import analyse, html_page, plain_text
 
-    if submission is None and (against or fuzzed or cluster):
+    chosen = SimpleNamespace(**options)
+    if chosen.submission is None and (chosen.against or chosen.fuzzed or chosen.cluster):
         raise click.UsageError("--against, --fuzzed and --cluster require a SUBMISSION.")
-
-    def read(path: Path) -> "Solution":
-        found = read_with_roles(
-            path, dict(roles), label=label, identities=identities, only_these=True, cluster=cluster
-        )
-        for each in found.near_misses:
-            click.echo(f"Warning: {each.sentence} Fix {path.name}, or give the column a --role.", err=True)
-        return found
-
-    settings = metric_settings(power, weights, threshold, undefined)
-    choices["cluster"] = cluster
-    inputs = _inputs(read(solution), submission, against, settings=settings, **choices)
-    if fuzzed:
+    inputs = _inputs(chosen, chosen.solution, chosen.submission, chosen.against)
+    if chosen.fuzzed:
         # Comparisons with the fuzzed set do not show categories.
-        alike = choices | {"categories": ()}
-        counterpart = _inputs(read(fuzzed[0]), fuzzed[1], None, settings=settings, **alike)
-        inputs = replace(inputs, fuzzed=counterpart)
+        chosen.categories = ()
+        inputs = replace(inputs, fuzzed=_inputs(chosen, chosen.fuzzed[0], chosen.fuzzed[1], None))
     try:
         found = analyse(inputs)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    if html is not None:
-        html.write_text(html_page(found), encoding="utf-8")
-        click.echo(f"Written: {html}", err=True)
-    if as_json:
-        click.echo(json.dumps(found.as_dict(), indent=2))
-    elif html is None:
+    if chosen.html is not None:
+        chosen.html.write_text(html_page(found), encoding="utf-8")
+        click.echo(f"Written: {chosen.html}", err=True)
+    if chosen.as_json:
+        show_json(found.as_dict())
+    elif chosen.html is None:
         click.echo(plain_text(found))
 
 
-def _inputs(
-    solution: "Solution",
-    submission: Path | None,
-    against: Path | None,
-    *,
-    min_size: int,
-    roles_of_pairs: tuple[str, str] | None,
-    categories: tuple[tuple[str, tuple[str, ...]], ...],
-    **choices: Any,
-) -> "Inputs":
+def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, against: Path | None) -> "Inputs":
     from grader.reports import Inputs
 
-    grouped = {name: category for category, names in categories for name in names}
+    columns = {"label": chosen.label, "identities": chosen.identities, "cluster": chosen.cluster}
+    solution = read_with_roles(csv_of(path), dict(chosen.roles), only_these=True, **columns)
+    for each in solution.near_misses:
+        click.echo(f"Warning: {each.sentence} Fix {path.name}, or give the column a --role.", err=True)
+    grouped = {name: category for category, names in chosen.categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:
         raise click.UsageError(f"--category contains unknown identities: {', '.join(unknown)}.")
@@ -212,10 +165,17 @@ def _inputs(
         predictions=_predictions(submission, solution),
         others=_predictions(against, solution),
         names=(submission.name if submission else "", against.name if against else ""),
-        minimum_size=min_size,
-        roles=roles_of_pairs,
+        settings=metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined),
+        split=chosen.split,
+        background=chosen.background,
+        minimum_size=chosen.min_size,
+        lowest=chosen.lowest,
+        order=chosen.order,
         categories=grouped,
-        **choices,
+        skewed=chosen.skewed,
+        pair_columns=chosen.pair_columns,
+        roles=chosen.roles_of_pairs,
+        cluster=chosen.cluster,
     )
 
 
@@ -226,7 +186,7 @@ def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
     if path is None:
         return {}
     found = read_label_predictions(
-        path, solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
+        csv_of(path), solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
     )
     for note in found.notes:
         click.echo(f"Note on {path.name}: {note.message}", err=True)

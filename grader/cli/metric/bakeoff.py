@@ -1,48 +1,52 @@
 """`fairboard bakeoff`: a comparison of candidate models on a community's own comments."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from grader.cli.group import DISAPPROVED
 from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
     Finite,
-    NameList,
     WeightsInAnyForm,
-    metric_options,
+    csv_of,
+    evaluation_options,
     metric_settings,
     text_of,
 )
+from grader.text import one_line
 
 if TYPE_CHECKING:
     from grader.files import RowIds, Solution
 
-UNDECIDED = 6
 TEXT_COLUMNS = ("comment_text", "comment", "text")
-COST = Finite(0, min_open=True)
+COST = Finite(0, 1e9, min_open=True)
+LONGEST_NAME = 200
 
 
 @click.command(cls=WeightsInAnyForm)
 @click.argument("comments", type=INPUT_FILE)
 @click.argument("candidates", type=INPUT_FILE, nargs=-1, required=True)
 @click.option("--html", type=OUTPUT_FILE, help="HTML file to write the report to.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 @click.option("--model-card", "card", type=OUTPUT_FILE, help="File for the model card of the best candidate.")
-@click.option("--label", help="The label column; guessed if not specified.")
-@click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
 @role_option
 @click.option("--text", help=f"The column with the comments.  [default: {' or '.join(TEXT_COLUMNS)}]")
 @click.option("--terms", type=INPUT_FILE, help="File with lines NAME=term,term; they replace columns NAME.")
 @click.option("--identity", "named", multiple=True, metavar="NAME=term,term", help="One such line.")
 @click.option("--min-size", type=click.IntRange(1), default=1, help="Omit identities with fewer rows.")
-@click.option("--cost-false-alarm", type=COST, default=1.0, show_default=True, help="Cost of a false alarm.")
-@click.option("--cost-missed", type=COST, default=1.0, show_default=True, help="Cost of a missed comment.")
-@metric_options
+@click.option("--cost-false-alarm", type=COST, default=1.0, help="Cost of a false alarm.")
+@click.option("--cost-missed", type=COST, default=1.0, help="Cost of a missed comment.")
+@click.option(
+    "--harmful-share",
+    type=Finite(0, 1, min_open=True, max_open=True),
+    help="Share of harmful comments on your site.  [default: as in COMMENTS]",
+)
+@evaluation_options
 def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> None:
     """Compare CANDIDATES (id,prediction) on COMMENTS (id, label, identities or texts).
 
@@ -56,7 +60,7 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
     from grader.reports import Inputs, bakeoff_report, html_page, measure_candidates, plain_text
     from grader.reports.model_card import model_card
 
-    solution = _solution(comments, _term_lists(options["terms"], options["named"]), options)
+    solution = _solution(csv_of(comments), _term_lists(options["terms"], options["named"]), options)
     inputs = Inputs(
         solution,
         predictions=_predictions(candidates, solution.row_ids),
@@ -64,9 +68,13 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
         minimum_size=options["min_size"],
     )
     try:
-        found = measure_candidates(inputs, (options["cost_false_alarm"], options["cost_missed"]))
+        costs = options["cost_false_alarm"], options["cost_missed"]
+        found = measure_candidates(inputs, costs, options["harmful_share"])
         report = bakeoff_report(found)
-        contents = {options["html"]: html_page(report), options["card"]: model_card(found, comments.name)}
+        contents = {
+            options["html"]: html_page(report),
+            options["card"]: model_card(found, one_line(comments.name, LONGEST_NAME)),
+        }
         for path, content in contents.items():
             if path is not None:
                 path.write_text(content, encoding="utf-8")
@@ -74,11 +82,11 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     if options["as_json"]:
-        click.echo(json.dumps(report.as_dict(), indent=2))
+        show_json(report.as_dict())
     else:
         click.echo(plain_text(report) if options["html"] is None else "\n".join(found.sentences()))
     if found.pairs and found.recommended is None:
-        raise click.exceptions.Exit(UNDECIDED)
+        raise click.exceptions.Exit(DISAPPROVED)
 
 
 def _term_lists(path: Path | None, named: tuple[str, ...]) -> dict[str, list[str]]:
@@ -117,22 +125,27 @@ def _solution(path: Path, terms: dict[str, list[str]], options: dict[str, Any]) 
 
 
 def _predictions(paths: tuple[Path, ...], row_ids: "RowIds") -> dict[str, Any]:
-    """Read all candidates, named after their files; raise FileRejected with the problems of all files."""
+    """Read all candidates, named after their files; raise FileRejected with the problems of all files.
+
+    Candidates whose files have the same name are named after their paths.
+    """
     from grader.files import FileRejected, read_submission
 
     if twice := [str(path) for path in dict.fromkeys(paths) if paths.count(path) > 1]:
         raise click.UsageError(f"These candidates are specified more than once: {', '.join(twice)}.")
+    short = [path.name.partition(".csv")[0].removesuffix(".parquet") for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     found, problems = {}, []
-    for path in paths:
+    for path, name in zip(paths, names, strict=True):
+        shown = path.name if name in short else name
         try:
-            read = read_submission(path, row_ids)
+            read = read_submission(csv_of(path), row_ids)
         except FileRejected as error:
-            problems += [replace(each, message=f"{path.name}: {each.message}") for each in error.problems]
+            problems += [replace(each, message=f"{shown}: {each.message}") for each in error.problems]
             continue
-        name = path.name.partition(".csv")[0]
-        found[str(path) if name in found else name] = read.predictions
+        found[one_line(name, LONGEST_NAME)] = read.predictions
         for note in read.notes:
-            click.echo(f"Note on {path.name}: {note.message}", err=True)
+            click.echo(f"Note on {shown}: {note.message}", err=True)
     if problems:
         raise FileRejected("submission", problems)
     return found

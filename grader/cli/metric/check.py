@@ -4,7 +4,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,9 +23,6 @@ from grader.services.solutions import assessment, findings
 from grader.services.solutions.findings import Level
 from grader.services.solutions.report import identity_lines, needed_rows
 from grader.text import aligned
-
-if TYPE_CHECKING:
-    from grader.metrics import Weights
 
 KEY = b"`competition create` splits by the installation's own key"
 STOPPED = 2
@@ -48,7 +45,6 @@ STOPPED = 2
     "--min-class-rows",
     type=click.IntRange(1),
     default=MIN_CLASS_ROWS,
-    show_default=True,
     help="The minimum number of rows of each class that an identity needs in each split.",
 )
 @click.option(
@@ -67,9 +63,7 @@ def check(
     min_class_rows: int,
     target_error: float | None,
     as_json: bool,
-    power: float,
-    weights: "Weights",
-    threshold: float,
+    **metric: Any,
 ) -> None:
     """Check SOLUTION before you create a competition; no server or database is needed.
 
@@ -78,7 +72,7 @@ def check(
     choice = MetricChoice(
         identities=identities,
         min_class_rows=min_class_rows,
-        metric=metric_settings(power, weights, threshold),
+        metric=metric_settings(**metric),
     )
     read = read_with_roles(solution, dict(roles), identities=identities)
     assessed = assessment.assess(read, split_key=KEY, choice=choice, test=_test(test, read))

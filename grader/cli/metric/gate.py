@@ -7,20 +7,23 @@ from xml.etree import ElementTree as ET
 
 import click
 
+from grader.cli.group import DISAPPROVED
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
     Finite,
-    NameList,
     WeightsInAnyForm,
-    metric_options,
+    csv_of,
+    evaluation_options,
+    from_jigsaw_option,
     metric_settings,
+    solution_files,
+    split_option,
     undefined_option,
 )
-from grader.text import aligned, counted
+from grader.text import aligned, counted, markdown_table
 
-GATE_FAILED = 6
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 TERMS = ("overall_auc", *(f"mean_{auc}" for auc in AUCS))
 LIMIT = Finite(0, 1)
@@ -39,9 +42,10 @@ class Check(NamedTuple):
     reason: str = ""
 
 
-@click.command(cls=WeightsInAnyForm, context_settings={"show_default": True})
-@click.argument("solution", type=INPUT_FILE)
-@click.argument("predictions", type=INPUT_FILE)
+@click.command(cls=WeightsInAnyForm)
+@click.argument("solution", type=INPUT_FILE, required=False)
+@click.argument("predictions", type=INPUT_FILE, required=False)
+@from_jigsaw_option
 @click.option("--baseline", type=INPUT_FILE, help="The predictions of the model to compare with.")
 @click.option("--min-score", type=LIMIT, help="The lowest allowed score.")
 @click.option(
@@ -63,17 +67,12 @@ class Check(NamedTuple):
     "(fail only if certain) of its interval.",
 )
 @click.option("--level", type=Finite(0.5, 1, max_open=True), default=0.95, help="Confidence level.")
-@click.option(
-    "--split", type=click.Choice(["all", "public", "private"]), default="all", help="Rows to check."
-)
+@split_option
 @click.option("--min-size", type=click.IntRange(0), default=0, help="Skip identities with fewer rows.")
 @undefined_option("error")
-@click.option("--label", help="The label column; by default target, label or toxicity.")
-@click.option("--identities", type=NameList(), help="The identity columns; by default, as in `score`.")
-@metric_options
+@evaluation_options
 @click.option("--markdown", type=OUTPUT_FILE, help="File for a Markdown summary ($GITHUB_STEP_SUMMARY).")
 @click.option("--junit", type=OUTPUT_FILE, help="File for a JUnit XML report with one test case per check.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 def gate(**options: Any) -> None:
     """Check PREDICTIONS against limits. The exit code is 6 if a check fails.
 
@@ -91,12 +90,10 @@ def gate(**options: Any) -> None:
     title = f"Gate {'failed' if failed else 'passed'}: {failed} of {counted(len(checks), 'check')} failed"
     lines = [list(Check._fields)]
     for check in checks:
-        lines.append([f"{cell:.5f}" if isinstance(cell, float) else cell or "" for cell in check])
+        cells = (f"{cell:.5f}" if isinstance(cell, float) else cell or "" for cell in check)
+        lines.append([" ".join(cell.split()) for cell in cells])
     if chosen.markdown is not None:
-        table = [" | ".join(cell.replace("|", r"\|") for cell in line) for line in lines]
-        table.insert(1, " | ".join(["---"] * len(lines[0])))
-        text = "".join(f"| {line} |\n" for line in table)
-        chosen.markdown.write_text(f"### {title}\n\n{text}", encoding="utf-8")
+        chosen.markdown.write_text(f"### {title}\n\n{markdown_table(lines)}", encoding="utf-8")
     if chosen.junit is not None:
         chosen.junit.write_bytes(_junit(checks, failed))
     if chosen.as_json:
@@ -104,7 +101,7 @@ def gate(**options: Any) -> None:
     else:
         click.echo("\n".join([title, "", *aligned(lines, numbers=False)]))
     if failed:
-        raise click.exceptions.Exit(GATE_FAILED)
+        raise click.exceptions.Exit(DISAPPROVED)
 
 
 def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
@@ -119,8 +116,11 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
     minima, drops = ([(n, limit) for n, limit in each if limit is not None] for each in (minima, drops))
     if bool(drops) != (chosen.baseline is not None) or not (minima or drops):
         raise click.UsageError("Specify a limit. --max-drop and --max-identity-drop need a --baseline.")
+    solution, predictions = solution_files(chosen.solution, chosen.predictions, chosen.from_jigsaw)
+    if predictions is None:
+        raise click.UsageError("Specify the PREDICTIONS.")
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
-    truth = read_solution(chosen.solution, label=chosen.label, identities=chosen.identities)
+    truth = read_solution(csv_of(solution), label=chosen.label, identities=chosen.identities)
     for near_miss in truth.near_misses:
         click.echo(f"Warning: {near_miss.sentence} Fix the column, or list the --identities.", err=True)
     evaluation = Evaluation.of(truth, settings, min_size=chosen.min_size)
@@ -128,9 +128,9 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
         raise click.ClickException(f"The solution has no rows in the split {chosen.split}.")
     rows, prepared = evaluation.splits[chosen.split]
     sets, numbers = Sets(prepared), []
-    for path in filter(None, [chosen.predictions, chosen.baseline]):
+    for path in filter(None, [predictions, chosen.baseline]):
         click.echo(f"Reading {path}", err=True)
-        numbers.append(read_submission(path, truth.row_ids).predictions[rows])
+        numbers.append(read_submission(csv_of(path), truth.row_ids).predictions[rows])
     found = uncertainty_report(sets, numbers[0], settings, level=chosen.level)
     reasons = {
         f"{each.term} {each.subgroup or ''}": str(each)
@@ -181,6 +181,7 @@ def _junit(checks: list[Check], failed: int) -> bytes:
         name = "".join(char if char.isprintable() else "\ufffd" for char in check.identity or "all rows")
         case = ET.SubElement(suite, "testcase", classname=check.rule, name=name)
         if check.status != PASSED:
-            text = f"value {check.value}, interval {check.low} to {check.high}. {check.reason}"
+            found = f"value {check.value}, interval {check.low} to {check.high}. "
+            text = ("" if check.value is None else found) + check.reason
             ET.SubElement(case, "failure" if check.status == FAILED else "skipped", message=text.strip())
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))

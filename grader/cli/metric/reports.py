@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 
 from grader import metrics
 from grader.files import ScoredTable, Solution
-from grader.metrics import (
-    BiasReport,
-    MetricSettings,
-    PreparedSplit,
-    count_pairs,
-    prepare,
-)
+from grader.files.solution.fast_path import SPLITS
+from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare
 from grader.metrics.report_tables import Reports, as_latex, as_markdown, as_text, table_of
 
 Rows = slice | NDArray[np.bool_]
@@ -68,7 +63,7 @@ class Evaluation:
 def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
     if usage is None:
         return {"all": slice(None)}
-    splits = {"public": usage == 1, "private": usage == 2, "all": usage > 0}
+    splits = {name: np.isin(usage, codes) for name, codes in SPLITS.items()}
     return {name: slice(None) if rows.all() else rows for name, rows in splits.items() if rows.any()}
 
 

@@ -1,41 +1,40 @@
 """`fairboard score`: the score of a prediction file, computed without a server."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.group import REJECTED, lacking
+from grader.cli.group import REJECTED
+from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     NameList,
     WeightsInAnyForm,
+    csv_of,
+    evaluation_options,
     from_jigsaw_option,
-    metric_options,
+    is_parquet,
     metric_settings,
+    solution_files,
     undefined_option,
 )
 from grader.errors import FairboardError
 
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, NearMiss, Note
+    from grader.files.solution.parquet import ParquetTable
     from grader.metrics import BiasReport, MetricSettings
 
 ONE_MODEL = ""
 
 
 @click.command(cls=WeightsInAnyForm)
-@click.argument("solution", type=INPUT_FILE)
+@click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("submission", type=INPUT_FILE, required=False)
-@click.option("--label", help="The label column; by default target, label or toxicity.")
-@click.option(
-    "--identities",
-    type=NameList(),
-    help="The identity columns; by default, all other columns whose values are blank or between 0 and 1.",
-)
 @from_jigsaw_option
 @click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score instead of a SUBMISSION.")
 @click.option(
@@ -46,27 +45,15 @@ ONE_MODEL = ""
     help="Minimum number of Public and Private rows that must mention an identity for it to enter the "
     "score; other identities are only listed.",
 )
-@metric_options
+@evaluation_options
 @undefined_option("error")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
 @click.option(
     "--format",
     "format_name",
     type=click.Choice(["table", "csv", "markdown", "latex"]),
     help="The format of the report.  [default: table]",
 )
-def score(
-    solution: Path,
-    submission: Path | None,
-    label: str | None,
-    identities: tuple[str, ...] | None,
-    from_jigsaw: Path | None,
-    prediction: tuple[str, ...] | None,
-    min_size: int,
-    as_json: bool,
-    format_name: str | None,
-    **metric: Any,
-) -> None:
+def score(**options: Any) -> None:
     """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities, optional Usage).
 
     \b
@@ -79,28 +66,25 @@ def score(
     an identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is
     rejected and 1 for any other error.
     """
-    if from_jigsaw is not None and submission is None:
-        solution, submission = from_jigsaw, solution
-    elif from_jigsaw is not None:
-        raise click.UsageError("With --from-jigsaw, specify only the SUBMISSION.")
-    if (submission is None) == (prediction is None):
+    chosen = SimpleNamespace(**options)
+    solution, submission = solution_files(chosen.solution, chosen.submission, chosen.from_jigsaw)
+    if (submission is None) == (chosen.prediction is None):
         raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
-    if as_json and format_name:
+    if chosen.as_json and chosen.format_name:
         raise click.UsageError("Specify either --json or --format, not both.")
-    settings = metric_settings(**metric)
     try:
-        outcome = _evaluate(solution, submission, prediction or (), label, identities, settings, min_size)
+        outcome = _evaluate(solution, submission, chosen)
     except FairboardError as error:
-        if as_json and (answer := _rejection(error)):
-            click.echo(_json(answer))
+        if chosen.as_json and (answer := _rejection(error)):
+            show_json(answer)
             raise click.exceptions.Exit(REJECTED) from error
         raise
     for each in outcome.near_misses:
         click.echo(f"Warning: {each.sentence} Fix the column, or list the --identities.", err=True)
-    if as_json:
-        click.echo(_json(outcome.as_dict()))
+    if chosen.as_json:
+        show_json(outcome.as_dict())
     else:
-        _print(outcome, format_name or "table")
+        _print(outcome, chosen.format_name or "table")
     for line in outcome.undefined():
         click.echo(line, err=True)
     if not any(outcome.reports.values()):
@@ -131,45 +115,45 @@ class _Outcome:
                 yield from (f"{place}: {cell}" for cell in report.undefined if cell.affects_score)
 
 
-def _evaluate(
-    solution_path: Path,
-    submission_path: Path | None,
-    models: Sequence[str],
-    label: str | None,
-    identities: Sequence[str] | None,
-    settings: "MetricSettings",
-    min_size: int,
-) -> _Outcome:
+def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
-    from grader.files.solution.parquet import MAGIC, ParquetTable
+    from grader.files.solution.parquet import ParquetTable
+
+    settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
+    columns = {"label": chosen.label, "identities": chosen.identities}
+    models, min_size = chosen.prediction, chosen.min_size
+    if submission_path is not None:
+        solution = read_solution(csv_of(solution_path), **columns)
+        submission = read_submission(csv_of(submission_path), solution.row_ids)
+        evaluation = Evaluation.of(solution, settings, min_size=min_size)
+        reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
+        return _Outcome(solution.roles, solution.near_misses, submission.notes, reports)
+    if chosen.identities is not None and is_parquet(solution_path):
+        table = ParquetTable.open(solution_path, predictions=models, **columns)
+        reports = {model: _by_row_groups(table, model, settings, min_size) for model in models}
+        return _Outcome(table.roles, (), (), reports)
+    data = read_scored_table(csv_of(solution_path), predictions=models, **columns)
+    evaluation = Evaluation.of(data, settings, min_size=min_size)
+    reports = {model: evaluation.reports(each) for model, each in data.predictions.items()}
+    return _Outcome(data.roles, data.near_misses, (), reports)
+
+
+def _by_row_groups(
+    table: "ParquetTable", model: str, settings: "MetricSettings", min_size: int
+) -> dict[str, "BiasReport"]:
+    from grader.files.solution.fast_path import SPLITS
     from grader.metrics import count_chunks, report
 
-    with solution_path.open("rb") as file:
-        is_parquet = file.read(len(MAGIC)) == MAGIC
-    if is_parquet:
-        if submission_path is not None or identities is None:
-            raise click.UsageError("A Parquet file needs --identities and --prediction with its columns.")
-        try:
-            table = ParquetTable.open(solution_path, predictions=models, identities=identities, label=label)
-        except ModuleNotFoundError as error:
-            raise lacking(error, "score with a Parquet file", "server") from error
-        reports = {}
-        for model in models:
-            counts = count_chunks(table.chunks(model), settings=settings)
-            lines = [n._replace(in_score=n.positives + n.negatives >= min_size) for n in counts.identities]
-            reports[model] = {"all": report(replace(counts, identities=tuple(lines)), settings)}
-        return _Outcome(table.roles, (), (), reports)
-    if submission_path is None:
-        data = read_scored_table(solution_path, predictions=models, label=label, identities=identities)
-        evaluation = Evaluation.of(data, settings, min_size=min_size)
-        reports = {model: evaluation.reports(data.predictions[model]) for model in models}
-        return _Outcome(data.roles, data.near_misses, (), reports)
-    solution = read_solution(solution_path, label=label, identities=identities)
-    submission = read_submission(submission_path, solution.row_ids)
-    evaluation = Evaluation.of(solution, settings, min_size=min_size)
-    reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
-    return _Outcome(solution.roles, solution.near_misses, submission.notes, reports)
+    splits = SPLITS if table.roles.usage else ["all"]
+    counts = {split: count_chunks(table.chunks(model, split), settings=settings) for split in splits}
+    small = {each.name for each in counts["all"].identities if each.positives + each.negatives < min_size}
+    reports = {}
+    for split, found in counts.items():
+        identities = tuple(each._replace(in_score=each.name not in small) for each in found.identities)
+        if found.rows:
+            reports[split] = report(replace(found, identities=identities), settings)
+    return reports
 
 
 def _print(outcome: _Outcome, format_name: str) -> None:
@@ -194,7 +178,3 @@ def _rejection(error: FairboardError) -> dict[str, Any] | None:
     if not isinstance(error, FileRejected):
         return None
     return {"file": error.file, "problems": [problem.as_dict() for problem in error.problems]}
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, indent=2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
+from grader.cli.parameters import INPUT_FILE, WeightsInAnyForm, evaluation_options, metric_settings
 from grader.visibility import Feedback, Step
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ DEFAULT_MODES = ("open", "score", "ladder")
     "--files",
     type=click.IntRange(2, 1000),
     default=60,
-    show_default=True,
     metavar="N",
     help="The number of files that a team may submit in total.",
 )
@@ -48,7 +47,6 @@ DEFAULT_MODES = ("open", "score", "ladder")
     "--teams",
     type=click.IntRange(0, 500),
     default=20,
-    show_default=True,
     metavar="N",
     help="The number of honest teams; 0 for none.",
 )
@@ -56,15 +54,11 @@ DEFAULT_MODES = ("open", "score", "ladder")
     "--seeds",
     type=click.IntRange(1, 100),
     default=3,
-    show_default=True,
     metavar="N",
     help="The number of repetitions with different models. More repetitions narrow the intervals.",
 )
-@click.option("--label", help="The label column; guessed if not specified.")
-@click.option("--identities", type=NameList(), help="The identity columns; guessed if not specified.")
 @role_option
-@metric_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision.")
+@evaluation_options
 def simulate(
     solution: Path,
     modes: tuple[str, ...],

@@ -49,8 +49,8 @@ def read_with_roles(
     with a value that contradicts it is rejected. The column `cluster` is read as text.
     """
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
-    # The report lists names in `identities` that are not columns.
-    there = [name for name in identities or () if name in guessed]
+    # The report on a solution lists names in `identities` that are not columns.
+    there = [name for name in identities or () if only_these or name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
     if cluster is not None and guessed.get(cluster) is ColumnRole.IDENTITY:
         if named.get(cluster) is ColumnRole.IDENTITY:

@@ -1,14 +1,11 @@
 """Options shared by `fairboard competition create` and `change`, and by `fairboard rescore`."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from grader.cli.parameters import Deadline, LocalPath, NameList, Time, from_jigsaw_option, text_of
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 NO_LIMIT = "none"
 FILE, FOLDER = LocalPath(exists=True, dir_okay=False), LocalPath(file_okay=False)
@@ -172,17 +169,6 @@ RESCORING = (
         help="Switch even if submissions lose their scores because rescoring them failed.",
     ),
 )
-
-
-def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Command]:
-    """Return a decorator that adds arguments and options to a command."""
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(given):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def conditions(options: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from grader.cli.organize.acts import act_on_site, is_answered_yes, plain
-from grader.cli.organize.options import RESCORING, options
+from grader.cli.organize.options import RESCORING
 from grader.cli.organize.setup import described, reader_of, require_acceptable
+from grader.cli.parameters import options
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer

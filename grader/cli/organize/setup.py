@@ -12,14 +12,19 @@ from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
 from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, plain, yes_option
-from grader.cli.organize.options import CONDITIONS, CREATION, conditions, options
-from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm, metric_options, metric_settings
+from grader.cli.organize.options import CONDITIONS, CREATION, FILE, conditions
+from grader.cli.parameters import (
+    Deadline,
+    WeightsInAnyForm,
+    metric_options,
+    metric_settings,
+    options,
+)
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer, quoted
 from grader.errors import FairboardError
 
-FILE = LocalPath(exists=True, dir_okay=False)
 STATES = {
     "unchecked": "not checked",
     "waiting": "waiting for its check",

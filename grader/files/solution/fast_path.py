@@ -31,6 +31,7 @@ _ROWS_PER_CHUNK = 1 << 16
 Progress = Callable[[int, int], None]
 """A callback that receives the number of rows read and the total number, which is 0 if unknown."""
 USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
+SPLITS = {"public": (1,), "private": (2,), "all": (1, 2)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,15 @@ from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id
 from grader.files.reading.unreadable import Unreadable
 from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
 from grader.files.solution.explaining_path import read_explained
-from grader.files.solution.fast_path import Columns, NumberColumn, Wanted, read_plain
+from grader.files.solution.fast_path import Columns, Wanted, read_plain
 from grader.files.solution.header import read_beginning
+from grader.files.solution.solution import PREDICTION, SIZE_CAP
 from grader.files.submission.faults import Coverage, remarks_on
 from grader.files.submission.submission import read_submission
 from grader.text import listed, plural, quoted
 
 PREDICTION_COLUMN = "prediction"
-SIZE_CAP = 2_000_000_000
 _HEADER = "a header with id and columns of predictions"
-_LARGEST = float(np.finfo(np.float64).max)
-_PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,7 @@ def _columns(content: Content, names: list[str], places: _Places, problems: Sequ
     problems = [*problems, *places.problems]
     if places.id is None or not places.of_labels:
         raise FileRejected("submission", problems)
-    numbers = dict.fromkeys(places.of_labels.values(), _PREDICTION)
+    numbers = dict.fromkeys(places.of_labels.values(), PREDICTION)
     wanted = Wanted(len(names), places.id, None, numbers)
     columns = None if problems else read_plain(content.open, wanted)
     if columns is not None:

@@ -40,7 +40,7 @@ _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
 _OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
 _CANDIDATE = replace(_IDENTITY, is_optional=True)
-_PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
+PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assi
 def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], *, needs_id: bool) -> Wanted:
     numbers = {assignment.label: _LABEL}
     numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
-    numbers |= dict.fromkeys(assignment.predictions, _PREDICTION)
+    numbers |= dict.fromkeys(assignment.predictions, PREDICTION)
     rows = [row for row in sample if len(row) == len(names)]
     for column in (*assignment.candidates, *assignment.watched):
         if Tally.of(row[column] for row in rows).may_be_near:

@@ -35,7 +35,7 @@ from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.solutions.report import needed_rows
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import StoredBlob
-from grader.text import counted
+from grader.text import approximate, counted
 
 USABLE_ERROR = 0.05  # standard error of an AUC
 FORGOTTEN = ""  # replaces the hash of a deleted file
@@ -413,7 +413,8 @@ def _needed(counts: Mapping[str, int], rows: int, split: str) -> str:
     needed = needed_rows(USABLE_ERROR, counts, rows)
     if needed is None or needed <= rows:
         return ""
-    return f" An error of {USABLE_ERROR} requires about {needed:,} {split} rows with the same shares."
+    rows_there = f"{approximate(needed)} {split} rows"
+    return f" A standard error of {USABLE_ERROR} requires about {rows_there} with the same shares."
 
 
 def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
