@@ -32,9 +32,7 @@ main = CommandGroup(
     sections={
         "Local files, without a server": {
             "score": Entry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
-            "gate": Entry(
-                "grader.cli.metric.gate", "Check a model's predictions against limits, for CI.", "cli"
-            ),
+            "gate": Entry("grader.cli.metric.gate", "Check predictions against limits, for CI.", "cli"),
             "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
             "bakeoff": Entry("grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"),
             "simulate": Entry("grader.cli.metric.simulate", "Simulate feedback modes on a solution.", "cli"),

@@ -210,17 +210,12 @@ from_jigsaw_option = click.option(
 )
 
 
-def solution_files(
-    solution: Path | None, submission: Path | None, from_jigsaw: Path | None
-) -> tuple[Path, Path | None]:
-    """Return the solution and the submission, given two arguments, or one and --from-jigsaw."""
-    if from_jigsaw is not None and submission is None:
-        return from_jigsaw, solution
-    if from_jigsaw is not None:
-        raise click.UsageError("With --from-jigsaw, specify only the file with the predictions.")
-    if solution is None:
-        raise click.UsageError("Specify a SOLUTION or --from-jigsaw.")
-    return solution, submission
+def solution_files(*given: Path | None) -> tuple[Path, Path | None]:
+    """Return the solution and the submission, given the value of --from-jigsaw and two arguments."""
+    files = [path for path in given if path is not None]
+    if not 1 <= len(files) <= 2:
+        raise click.UsageError("Specify a SOLUTION or --from-jigsaw, and at most one other file.")
+    return files[0], files[1] if len(files) > 1 else None
 
 
 class WeightsInAnyForm(click.Command):
@@ -313,7 +308,11 @@ def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Comm
 
 
 metric_options = options(_OPTIONS)
-evaluation_options = options((*_EVALUATION, *_OPTIONS))
+
+
+def evaluation_command(function: Callable[..., Any]) -> click.Command:
+    """Return a command with `--label`, `--identities`, `--json` and the metric options."""
+    return click.command(cls=WeightsInAnyForm)(options((*_EVALUATION, *_OPTIONS))(function))
 
 
 def metric_settings(

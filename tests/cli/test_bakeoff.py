@@ -69,8 +69,8 @@ def test_problems_of_all_candidates_are_reported_together(folder: Path):
     (folder / "worse.csv").write_text("nothing\n")
     result = run(folder, "comments.csv", "bad.csv", "a.csv", "worse.csv", "--terms", "terms.txt")
     assert result.exit_code == 2
-    assert "- bad.csv: Line 2" in result.stderr
-    assert "- worse.csv: Line 1" in result.stderr
+    assert f"- {folder / 'bad.csv'}: Line 2" in result.stderr
+    assert f"- {folder / 'worse.csv'}: Line 1" in result.stderr
 
 
 def test_all_wrong_term_lists_are_reported_together(folder: Path):

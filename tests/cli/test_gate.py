@@ -222,7 +222,7 @@ def test_parquet_files_and_kaggles_files_are_read_like_csv_files(files, frame, g
     assert found["male"] == expected["bpsn_auc >= 0", "male"]["value"]
     assert "Specify the PREDICTIONS." in run("gate", files / "two.csv", *options).stderr
     twice = run("gate", "--from-jigsaw", tmp_path, files / "two.csv", files / "new.csv", *options)
-    assert "specify only the file with the predictions" in twice.stderr
+    assert "at most one other file" in twice.stderr
 
 
 @pytest.mark.parametrize(

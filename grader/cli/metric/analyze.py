@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -13,33 +13,20 @@ from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
     NameList,
-    WeightsInAnyForm,
     csv_of,
-    evaluation_options,
+    evaluation_command,
     metric_settings,
     split_option,
     undefined_option,
 )
+from grader.metrics.analysis.table import Column
 
 if TYPE_CHECKING:
     from grader.files import Solution
     from grader.reports import Inputs
 
-ORDERS = (
-    "mean_auc",
-    "subgroup_auc",
-    "bpsn_auc",
-    "bnsp_auc",
-    "negative_aeg",
-    "positive_aeg",
-    "name",
-    "category",
-    "size",
-    "share_positive",
-)
 
-
-@click.command(cls=WeightsInAnyForm)
+@evaluation_command
 @click.argument("solution", type=INPUT_FILE)
 @click.argument("submission", type=INPUT_FILE, required=False)
 @click.option(
@@ -77,7 +64,11 @@ ORDERS = (
     help="Show the K identities with the lowest values separately, with charts.",
 )
 @click.option(
-    "--sort", "order", type=click.Choice(ORDERS), default="mean_auc", help="The column to sort identities by."
+    "--sort",
+    "order",
+    type=click.Choice(get_args(Column)),
+    default="mean_auc",
+    help="The column to sort identities by.",
 )
 @click.option(
     "--category",
@@ -114,7 +105,6 @@ ORDERS = (
     "other. Intervals and tests take this into account.",
 )
 @undefined_option("skip")
-@evaluation_options
 def analyze(**options: Any) -> None:
     """Analyze SUBMISSION against SOLUTION, or audit the data of SOLUTION without a model.
 

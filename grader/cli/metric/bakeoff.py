@@ -13,9 +13,8 @@ from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
     Finite,
-    WeightsInAnyForm,
     csv_of,
-    evaluation_options,
+    evaluation_command,
     metric_settings,
     text_of,
 )
@@ -29,7 +28,7 @@ COST = Finite(0, 1e9, min_open=True)
 LONGEST_NAME = 200
 
 
-@click.command(cls=WeightsInAnyForm)
+@evaluation_command
 @click.argument("comments", type=INPUT_FILE)
 @click.argument("candidates", type=INPUT_FILE, nargs=-1, required=True)
 @click.option("--html", type=OUTPUT_FILE, help="HTML file to write the report to.")
@@ -46,7 +45,6 @@ LONGEST_NAME = 200
     type=Finite(0, 1, min_open=True, max_open=True),
     help="Share of harmful comments on your site.  [default: as in COMMENTS]",
 )
-@evaluation_options
 def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> None:
     """Compare CANDIDATES (id,prediction) on COMMENTS (id, label, identities or texts).
 
@@ -71,11 +69,8 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
         costs = options["cost_false_alarm"], options["cost_missed"]
         found = measure_candidates(inputs, costs, options["harmful_share"])
         report = bakeoff_report(found)
-        contents = {
-            options["html"]: html_page(report),
-            options["card"]: model_card(found, one_line(comments.name, LONGEST_NAME)),
-        }
-        for path, content in contents.items():
+        card = model_card(found, one_line(comments.name, LONGEST_NAME))
+        for path, content in ((options["html"], html_page(report)), (options["card"], card)):
             if path is not None:
                 path.write_text(content, encoding="utf-8")
                 click.echo(f"Written: {path}", err=True)
@@ -137,15 +132,14 @@ def _predictions(paths: tuple[Path, ...], row_ids: "RowIds") -> dict[str, Any]:
     names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     found, problems = {}, []
     for path, name in zip(paths, names, strict=True):
-        shown = path.name if name in short else name
         try:
             read = read_submission(csv_of(path), row_ids)
         except FileRejected as error:
-            problems += [replace(each, message=f"{shown}: {each.message}") for each in error.problems]
+            problems += [replace(each, message=f"{path}: {each.message}") for each in error.problems]
             continue
         found[one_line(name, LONGEST_NAME)] = read.predictions
         for note in read.notes:
-            click.echo(f"Note on {shown}: {note.message}", err=True)
+            click.echo(f"Note on {path}: {note.message}", err=True)
     if problems:
         raise FileRejected("submission", problems)
     return found

@@ -13,9 +13,8 @@ from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
     Finite,
-    WeightsInAnyForm,
     csv_of,
-    evaluation_options,
+    evaluation_command,
     from_jigsaw_option,
     metric_settings,
     solution_files,
@@ -42,7 +41,7 @@ class Check(NamedTuple):
     reason: str = ""
 
 
-@click.command(cls=WeightsInAnyForm)
+@evaluation_command
 @click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("predictions", type=INPUT_FILE, required=False)
 @from_jigsaw_option
@@ -70,7 +69,6 @@ class Check(NamedTuple):
 @split_option
 @click.option("--min-size", type=click.IntRange(0), default=0, help="Skip identities with fewer rows.")
 @undefined_option("error")
-@evaluation_options
 @click.option("--markdown", type=OUTPUT_FILE, help="File for a Markdown summary ($GITHUB_STEP_SUMMARY).")
 @click.option("--junit", type=OUTPUT_FILE, help="File for a JUnit XML report with one test case per check.")
 def gate(**options: Any) -> None:
@@ -116,7 +114,7 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
     minima, drops = ([(n, limit) for n, limit in each if limit is not None] for each in (minima, drops))
     if bool(drops) != (chosen.baseline is not None) or not (minima or drops):
         raise click.UsageError("Specify a limit. --max-drop and --max-identity-drop need a --baseline.")
-    solution, predictions = solution_files(chosen.solution, chosen.predictions, chosen.from_jigsaw)
+    solution, predictions = solution_files(chosen.from_jigsaw, chosen.solution, chosen.predictions)
     if predictions is None:
         raise click.UsageError("Specify the PREDICTIONS.")
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)

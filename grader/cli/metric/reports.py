@@ -1,7 +1,5 @@
 """Bias reports for each model and split as text, CSV, Markdown and LaTeX."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +11,7 @@ from grader.files import ScoredTable, Solution
 from grader.files.solution.fast_path import SPLITS
 from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare
 from grader.metrics.report_tables import Reports, as_latex, as_markdown, as_text, table_of
+from grader.text import csv_lines
 
 Rows = slice | NDArray[np.bool_]
 
@@ -69,11 +68,8 @@ def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
 
 def as_csv(reports: Reports) -> str:
     """Return all values as CSV; the row without an identity contains a split's score and power means."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     columns, rows = table_of(reports)
-    writer.writerows([columns, *rows])
-    return text.getvalue()
+    return csv_lines([columns, *rows], line_end="\n")
 
 
 FORMATS: Mapping[str, Callable[[Reports], str]] = {

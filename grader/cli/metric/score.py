@@ -13,16 +13,14 @@ from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     NameList,
-    WeightsInAnyForm,
     csv_of,
-    evaluation_options,
+    evaluation_command,
     from_jigsaw_option,
     is_parquet,
     metric_settings,
     solution_files,
     undefined_option,
 )
-from grader.errors import FairboardError
 
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, NearMiss, Note
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 ONE_MODEL = ""
 
 
-@click.command(cls=WeightsInAnyForm)
+@evaluation_command
 @click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("submission", type=INPUT_FILE, required=False)
 @from_jigsaw_option
@@ -45,7 +43,6 @@ ONE_MODEL = ""
     help="Minimum number of Public and Private rows that must mention an identity for it to enter the "
     "score; other identities are only listed.",
 )
-@evaluation_options
 @undefined_option("error")
 @click.option(
     "--format",
@@ -66,19 +63,21 @@ def score(**options: Any) -> None:
     an identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is
     rejected and 1 for any other error.
     """
+    from grader.files import FileRejected
+
     chosen = SimpleNamespace(**options)
-    solution, submission = solution_files(chosen.solution, chosen.submission, chosen.from_jigsaw)
+    solution, submission = solution_files(chosen.from_jigsaw, chosen.solution, chosen.submission)
     if (submission is None) == (chosen.prediction is None):
         raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
     if chosen.as_json and chosen.format_name:
         raise click.UsageError("Specify either --json or --format, not both.")
     try:
         outcome = _evaluate(solution, submission, chosen)
-    except FairboardError as error:
-        if chosen.as_json and (answer := _rejection(error)):
-            show_json(answer)
-            raise click.exceptions.Exit(REJECTED) from error
-        raise
+    except FileRejected as error:
+        if not chosen.as_json:
+            raise
+        show_json({"file": error.file, "problems": [problem.as_dict() for problem in error.problems]})
+        raise click.exceptions.Exit(REJECTED) from error
     for each in outcome.near_misses:
         click.echo(f"Warning: {each.sentence} Fix the column, or list the --identities.", err=True)
     if chosen.as_json:
@@ -170,11 +169,3 @@ def _print(outcome: _Outcome, format_name: str) -> None:
     for note in outcome.notes:
         click.echo(f"Note: {note.message}", err=True)
     click.echo(FORMATS[format_name](outcome.reports), nl=False)
-
-
-def _rejection(error: FairboardError) -> dict[str, Any] | None:
-    from grader.files import FileRejected
-
-    if not isinstance(error, FileRejected):
-        return None
-    return {"file": error.file, "problems": [problem.as_dict() for problem in error.problems]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, WeightsInAnyForm, evaluation_options, metric_settings
+from grader.cli.parameters import INPUT_FILE, evaluation_command, metric_settings
 from grader.visibility import Feedback, Step
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MODES = [mode.value for mode in Feedback]
 DEFAULT_MODES = ("open", "score", "ladder")
 
 
-@click.command(cls=WeightsInAnyForm)
+@evaluation_command
 @click.argument("solution", type=INPUT_FILE)
 @click.option(
     "--mode",
@@ -58,7 +58,6 @@ DEFAULT_MODES = ("open", "score", "ladder")
     help="The number of repetitions with different models. More repetitions narrow the intervals.",
 )
 @role_option
-@evaluation_options
 def simulate(
     solution: Path,
     modes: tuple[str, ...],

@@ -1,6 +1,5 @@
 """Kaggle's published test files of Jigsaw Unintended Bias in Toxicity Classification as a solution."""
 
-import hashlib
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +27,6 @@ IDENTITIES = (
     "psychiatric_or_mental_illness",
 )
 FILES = {"test_public_expanded.csv": "Public", "test_private_expanded.csv": "Private"}
-# The checksum of Kaggle's private file, which MLE-bench publishes.
-PRIVATE_MD5 = "57d838e932f0d2a66785f7b719adfd91"
 
 
 def read_jigsaw(folder: Path) -> "pd.DataFrame":
@@ -54,9 +51,6 @@ def read_jigsaw(folder: Path) -> "pd.DataFrame":
         if missing:
             expected = f"expected Kaggle's {name}, not train.csv or test.csv"
             problems.append(f"{name} has no {plural('column', len(missing))} {listed(missing)}; {expected}.")
-        checksum = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        if usage == "Public" and checksum == PRIVATE_MD5:
-            problems.append(f"{name} contains the private rows; exchange the names of the two files.")
         parts.append(part.assign(**{USAGE_COLUMN: usage}))
     if not problems:
         table = pd.concat(parts).sort_values(ID, key=lambda ids: ids.str.zfill(20))
