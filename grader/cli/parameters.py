@@ -246,7 +246,19 @@ def _is_number(word: str) -> bool:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_OPTIONS = (
+
+def options(*given: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds arguments and options to a command."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+metric_options = options(
     click.option(
         "--power",
         type=float,
@@ -266,9 +278,7 @@ _OPTIONS = (
         help="Value at or above which a label is positive and an identity counts as mentioned.",
     ),
 )
-
-
-_EVALUATION = (
+_evaluation_options = options(
     click.option("--label", help="The label column; by default target, label or toxicity."),
     click.option(
         "--identities",
@@ -296,23 +306,9 @@ def undefined_option(default: str) -> Callable[[Command], Command]:
     )
 
 
-def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Command]:
-    """Return a decorator that adds arguments and options to a command."""
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(given):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-metric_options = options(_OPTIONS)
-
-
 def evaluation_command(function: Callable[..., Any]) -> click.Command:
     """Return a command with `--label`, `--identities`, `--json` and the metric options."""
-    return click.command(cls=WeightsInAnyForm)(options((*_EVALUATION, *_OPTIONS))(function))
+    return click.command(cls=WeightsInAnyForm)(_evaluation_options(metric_options(function)))
 
 
 def metric_settings(

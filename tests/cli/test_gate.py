@@ -284,3 +284,14 @@ def test_the_github_action_follows_the_schema_and_passes_its_inputs(tmp_path):
         files = ["--", "a b.csv", "--help $(id)"]
         assert done.stdout.splitlines() == ["gate", *baseline, *limits, *reports, *files]
         assert done.returncode == 6
+
+
+def test_an_identity_column_with_a_wrong_value_is_not_left_out_silently(frame, files, run):
+    frame["male"] = frame["male"].astype(str).replace({"1.0": "1"})
+    frame.loc[5, "male"] = "yes"
+    frame[["id", "label", "male", "old"]].to_csv(files / "odd.csv", index=False)
+    arguments = (files / "odd.csv", files / "new.csv", "--min", "bpsn_auc", 0)
+    result = run("gate", *arguments)
+    assert result.exit_code == 1
+    assert "The column 'male' was not used as an identity. Line 7" in result.stderr
+    assert run("gate", *arguments, "--identities", "old").exit_code == 0

@@ -119,8 +119,8 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
         raise click.UsageError("Specify the PREDICTIONS.")
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
     truth = read_solution(csv_of(solution), label=chosen.label, identities=chosen.identities)
-    for near_miss in truth.near_misses:
-        click.echo(f"Warning: {near_miss.sentence} Fix the column, or list the --identities.", err=True)
+    if sentences := [each.sentence for each in truth.near_misses]:
+        raise click.ClickException(" ".join([*sentences, "Fix the column, or list the --identities."]))
     evaluation = Evaluation.of(truth, settings, min_size=chosen.min_size)
     if chosen.split not in evaluation.splits:
         raise click.ClickException(f"The solution has no rows in the split {chosen.split}.")

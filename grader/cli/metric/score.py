@@ -1,6 +1,6 @@
 """`fairboard score`: the score of a prediction file, computed without a server."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,8 +84,11 @@ def score(**options: Any) -> None:
         show_json(outcome.as_dict())
     else:
         _print(outcome, chosen.format_name or "table")
-    for line in outcome.undefined():
-        click.echo(line, err=True)
+    for model, splits in outcome.reports.items():
+        for split, report in splits.items():
+            for cell in report.undefined:
+                if cell.affects_score:
+                    click.echo(f"{model}, {split}: {cell}" if model else f"{split}: {cell}", err=True)
     if not any(outcome.reports.values()):
         click.echo("The solution has no Public or Private rows, so there is nothing to score.", err=True)
 
@@ -105,13 +108,6 @@ class _Outcome:
         result = models.get(ONE_MODEL, {"models": models})
         notes = [*(each.note for each in self.near_misses), *self.notes]
         return {**result, "notes": [note.as_dict() for note in notes]}
-
-    def undefined(self) -> Iterator[str]:
-        """Yield a line with the reason for each undefined value that affects a score."""
-        for model, splits in self.reports.items():
-            for split, report in splits.items():
-                place = f"{model}, {split}" if model else split
-                yield from (f"{place}: {cell}" for cell in report.undefined if cell.affects_score)
 
 
 def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:

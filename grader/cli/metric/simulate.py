@@ -1,18 +1,18 @@
 """`fairboard simulate`: simulation of attackers and honest teams on a solution."""
 
-import json
 import time
-from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.output import show_json
 from grader.cli.parameters import INPUT_FILE, evaluation_command, metric_settings
 from grader.visibility import Feedback, Step
 
 if TYPE_CHECKING:
-    from grader.files import ColumnRole, Solution
+    from grader.files import Solution
     from grader.metrics import MetricSettings
     from grader.simulation import Competition, Trial
     from grader.simulation.trials import Attacked, Progress
@@ -58,19 +58,7 @@ DEFAULT_MODES = ("open", "score", "ladder")
     help="The number of repetitions with different models. More repetitions narrow the intervals.",
 )
 @role_option
-def simulate(
-    solution: Path,
-    modes: tuple[str, ...],
-    step: str | None,
-    files: int,
-    teams: int,
-    seeds: int,
-    label: str | None,
-    identities: tuple[str, ...] | None,
-    roles: tuple[tuple[str, "ColumnRole"], ...],
-    as_json: bool,
-    **metric: Any,
-) -> None:
+def simulate(**options: Any) -> None:
     """Simulate what attackers learn and what honest teams see in each feedback mode on SOLUTION.
 
     \b
@@ -84,25 +72,27 @@ def simulate(
     from grader.feedback import Rule
     from grader.simulation import proposed_step, run
 
-    settings = metric_settings(**metric, undefined="skip")
-    found = read_with_roles(solution, dict(roles), label=label, identities=identities, only_these=True)
+    chosen = SimpleNamespace(**options)
+    settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, "skip")
+    columns = {"label": chosen.label, "identities": chosen.identities}
+    found = read_with_roles(chosen.solution, dict(chosen.roles), only_these=True, **columns)
     if not found.identities:
         raise click.ClickException("The solution has no identities, so there is nothing to attack.")
     try:
-        chosen = Step(step) if step else proposed_step(_competition(found, settings, 0))
-        rules = [Rule(Feedback(mode), chosen.units) for mode in dict.fromkeys(modes or DEFAULT_MODES)]
+        step = Step(chosen.step) if chosen.step else proposed_step(_competition(found, settings, 0))
+        rules = [Rule(Feedback(mode), step.units) for mode in dict.fromkeys(chosen.modes or DEFAULT_MODES)]
         trials = run(
             lambda seed: _competition(found, settings, seed),
             rules,
-            files=files,
-            seeds=seeds,
-            team_count=teams,
+            files=chosen.files,
+            seeds=chosen.seeds,
+            team_count=chosen.teams,
             progress=_Progress().show,
         )
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    if as_json:
-        click.echo(json.dumps([trial.as_dict() for trial in trials], indent=2))
+    if chosen.as_json:
+        show_json([trial.as_dict() for trial in trials])
         return
     for trial in trials:
         click.echo("\n".join(_sentences(trial)) + "\n")

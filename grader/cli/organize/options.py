@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from grader.cli.parameters import Deadline, LocalPath, NameList, Time, from_jigsaw_option, text_of
+from grader.cli.parameters import Deadline, LocalPath, NameList, Time, from_jigsaw_option, options, text_of
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 NO_LIMIT = "none"
@@ -25,7 +25,7 @@ class Limit(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} must be a whole number or none.", param, ctx)
 
 
-CREATION = (
+creation_options = options(
     click.argument("slug"),
     click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage."),
     from_jigsaw_option,
@@ -50,7 +50,7 @@ CREATION = (
 )
 # These are the settings that most competitions change. They are listed here because the settings model is
 # part of the extra `server`.
-CONDITIONS = (
+condition_options = options(
     click.option(
         "--rules", type=FILE, help="A Markdown file with the rules, which participants must accept to join."
     ),
@@ -128,7 +128,7 @@ CONDITIONS = (
         help="The step for the tiered, ladder and noised modes. [default: 0.002]",
     ),
 )
-RESCORING = (
+rescoring_options = options(
     click.argument("slug"),
     click.argument("solution", type=FILE, required=False),
     click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION."),

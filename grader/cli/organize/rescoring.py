@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from grader.cli.organize.acts import act_on_site, is_answered_yes, plain
-from grader.cli.organize.options import RESCORING
+from grader.cli.organize.options import rescoring_options
 from grader.cli.organize.setup import described, reader_of, require_acceptable
-from grader.cli.parameters import options
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
@@ -21,7 +20,7 @@ TABLES = ("submissions", "teams", "selections")
 
 
 @click.command()
-@options(RESCORING)
+@rescoring_options
 @act_on_site
 def rescore(
     client: Client,

@@ -12,14 +12,8 @@ from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
 from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, plain, yes_option
-from grader.cli.organize.options import CONDITIONS, CREATION, FILE, conditions
-from grader.cli.parameters import (
-    Deadline,
-    WeightsInAnyForm,
-    metric_options,
-    metric_settings,
-    options,
-)
+from grader.cli.organize.options import FILE, condition_options, conditions, creation_options
+from grader.cli.parameters import Deadline, WeightsInAnyForm, metric_options, metric_settings
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer, quoted
@@ -47,8 +41,8 @@ def list_all(client: Client) -> tuple[Any, str]:
 
 
 @click.command(cls=WeightsInAnyForm)
-@options(CREATION)
-@options(CONDITIONS)
+@creation_options
+@condition_options
 @metric_options
 @act_on_site
 def create(
@@ -222,7 +216,7 @@ def publish(client: Client, slug: str) -> tuple[Any, str]:
 @click.command()
 @click.argument("slug")
 @click.option("--closes", "closes_at", type=Deadline(), help="The closing date (UTC).")
-@options(CONDITIONS)
+@condition_options
 @yes_option
 @act_on_site
 def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, str]:
