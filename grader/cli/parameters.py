@@ -164,6 +164,7 @@ class Finite(click.FloatRange):
 
 
 INPUT_FILE, OUTPUT_FILE = InputFile(), OutputFile()
+LONGEST_NAME = 200  # characters of a file name in a report
 
 
 def _temporary_folder(ctx: click.Context) -> Path:
@@ -307,8 +308,10 @@ def undefined_option(default: str) -> Callable[[Command], Command]:
 
 
 def evaluation_command(function: Callable[..., Any]) -> click.Command:
-    """Return a command with `--label`, `--identities`, `--json` and the metric options."""
-    return click.command(cls=WeightsInAnyForm)(_evaluation_options(metric_options(function)))
+    """Return a command; `--label`, `--identities`, `--json` and the metric options follow its own options."""
+    command = click.command(cls=WeightsInAnyForm)(function)
+    command.params += click.command()(_evaluation_options(metric_options(lambda: None))).params
+    return command
 
 
 def metric_settings(

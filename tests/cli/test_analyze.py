@@ -64,6 +64,13 @@ def test_parquet_files_give_the_report_of_csv_files_(folder: Path):
     assert json.loads(found.stdout) | {"title": ""} == json.loads(expected.stdout) | {"title": ""}
 
 
+def test_a_file_name_that_is_not_utf8_can_be_reported(folder: Path):
+    path = folder / "ours\udcff.csv"
+    path.write_bytes((folder / "ours.csv").read_bytes())
+    assert run(folder, "solution.csv", path.name, "--html", "report.html").exit_code == 0
+    assert "Analysis of ours .csv" in (folder / "report.html").read_text()
+
+
 def test_only_the_requested_identities_are_analyzed(folder: Path):
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
     assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]

@@ -11,6 +11,7 @@ from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
+    LONGEST_NAME,
     OUTPUT_FILE,
     NameList,
     csv_of,
@@ -20,6 +21,7 @@ from grader.cli.parameters import (
     undefined_option,
 )
 from grader.metrics.analysis.table import Column
+from grader.text import one_line
 
 if TYPE_CHECKING:
     from grader.files import Solution
@@ -154,7 +156,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
         solution,
         predictions=_predictions(submission, solution),
         others=_predictions(against, solution),
-        names=(submission.name if submission else "", against.name if against else ""),
+        names=(_name(submission), _name(against)),
         settings=metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined),
         split=chosen.split,
         background=chosen.background,
@@ -167,6 +169,10 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
         roles=chosen.roles_of_pairs,
         cluster=chosen.cluster,
     )
+
+
+def _name(path: Path | None) -> str:
+    return "" if path is None else one_line(path.name, LONGEST_NAME)
 
 
 def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:

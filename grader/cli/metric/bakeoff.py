@@ -11,6 +11,7 @@ from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
+    LONGEST_NAME,
     OUTPUT_FILE,
     Finite,
     csv_of,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 TEXT_COLUMNS = ("comment_text", "comment", "text")
 COST = Finite(0, 1e9, min_open=True)
-LONGEST_NAME = 200
 
 
 @evaluation_command

@@ -84,8 +84,7 @@ def write_csv(source: Path, target: Path) -> None:
         for place, frame in enumerate(_frames(source)):
             exact = {name: EXACT[str(kind)] for name, kind in frame.dtypes.items() if str(kind) in EXACT}
             # Without quotes, pandas would write carriage returns in texts as line ends.
-            quoting = csv.QUOTE_NONNUMERIC
-            frame.astype(exact).to_csv(file, index=False, header=place == 0, quoting=quoting)
+            frame.astype(exact).to_csv(file, index=False, header=not place, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _frames(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
