@@ -48,8 +48,8 @@ def test_each_identity_that_is_not_proposed_has_a_reason():
         "male": ("", False),
         "rare": ("Only 12 negative rows in the private split. The minimum is 25.", False),
         "tiny": (
-            "Only 4 positive rows in the public split. The minimum is 25. A standard error of 0.05 requires about "
-            f"{approximate(rows_needed(0.05, 0.4, 0.01))} public rows with the same shares.",
+            "Only 4 positive rows in the public split. The minimum is 25. A standard error of 0.05 "
+            f"requires about {approximate(rows_needed(0.05, 0.4, 0.01))} public rows with the same shares.",
             False,
         ),
         "none": ("No negative row of the public split mentions it, so an AUC would be undefined.", True),
