@@ -191,16 +191,18 @@ def test_reports_contain_every_check(files, run):
 
 def test_names_cannot_add_rows_or_markup_to_the_reports(frame, files, run):
     name = "<b>a|b</b>\n| passed [x](y) `z`"
-    columns = ["id", "label", "male", "Usage"]
-    frame[columns].rename(columns={"male": name}).to_csv(files / "odd.csv", index=False)
+    columns = ["id", "label", "male", "rare", "Usage"]
+    names = {"male": name, "rare": "\x1b[2J"}
+    frame[columns].rename(columns=names).to_csv(files / "odd.csv", index=False)
     paths = ["--markdown", files / "summary.md", "--junit", files / "junit.xml"]
-    result = run("gate", files / "odd.csv", files / "new.csv", "--min", "bpsn_auc", 0, *paths)
-    assert result.exit_code == 0
-    assert len(result.stdout.splitlines()) == 4
+    result = run("gate", files / "odd.csv", files / "new.csv", "--min", "subgroup_auc", 0, *paths)
+    assert result.exit_code == 6
+    assert len(result.stdout.splitlines()) == 5 and "\x1b" not in result.stdout
     row = (files / "summary.md").read_text().splitlines()[-1]
-    assert r" | \<b>a\|b\</b> \| passed \[x\](y) \`z\` | " in row
-    (case,) = ET.parse(files / "junit.xml").getroot()
+    assert " | \\<b>a\\|b\\</b>\ufffd\\| passed \\[x\\](y) \\`z\\` | " in row
+    undefined, case = ET.parse(files / "junit.xml").getroot()
     assert case.get("name") == name.replace("\n", "\ufffd")
+    assert undefined[0].get("message").startswith("subgroup_auc of \ufffd[2J is undefined")
 
 
 def test_parquet_files_and_kaggles_files_are_read_like_csv_files(files, frame, gate, run, tmp_path):

@@ -152,11 +152,12 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:
         raise click.UsageError(f"--category contains unknown identities: {', '.join(unknown)}.")
+    names = [one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against)]
     return Inputs(
         solution,
         predictions=_predictions(submission, solution),
         others=_predictions(against, solution),
-        names=(_name(submission), _name(against)),
+        names=(names[0], names[1]),
         settings=metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined),
         split=chosen.split,
         background=chosen.background,
@@ -169,10 +170,6 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
         roles=chosen.roles_of_pairs,
         cluster=chosen.cluster,
     )
-
-
-def _name(path: Path | None) -> str:
-    return "" if path is None else one_line(path.name, LONGEST_NAME)
 
 
 def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:

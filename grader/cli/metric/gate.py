@@ -86,10 +86,7 @@ def gate(**options: Any) -> None:
     checks.sort(key=lambda check: (FAILED, SKIPPED, PASSED).index(check.status))
     failed = sum(check.status == FAILED for check in checks)
     title = f"Gate {'failed' if failed else 'passed'}: {failed} of {counted(len(checks), 'check')} failed"
-    lines = [list(Check._fields)]
-    for check in checks:
-        cells = (f"{cell:.5f}" if isinstance(cell, float) else cell or "" for cell in check)
-        lines.append([" ".join(cell.split()) for cell in cells])
+    lines = [list(Check._fields), *([_shown(cell) for cell in check] for check in checks)]
     if chosen.markdown is not None:
         chosen.markdown.write_text(f"### {title}\n\n{markdown_table(lines)}", encoding="utf-8")
     if chosen.junit is not None:
@@ -171,15 +168,21 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
         yield from done
 
 
+def _shown(value: str | float | None) -> str:
+    """Format a value without control characters, which XML does not allow and terminals interpret."""
+    text = f"{value:.5f}" if isinstance(value, float) else value or ""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
 def _junit(checks: list[Check], failed: int) -> bytes:
     skipped = sum(check.status == SKIPPED for check in checks)
     counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
     suite = ET.Element("testsuite", {"name": "fairboard gate"} | {key: str(n) for key, n in counts.items()})
     for check in checks:
-        name = "".join(char if char.isprintable() else "\ufffd" for char in check.identity or "all rows")
+        name = _shown(check.identity or "all rows")
         case = ET.SubElement(suite, "testcase", classname=check.rule, name=name)
         if check.status != PASSED:
             found = f"value {check.value}, interval {check.low} to {check.high}. "
-            text = ("" if check.value is None else found) + check.reason
-            ET.SubElement(case, "failure" if check.status == FAILED else "skipped", message=text.strip())
+            text = _shown(("" if check.value is None else found) + check.reason).strip()
+            ET.SubElement(case, "failure" if check.status == FAILED else "skipped", message=text)
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
