@@ -325,6 +325,14 @@ def test_the_table_shows_the_score_and_marks_identities_outside_it(table, soluti
     assert "not used: comment" in result.stderr
 
 
+def test_names_in_csv_are_not_formulas(table, write, run):
+    path = write(
+        {"id": table["id"], "toxicity": table["toxicity"], "=x": table["male"], "m": table["model_a"]}
+    )
+    text = run("score", path, "--prediction", "m", "--format", "csv").stdout
+    assert ",'=x,True," in text and ",=x," not in text
+
+
 def test_markdown_and_latex_escape_special_characters(table, write, run):
     odd = {"id": table["id"], "toxicity": table["toxicity"], "a|b & 50%_x": table["male"]}
     path = write({**odd, "m": table["model_a"]})
