@@ -43,7 +43,8 @@ def row_pairs(oracle: Oracle, attacker: Attacker) -> Outcome:
     unit = 1 / attacker.positives(np.ones(attacker.rows, np.bool_))
     is_term = attacker.rule.feedback.value in ("open", "terms")
     size = 3 if is_term else 4
-    aimed = attacker.hard(target, size * (attacker.files - 1))
+    # More rows at the bottom would make the readings too uneven to decode.
+    aimed = attacker.hard(target, min(size * (attacker.files - 1), attacker.rows // 20))
     raised = np.zeros(attacker.rows, np.bool_)
     raised[aimed] = True
 
