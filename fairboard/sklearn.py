@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from fairboard._values import flat
 from grader.metrics import MetricSettings, bias_report
+from grader.metrics.report_tables import flat
 from grader.metrics.subgroups import BIAS_AUCS, CELLS
 
 try:
@@ -20,7 +20,7 @@ except ImportError as error:
 def bias_scorer(
     value: str = "score",
     *,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     response_method: str | Sequence[str] = ("decision_function", "predict_proba"),
     positive: Any = None,
     settings: MetricSettings | None = None,
@@ -32,10 +32,10 @@ def bias_scorer(
     value : str
         ``"score"``, a term such as ``"bpsn_auc"``, or a cell such as ``"bpsn_auc/cat"``. Because greater
         scores are better in scikit-learn, AEGs are scored as ``-abs(aeg)``.
-    columns : sequence of str, optional
-        The columns of the data frame X that contain the identities. By default, the scorer requests the
-        metadata `subgroups`: a data frame or array with one row per row of X, as in `bias_report`. Metadata
-        routing must be enabled.
+    columns : sequence of str, or str, optional
+        The columns of the data frame X that contain the identities; a single name selects a column of
+        categories. By default, the scorer requests the metadata `subgroups`: a data frame or array with one
+        row per row of X, as in `bias_report`. Metadata routing must be enabled.
     response_method : str or sequence of str
         The method of the estimator that returns predictions, or several in order of preference.
     positive, settings : object, MetricSettings, optional
@@ -70,10 +70,10 @@ def bias_scorer(
     make = partial(make_scorer, _score, response_method=response_method, **options)
     if columns is None:
         return make().set_score_request(subgroups=True)  # type: ignore[no-any-return]
-    return partial(_score_columns, make, list(columns))
+    return partial(_score_columns, make, columns if isinstance(columns, str) else list(columns))
 
 
-def _score_columns(make: Any, columns: Sequence[str], estimator: Any, data: Any, y: Any) -> float:
+def _score_columns(make: Any, columns: Sequence[str] | str, estimator: Any, data: Any, y: Any) -> float:
     return make(subgroups=columns, data=data)(estimator, data, y)  # type: ignore[no-any-return]
 
 
@@ -83,6 +83,9 @@ def _score(y_true: Any, y_score: Any, *, value: str, pos_label: Any = None, **op
     if value not in values:
         raise ValueError(f"`subgroups` has no identity {value.partition('/')[2]} in this fold.")
     if math.isnan(values[value]):
-        reasons = [str(each) for each in report.undefined if value.startswith(("score", each.term))]
+        wanted = [
+            each for each in report.undefined if value in ("score", each.term, f"{each.term}/{each.subgroup}")
+        ]
+        reasons = [str(each) for each in wanted]
         warnings.warn(f"This fold has no {value}: {' '.join(reasons)}", UndefinedMetricWarning, stacklevel=2)
     return -abs(values[value]) if "_aeg/" in value else values[value]

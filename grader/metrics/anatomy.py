@@ -38,11 +38,6 @@ class CellCounts:
     bpsn_error: float | None
     bnsp_error: float | None
 
-    @property
-    def is_defined(self) -> bool:
-        """Whether all three AUCs are defined."""
-        return None not in (self.subgroup_error, self.bpsn_error, self.bnsp_error)
-
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCounts:

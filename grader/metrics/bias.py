@@ -17,7 +17,6 @@ from decimal import (
     localcontext,
 )
 
-from grader.metrics.counts import Comparison
 from grader.metrics.metric_settings import MetricSettings
 
 # Every field is set explicitly so that the caller's decimal context cannot change the result.
@@ -170,29 +169,21 @@ def unintended_bias_score(
     0.9235
     """
     settings = settings or MetricSettings()
-    bias_aucs: dict[str, Sequence[float]] = {
-        "subgroup_auc": subgroup_aucs,
-        "bpsn_auc": bpsn_aucs,
-        "bnsp_auc": bnsp_aucs,
-    }
-    for name, values in [("overall_auc", [overall_auc]), *bias_aucs.items()]:
+    given = ([overall_auc], subgroup_aucs, bpsn_aucs, bnsp_aucs)
+    terms = {}
+    for name, values in zip(settings.weights.as_dict(), given, strict=True):
         if not len(values) or not all(0 <= value <= 1 for value in values):
             raise ValueError(f"`{name}` must contain values between 0 and 1.")
-    terms = {"overall_auc": Decimal(float(overall_auc))} | {
-        name: exact_power_mean([Decimal(float(value)) for value in values], settings.power)
-        for name, values in bias_aucs.items()
-    }
+        terms[name] = exact_power_mean([Decimal(float(value)) for value in values], settings.power)
     return float(_weighted_mean(terms, settings))
 
 
-def exact_mean(comparisons: Sequence[Comparison], settings: MetricSettings) -> Decimal | None:
+def exact_mean(aucs: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
     """Return the power mean of the AUCs of several identities to 40 digits.
 
     Depending on the settings, an undefined AUC either makes the mean undefined or is skipped. The result
     is None if the mean is undefined or no AUC is defined.
     """
-    with localcontext(EXACT):
-        aucs = [comparison.exact_auc for comparison in comparisons]
     defined = [auc for auc in aucs if auc is not None]
     if not defined or (settings.undefined == "error" and len(defined) < len(aucs)):
         return None

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.counts import IdentityCounts, PairCounts
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.pair_counting import finite_extremes
-from grader.metrics.prepared import MAX_ROWS, as_vector, prepare
+from grader.metrics.prepared import MAX_ROWS, Problems, as_array, as_column, as_vector, prepare
 
 _BLOCK = 2**18
 _Scores = NDArray[np.floating[Any]]
@@ -27,11 +26,11 @@ def count_chunks(
     ----------
     chunks : iterable of (labels, predictions, identities)
         Consecutive rows of the data, with the values that `prepare` and `count_pairs` accept and with the
-        same identities in each chunk. Each chunk is released before the next one is requested.
+        same identities in the same order. Each chunk is released before the next one is requested.
     settings : MetricSettings, optional
         The metric settings that contain the two thresholds.
     in_score : collection of str, optional
-        The identities that enter the power means; by default, all.
+        The identities, or the name of one, that enter the power means; by default, all.
 
     Returns
     -------
@@ -60,18 +59,22 @@ def count_chunks(
     classes: tuple[list[tuple[_Scores, NDArray[np.uint8]]], ...] = [], []
     start, split = 0, None
     for labels, predictions, identities in chunks:
-        names = None if split is None else split.names
+        problems, names = Problems(), tuple(identities) if split is None else split.names
         try:
-            split = prepare(labels, identities, settings=settings, in_score=in_score)
-            scores: _Scores = as_vector("predictions", predictions, rows=split.rows)
-            if split.names != (names or split.names) or start + split.rows > MAX_ROWS:
-                raise ValueError(f"expected the identities {names} and {MAX_ROWS:,} rows at most.")  # noqa: TRY301
-            if split.rows:
-                finite_extremes(scores.astype(np.float64, copy=False), "predictions")
+            given, rows = as_array("predictions", predictions), as_column("labels", labels).size
+            with problems.collect():
+                split = prepare(labels, identities, settings=settings, in_score=in_score)
+            with problems.collect():
+                scores: _Scores = as_vector("predictions", given, rows=rows, finite=True)
+            with problems.collect():
+                if tuple(identities) != names or start + rows > MAX_ROWS:
+                    first = f"the identities {list(names)} of the first chunk"
+                    raise ValueError(f"expected {first}, and at most {MAX_ROWS:,} rows in total.")  # noqa: TRY301
+            problems.raise_all()
         except ValueError as error:
             raise ValueError(f"In the chunk that starts at row {start:,}: {error}") from error
-        if getattr(predictions, "dtype", None) == np.float32:
-            scores = scores.astype(np.float32)
+        if given.dtype == np.float32:
+            scores = given
         mentions = np.zeros((len(split.names), split.rows), np.bool_)
         for line, members in zip(mentions, split.members, strict=True):
             line[members] = True
@@ -79,7 +82,7 @@ def count_chunks(
         for kept, chosen in zip(classes, (~split.labels, split.labels), strict=True):
             kept.append((scores[chosen], bits[:, chosen]))
         start += split.rows
-        del labels, predictions, identities
+        del labels, predictions, identities, given, scores
     if split is None:
         raise ValueError("`chunks` must contain at least one chunk.")
     negative, positive = (_sorted([scores for scores, _ in each]) for each in classes)

@@ -212,9 +212,12 @@ def _row_weights(split: PreparedSplit, settings: MetricSettings) -> FloatArray |
     scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
     if not (scored and split.positives and split.negatives):
         return None
-    labels, weights = split.labels, np.zeros(split.rows)
-    wanted = settings.weights
-    _add(weights, labels, None, wanted.overall_auc, split.positives, split.negatives)
+    labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights
+
+    def add(cell: BoolArray, weight: float, positives: int, negatives: int) -> None:
+        weights[cell] += np.where(labels[cell], weight / positives, weight / negatives)
+
+    add(np.ones(split.rows, np.bool_), wanted.overall_auc, split.positives, split.negatives)
     for rows in scored:
         positives = int(np.count_nonzero(labels[rows]))
         negatives = rows.size - positives
@@ -224,19 +227,7 @@ def _row_weights(split: PreparedSplit, settings: MetricSettings) -> FloatArray |
         member = np.zeros(split.rows, np.bool_)
         member[rows] = True
         share = 1 / len(scored)
-        _add(weights, labels, member, share * wanted.subgroup_auc, positives, negatives)
-        _add(weights, labels, member ^ labels, share * wanted.bpsn_auc, outside[0], negatives)
-        _add(weights, labels, member == labels, share * wanted.bnsp_auc, positives, outside[1])
+        add(member, share * wanted.subgroup_auc, positives, negatives)
+        add(member ^ labels, share * wanted.bpsn_auc, outside[0], negatives)
+        add(member == labels, share * wanted.bnsp_auc, positives, outside[1])
     return weights
-
-
-def _add(
-    weights: FloatArray,
-    labels: BoolArray,
-    cell: BoolArray | None,
-    weight: float,
-    positives: int,
-    negatives: int,
-) -> None:
-    of_rows = np.where(labels, weight / positives, weight / negatives)
-    weights += of_rows if cell is None else of_rows * cell

@@ -1,7 +1,8 @@
 """Adapter from the data structures of other libraries to arrays: the input of all high-level functions."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from grader.metrics.prepared import (
     PreparedSplit,
     Problems,
     as_array,
+    as_column,
     as_vector,
     prepare_as,
     refuse_where,
@@ -51,7 +53,7 @@ class Inputs:
         `numbers` are further columns of finite numbers by argument; None is omitted. `cluster` is a column of
         numbers or texts. One TypeError or ValueError contains all problems, one per line.
         """
-        frame = None if data is None else _columns("data", data)
+        frame = None if data is None else columns_of("data", data)
         settings, problems = settings or MetricSettings(), Problems()
         identities: dict[str, Any] | None = None
         labels: FloatArray | BoolArray | None = None
@@ -61,28 +63,31 @@ class Inputs:
             labels = _labels(_column("y_true", y_true, frame), positive)
         rows = None if labels is None else labels.size
         with problems.collect():
-            identities = _identities(subgroups, frame, rows)
+            identities = identities_of(subgroups, frame, rows)
         if labels is not None:
             with problems.collect():
-                known = None if identities is None else [in_score] if isinstance(in_score, str) else in_score
-                mentions = identities or {}
-                split = prepare_as("y_true", labels, "subgroups", mentions, settings=settings, in_score=known)
+                known, named = (None, {}) if identities is None else (in_score, identities)
+                split = prepare_as("y_true", labels, "subgroups", named, settings=settings, in_score=known)
         for name, values in {"y_score": y_score, **(numbers or {})}.items():
             if values is not None:
                 with problems.collect():
-                    found[name] = as_vector(name, _column(name, values, frame), rows=rows)
-                    refuse_where(~np.isfinite(found[name]), name, "finite")
+                    found[name] = as_vector(name, _column(name, values, frame), rows=rows, finite=True)
                     if name == "sample_weight":
                         refuse_where(found[name] < 0, name, "zero or positive")
         clusters = None
         if cluster is not None:
             with problems.collect():
-                clusters = _complete("cluster", as_array(_column("cluster", cluster, frame)), rows)
+                clusters = complete_column("cluster", _column("cluster", cluster, frame), rows)
         problems.raise_all()
         return cls(split, found.pop("y_score"), settings, found, clusters)
 
 
-def _columns(argument: str, frame: Any) -> Mapping[Any, Any]:
+def is_table(values: Any) -> bool:
+    """Return whether values are a mapping or data frame, without resolving the schema of a lazy frame."""
+    return _is_mapping(values) or any(hasattr(type(values), name) for name in ("columns", "column_names"))
+
+
+def columns_of(argument: str, frame: Any) -> Mapping[Any, Any]:
     """Return the columns of a mapping or data frame by name."""
     if _is_mapping(frame):
         return frame  # type: ignore[no-any-return]
@@ -113,62 +118,67 @@ def _column(argument: str, values: Any, frame: Mapping[Any, Any] | None) -> Any:
         return values
     if frame is None:
         raise TypeError(f"`{argument}` is the name of a column, which requires `data`.")
-    return frame[_known(argument, values, frame)]
+    _require(argument, [values], frame)
+    return frame[values]
 
 
-def _known(argument: str, name: Any, frame: Mapping[Any, Any]) -> Any:
-    if name not in frame.keys():  # noqa: SIM118 (`in` does not always test the names of a frame)
-        raise ValueError(f"`{argument}` contains {name!r}, which is not a column of `data`.")
-    return name
+def _require(argument: str, names: Sequence[Any], frame: Mapping[Any, Any]) -> None:
+    known = list(frame.keys())
+    unknown = dict.fromkeys(name for name in names if name not in known)
+    if unknown:
+        texts = [repr(name.item() if isinstance(name, np.generic) else name) for name in unknown]
+        raise ValueError(f"`data` has no column {listed(texts, conjunction='or')} (in `{argument}`).")
 
 
 def _labels(values: Any, positive: object) -> FloatArray | BoolArray:
     """Return labels as numbers, or whether each is the positive label."""
-    array = as_array(values)
+    array = as_array("y_true", values)
     is_text = array.dtype.kind in "UST" or (
         array.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in array.flat)
     )
     if positive is None and not is_text:
-        return as_vector("y_true", values)
-    array = _complete("y_true", array, None)
-    is_positive: BoolArray = np.asarray(array == positive, np.bool_)
-    found = sorted(map(repr, set(array.tolist())))
+        return as_vector("y_true", array)
+    labels = complete_column("y_true", array, None).tolist()
+    is_positive: BoolArray = np.array([label == positive for label in labels], np.bool_)
+    found = sorted(map(repr, set(labels)))
     if positive is None or (len(found) > 1 and not is_positive.any()):
         wrong = "is required" if positive is None else f"is {positive!r}, which is not a label"
         raise ValueError(f"`positive` {wrong}; `y_true` contains the labels {listed(found)}.")
     return is_positive
 
 
-def _identities(subgroups: Any, frame: Mapping[Any, Any] | None, rows: int | None) -> dict[str, Any]:
-    """Return the column of each identity."""
+def identities_of(
+    subgroups: Any, frame: Mapping[Any, Any] | None, rows: int | None, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the column of each identity; `names` are those of the columns of a two-dimensional array."""
     if isinstance(subgroups, str):
         return _categories(_column("subgroups", subgroups, frame), rows)
-    if _is_mapping(subgroups) or any(hasattr(type(subgroups), name) for name in ("columns", "column_names")):
-        named = _columns("subgroups", subgroups)
-        pairs = [(name, _column("subgroups", named[name], frame)) for name in named.keys()]  # noqa: SIM118
-    elif np.ndim(subgroups) == 2:
-        array = as_array(subgroups)
-        if rows is not None and len(array) != rows:
-            raise ValueError(f"`subgroups` must have {rows} rows, not shape {array.shape}.")
-        pairs = [(str(number), column) for number, column in enumerate(array.T)]
-    elif frame is None:
-        return _categories(subgroups, rows)
+    if is_table(subgroups):
+        table = columns_of("subgroups", subgroups)
+        pairs = [(name, table[name]) for name in list(table.keys())]
+        if frame is not None:
+            _require("subgroups", [column for _, column in pairs if isinstance(column, str)], frame)
+        pairs = [(name, _column("subgroups", column, frame)) for name, column in pairs]
+    elif (array := as_array("subgroups", subgroups)).ndim == 2:
+        names = list(map(str, range(array.shape[1]))) if names is None else names
+        if array.shape != (expected := (len(array) if rows is None else rows, len(names))):
+            raise ValueError(f"`subgroups` must have shape {expected}, not {array.shape}.")
+        pairs = list(zip(names, array.T, strict=True))
+    elif frame is None or subgroups is None:
+        return _categories(array, rows)
     else:
-        problems, pairs = Problems(), []
-        for name in subgroups:
-            with problems.collect():
-                pairs.append((name, frame[_known("subgroups", name, frame)]))
-        problems.raise_all()
-    names = [str(name) for name, _ in pairs]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
+        _require("subgroups", chosen := list(subgroups), frame)
+        pairs = [(name, frame[name]) for name in chosen]
+    found = {str(name): values for name, values in pairs}
+    if len(found) < len(pairs):
+        repeated = [name for name, count in Counter(str(name) for name, _ in pairs).items() if count > 1]
         raise ValueError(f"`subgroups` contains identities more than once: {', '.join(repeated)}.")
-    return dict(zip(names, (values for _, values in pairs), strict=True))
+    return found
 
 
 def _categories(values: Any, rows: int | None) -> dict[str, Any]:
     """Return a mask for each category of one column, in alphabetical order."""
-    array = _vector("subgroups", as_array(values), rows)
+    array = as_column("subgroups", values, rows=rows)
     categories = array[~_is_missing(array)]
     if not all(isinstance(category, str) for category in categories.tolist()):
         raise TypeError(
@@ -178,17 +188,10 @@ def _categories(values: Any, rows: int | None) -> dict[str, Any]:
     return {str(name): array == name for name in sorted(set(categories.tolist()))}
 
 
-def _vector(argument: str, array: NDArray[Any], rows: int | None) -> NDArray[Any]:
-    """Return an array after checking its shape."""
-    if array.ndim != 1:
-        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
-    if rows is not None and array.size != rows:
-        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
-    return array
-
-
-def _complete(argument: str, array: NDArray[Any], rows: int | None) -> NDArray[Any]:
-    refuse_where(_is_missing(_vector(argument, array, rows)), argument, "without missing values")
+def complete_column(argument: str, values: Any, rows: int | None) -> NDArray[Any]:
+    """Convert a column of numbers or texts to an array, and raise ValueError if values are missing."""
+    array = as_column(argument, values, rows=rows)
+    refuse_where(_is_missing(array), argument, "without missing values")
     return array
 
 
@@ -228,8 +231,9 @@ def identities_from_text(
     >>> identities_from_text(["Gay men", "a gaycation", "MEN"], terms)
     {'gay': array([ True, False, False]), 'male': array([ True, False,  True])}
     """
+    terms = [terms] if isinstance(terms, str) else terms
     named = terms if isinstance(terms, Mapping) else {term: [term] for term in terms}
-    array, problems, found = _vector("texts", as_array(texts), None), Problems(), {}
+    array, problems, found = as_column("texts", texts), Problems(), {}
     is_text = np.array([isinstance(text, str) for text in array.tolist()], np.bool_)
     with problems.collect():
         refuse_where(~(is_text | _is_missing(array)), "texts", "texts")

@@ -6,8 +6,9 @@ longer than the sort itself.
 
 import io
 import json
+import sys
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -275,8 +276,8 @@ def prepare(
     settings : MetricSettings, optional
         The metric settings that contain the two thresholds.
     in_score : collection of str, optional
-        The identities that enter the power means; all others are only reported. By default, all identities
-        enter.
+        The identities, or the name of one, that enter the power means; all others are only reported. By
+        default, all identities enter.
 
     Returns
     -------
@@ -304,7 +305,7 @@ def prepare_as(
     identities: Mapping[str, ArrayLike],
     *,
     settings: MetricSettings | None,
-    in_score: Collection[str] | None,
+    in_score: Collection[str] | None = None,
 ) -> PreparedSplit:
     """Prepare a split like `prepare`, with custom argument names for error messages."""
     settings = settings or MetricSettings()
@@ -314,6 +315,7 @@ def prepare_as(
     problems = Problems()
     with problems.collect():
         refuse_where(~np.isfinite(truth), labels_argument, "finite")
+    in_score = [in_score] if isinstance(in_score, str) else in_score
     unknown = sorted(map(str, set(in_score or ()) - set(identities)))
     with problems.collect():
         if unknown:
@@ -355,38 +357,54 @@ class Problems:
             raise (TypeError if only_types else ValueError)("\n".join(map(str, self._found)))
 
 
-def as_array(values: Any) -> NDArray[Any]:
-    """Convert any column to an array, in which missing values are NaN or None."""
+def as_array(argument: str, values: Any) -> NDArray[Any]:
+    """Convert any column, table or tensor to an array, in which missing values are NaN or None."""
+    if hasattr(values, "detach"):  # PyTorch
+        values = values.detach().cpu().double().numpy()
     if isinstance(values, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(values), np.array(None), values.astype(object).data)
     # NumPy converts pyarrow's chunked dictionaries without their missing values.
     if getattr(values, "null_count", 0) and hasattr(values, "to_pylist"):
         return np.array(values.to_pylist(), dtype=object)
-    array = np.asarray(values)
-    if array.dtype.kind == "O" and hasattr(values, "to_numpy"):
-        # Only the columns of pandas have these options. They need them because NA == NA is not a boolean.
-        with suppress(TypeError):
-            return np.asarray(values.to_numpy(dtype=object, na_value=None))
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"`{argument}` must contain rows of equal length.") from None
+    if array.dtype.kind == "O" and (pandas := sys.modules.get("pandas")):
+        # Replace NA, because NA == NA is not a boolean.
+        is_missing = np.frompyfunc(lambda value: value is pandas.NA, 1, 1)(array)
+        return np.where(np.asarray(is_missing, np.bool_), np.array(None), array)
     return array
 
 
-def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> FloatArray:
+def as_column(argument: str, values: Any, *, rows: int | None = None) -> NDArray[Any]:
+    """Convert any column to a one-dimensional array of the given length."""
+    array = as_array(argument, values)
+    if array.ndim != 1:
+        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
+    if rows is not None and array.size != rows:
+        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
+    return array
+
+
+def as_vector(
+    argument: str, values: ArrayLike, *, rows: int | None = None, finite: bool = False
+) -> FloatArray:
     """Convert values to a one-dimensional float64 array.
 
     Raises
     ------
     ValueError
-        If the values are not numbers or booleans, the array is not one-dimensional, or its length is
-        not `rows`. The message contains the argument's name.
+        If the values are not numbers or booleans (with `finite`, finite ones), the array is not
+        one-dimensional, or its length is not `rows`. The message contains the argument's name.
     """
-    array = as_array(values)
+    array = as_column(argument, values, rows=rows)
     if array.dtype.kind not in "biuf":
         array = _from_objects(argument, array)
-    if array.ndim != 1:
-        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
-    if rows is not None and array.size != rows:
-        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    vector = np.ascontiguousarray(array, dtype=np.float64)
+    if finite:
+        refuse_where(~np.isfinite(vector), argument, "finite")
+    return vector
 
 
 def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
@@ -405,7 +423,7 @@ def _from_objects(argument: str, array: NDArray[Any]) -> FloatArray:
         raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise ValueError(f"`{argument}` must contain only numbers or booleans.") from None
 
 

@@ -1,6 +1,7 @@
 """Bias reports as tables: text, Markdown, LaTeX, HTML and a heatmap."""
 
 import html
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,12 @@ def table_of(reports: Reports) -> tuple[list[str], list[list[object]]]:
             rows.append([whole.get(name) for name in columns])
             rows += [[place.get(name, _value(line, name)) for name in columns] for line in report.subgroups]
     return columns, rows
+
+
+def flat(report: "BiasReport") -> dict[str, float]:
+    """Return the score, its terms and all cells, such as ``bpsn_auc/cat``; undefined values are NaN."""
+    cells = {f"{cell}/{name}": line[cell] for name, line in report.by_group.items() for cell in line}
+    return {name: math.nan if value is None else value for name, value in (report.overall | cells).items()}
 
 
 def as_text(reports: Reports) -> str:
@@ -128,7 +135,7 @@ def _block(title: str, report: "BiasReport") -> str:
     lines = [["identity", *(HEADINGS.get(name, name) for name in columns)]]
     lines.append(["power mean", *(_rounded(name, report.overall.get(name)) for name in columns)])
     for subgroup in report.subgroups:
-        name = subgroup.name if subgroup.in_score else f"({subgroup.name})"
+        name = _rounded("identity", subgroup.name if subgroup.in_score else f"({subgroup.name})")
         lines.append([name, *(_rounded(column, _value(subgroup, column)) for column in columns)])
     table = "".join(line + "\n" for line in aligned(lines))
     outside = any(not subgroup.in_score for subgroup in report.subgroups)

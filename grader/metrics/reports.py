@@ -1,7 +1,7 @@
 """Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
 import html
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import (
     BIAS_AUCS,
     CELLS,
+    BiasAuc,
     Cell,
     SubgroupReport,
     Undefined,
@@ -107,9 +108,20 @@ class BiasReport:
 
         Undefined values are skipped. The difference is None if the metric is undefined for all identities.
         """
-        groups = self.by_group.values()
-        defined = {cell: [value for line in groups if (value := line[cell]) is not None] for cell in CELLS}
-        return {cell: max(values) - min(values) if values else None for cell, values in defined.items()}
+        return {cell: self._compared(cell, lambda low, high: high - low) for cell in CELLS}
+
+    def ratio(self) -> dict[BiasAuc, float | None]:
+        """Return the smallest divided by the largest value of each AUC among the identities, as in fairlearn.
+
+        Undefined values are skipped. The ratio is None if no value of the AUC is above 0.
+        """
+        return {
+            cell: self._compared(cell, lambda low, high: low / high if high else None) for cell in BIAS_AUCS
+        }
+
+    def _compared(self, cell: Cell, of: Callable[[float, float], float | None]) -> float | None:
+        values = [value for line in self.subgroups if (value := getattr(line, cell)) is not None]
+        return of(min(values), max(values)) if values else None
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas data frame with one row per identity; undefined values are NaN."""
@@ -147,14 +159,9 @@ class BiasReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, used for each split in ``fairboard score --json``."""
-        return {
-            "rows": self.rows,
-            "positives": self.positives,
-            "score": self.score,
-            "overall_auc": self.overall_auc,
-            "power_means": asdict(self.power_means),
-            "subgroups": [subgroup.as_dict() for subgroup in self.subgroups],
-        }
+        values = asdict(replace(self, undefined=()))
+        del values["undefined"]
+        return values | {"subgroups": list(values["subgroups"])}
 
     def __str__(self) -> str:
         return (report_tables.as_text({"": {"": self}}) + "\n".join(map(str, self.undefined))).rstrip()
@@ -215,10 +222,10 @@ def bias_report(
 
     Notes
     -----
-    Lists and the columns of NumPy, pandas, polars and pyarrow are accepted. Rows are matched by position, as
-    in NumPy; the index of a pandas object is ignored. The definitions are those of Borkan et al., "Nuanced
-    Metrics for Measuring Unintended Bias with Real Data for Text Classification" (2019), and of the
-    evaluation page of the Kaggle competition.
+    Lists, tensors of PyTorch, and the columns of NumPy, pandas, polars and pyarrow are accepted. Rows are
+    matched by position, as in NumPy; the index of a pandas object is ignored. The definitions are those of
+    Borkan et al., "Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification"
+    (2019), and of the evaluation page of the Kaggle competition.
 
     Examples
     --------
@@ -273,10 +280,10 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
     overall = overall_comparison(counts)
     cells = [comparisons(counts, identity) for identity in counts.identities]
     scored = [cell for cell, identity in zip(cells, counts.identities, strict=True) if identity.in_score]
-    means: dict[str, Decimal | None] = {
-        name: exact_mean([cell[name] for cell in scored], settings) for name in BIAS_AUCS
-    }
     with localcontext(EXACT):
+        means: dict[str, Decimal | None] = {
+            name: exact_mean([cell[name].exact_auc for cell in scored], settings) for name in BIAS_AUCS
+        }
         terms = {"overall_auc": overall.exact_auc, **means}
     score = exact_score(terms, settings)
     return BiasReport(
@@ -294,14 +301,12 @@ def _undefined(
     counts: PairCounts, overall: Comparison, cells: Sequence[dict[Cell, Comparison]]
 ) -> Iterator[Undefined]:
     if not overall.is_defined:
-        why = reason("overall_auc", overall)
-        yield Undefined("overall_auc", None, why, affects_score=True)
+        yield Undefined("overall_auc", None, reason("overall_auc", overall), affects_score=True)
     for identity, comparison_of in zip(counts.identities, cells, strict=True):
         for cell, comparison in comparison_of.items():
             if not comparison.is_defined:
                 affects_score = identity.in_score and cell in BIAS_AUCS
-                why = reason(cell, comparison)
-                yield Undefined(cell, identity.name, why, affects_score)
+                yield Undefined(cell, identity.name, reason(cell, comparison), affects_score)
     if not any(identity.in_score for identity in counts.identities):
         for name in BIAS_AUCS:
             yield Undefined(name, None, "no identity enters the power mean.", affects_score=True)

@@ -1,5 +1,6 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -88,29 +89,15 @@ class SubgroupReport:
         return asdict(self)
 
 
+_INSIDE, _OUTSIDE = "rows that mention the identity", "rows that do not mention the identity"
 # The two sets of rows that each value compares, used to state why a value is undefined.
 _COMPARED: dict[Term, tuple[str, str]] = {
     "overall_auc": ("positive rows", "negative rows"),
-    "subgroup_auc": (
-        "positive rows that mention the identity",
-        "negative rows that mention the identity",
-    ),
-    "bpsn_auc": (
-        "positive rows that do not mention the identity",
-        "negative rows that mention the identity",
-    ),
-    "bnsp_auc": (
-        "positive rows that mention the identity",
-        "negative rows that do not mention the identity",
-    ),
-    "positive_aeg": (
-        "positive rows that do not mention the identity",
-        "positive rows that mention the identity",
-    ),
-    "negative_aeg": (
-        "negative rows that do not mention the identity",
-        "negative rows that mention the identity",
-    ),
+    "subgroup_auc": (f"positive {_INSIDE}", f"negative {_INSIDE}"),
+    "bpsn_auc": (f"positive {_OUTSIDE}", f"negative {_INSIDE}"),
+    "bnsp_auc": (f"positive {_INSIDE}", f"negative {_OUTSIDE}"),
+    "positive_aeg": (f"positive {_OUTSIDE}", f"positive {_INSIDE}"),
+    "negative_aeg": (f"negative {_OUTSIDE}", f"negative {_INSIDE}"),
 }
 
 
@@ -149,9 +136,10 @@ def subgroup_report(identity: IdentityCounts, cells: dict[Cell, Comparison]) -> 
         in_score=identity.in_score,
         size=identity.positives + identity.negatives,
         positives=identity.positives,
-        subgroup_auc=cells["subgroup_auc"].auc,
-        bpsn_auc=cells["bpsn_auc"].auc,
-        bnsp_auc=cells["bnsp_auc"].auc,
-        positive_aeg=cells["positive_aeg"].gap,
-        negative_aeg=cells["negative_aeg"].gap,
+        **values_of(cells),
     )
+
+
+def values_of(cells: Mapping[Cell, Comparison]) -> dict[Cell, float | None]:
+    """Return the three AUCs and two AEGs of an identity."""
+    return {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairboard import MetricSettings, bias_report
-from fairboard._values import flat
 from fairboard.sklearn import bias_scorer
+from grader.metrics.report_tables import flat
 
 FOLDS = StratifiedKFold(3)
 VALUES = ("score", "overall_auc", "bnsp_auc", "subgroup_auc/cat", "bpsn_auc/dog", "negative_aeg/cat")
@@ -90,6 +90,32 @@ def test_an_undefined_fold_is_nan_with_a_warning_that_contains_the_reason(value:
     assert bias_scorer("overall_auc", columns=["cat"])(model, table[100:], Y[100:]) > 0.5
 
 
+def test_warning_about_a_cell_contains_only_its_own_reason():
+    table = X.assign(cat=np.arange(240) < 80, dog=False)
+    scorer = bias_scorer("bnsp_auc/cat", columns=["cat", "dog"])
+    model = LogisticRegression().fit(table, Y)
+    with pytest.warns(UndefinedMetricWarning) as caught:
+        scorer(model, table[100:], Y[100:])
+    assert str(caught[0].message).count("undefined") == 1
+
+
+def test_one_name_is_a_column_of_categories():
+    table = X.assign(pet=np.where(SUBGROUPS["cat"], "cat", "other"))
+    model = make_pipeline(ColumnTransformer([("numbers", "passthrough", ["a", "b"])]), LogisticRegression())
+    scorer = bias_scorer("bpsn_auc/cat", columns="pet")
+    expected = bias_report(Y, model.fit(table, Y).decision_function(table), SUBGROUPS["cat"].to_frame())
+    assert scorer(model, table, Y) == flat(expected)["bpsn_auc/cat"]
+
+
+@pytest.mark.usefixtures("_routing")
+def test_sample_weights_can_be_routed_to_the_report():
+    weights, model = RNG.random(240), LogisticRegression().fit(X, Y)
+    scorer = bias_scorer().set_score_request(sample_weight=True)
+    predictions = model.decision_function(X)
+    expected = bias_report(Y, predictions, SUBGROUPS, sample_weight=weights).score
+    assert scorer(model, X, Y, subgroups=SUBGROUPS, sample_weight=weights) == expected
+
+
 def test_wrong_arguments_are_rejected_with_the_expected_ones():
     for value in ("auc", "positive_aeg", "overall_auc/cat"):
         with pytest.raises(ValueError, match=r"`value` must be score.* such as bpsn_auc/cat; not '"):
@@ -97,7 +123,7 @@ def test_wrong_arguments_are_rejected_with_the_expected_ones():
     with pytest.raises(RuntimeError, match="enable_metadata_routing=True"):
         bias_scorer()
     model = LogisticRegression().fit(X, Y)
-    with pytest.raises(ValueError, match=r"(?s)contains 'cat', which is not a column.*contains 'dog'"):
+    with pytest.raises(ValueError, match="`data` has no column 'cat' or 'dog'"):
         bias_scorer(columns=["cat", "dog"])(model, X, Y)
     with pytest.raises(ValueError, match="`subgroups` has no identity fish in this fold"):
         bias_scorer("bpsn_auc/fish", columns=["a"])(model, X, Y)

@@ -13,7 +13,6 @@ def test_cells_of_an_identity_are_counted_with_their_background():
     [cell] = count_cells(prepare(LABELS, {"a": [1, 1, 0, 1, 0, 0]}))
     assert (cell.positives, cell.negatives) == (2, 1)
     assert (cell.background_positives, cell.background_negatives) == (1, 2)
-    assert cell.is_defined
 
 
 @pytest.mark.parametrize(
@@ -30,7 +29,6 @@ def test_auc_without_rows_on_one_side_is_undefined(mentions: list[int], undefine
     [cell] = count_cells(prepare(LABELS, {"a": mentions}))
     errors = ("subgroup_error", "bpsn_error", "bnsp_error")
     assert {name for name in errors if getattr(cell, name) is None} == undefined
-    assert not cell.is_defined
 
 
 def test_row_is_unannotated_if_every_identity_is_blank():

@@ -1,5 +1,7 @@
 """Pair counts of data that arrives in chunks: equality with `count_pairs` on all rows at once."""
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,11 +48,30 @@ def test_many_rows_in_float32_or_float64_have_the_counts_of_all_rows(levels, dty
         (([np.inf], [0.5], {"cat": [1]}), "starts at row 2: `labels` must be finite"),
         (([1], [0.5, 0.4], {"cat": [1]}), "starts at row 2: `predictions` must have 1 values"),
         (([1], [0.5], {"dog": [1]}), "starts at row 2: expected the identities"),
+        (([1], [0.5, np.nan], {"cat": [np.inf]}), r"row 2: `identities\['cat'\]` must.*\n`predictions` must"),
     ],
 )
 def test_an_invalid_chunk_is_named_by_its_first_row(second, message):
     with pytest.raises(ValueError, match=message):
         count_chunks([([1, 0], [0.4, 0.5], {"cat": [1, 0]}), second])
+
+
+def test_first_chunk_without_identities_fixes_that_there_are_none():
+    with pytest.raises(ValueError, match=r"starts at row 1: expected the identities \[\]"):
+        count_chunks([([1], [0.4], {}), ([1], [0.5], {"cat": [1]})])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_each_chunk_is_released_before_the_next_is_requested(dtype):
+    def chunks():
+        for _ in range(3):
+            y_score = np.arange(2, dtype=dtype)
+            is_alive = weakref.ref(y_score)
+            yield [1, 0], y_score, {"cat": [1, 0]}
+            del y_score
+            assert is_alive() is None
+
+    assert count_chunks(chunks()).rows == 6
 
 
 def test_no_chunks_and_unknown_identities_in_the_score_are_errors():

@@ -36,6 +36,7 @@ def arrow_dictionary(values: list[object]) -> pa.ChunkedArray:
 
 SEQUENCES = {
     "list": list,
+    "list with NA": lambda values: [pd.NA if value is None else value for value in values],
     "tuple": tuple,
     "numpy": lambda values: np.array(values, dtype=object),
     "masked": lambda values: np.ma.MaskedArray(
@@ -90,7 +91,16 @@ def test_report_does_not_depend_on_the_type_of_the_data_frame(make):
     assert bias_report(LABELS, SCORES, make({"s": DOG, "cat": CAT})).subgroups[1] == EXPECTED.subgroups[0]
 
 
-@pytest.mark.parametrize("make", [list, np.array], ids=["lists", "array"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        np.array,
+        lambda rows: np.ma.masked_invalid(rows),
+        lambda rows: pd.DataFrame(rows).convert_dtypes().to_numpy(),
+    ],
+    ids=["lists", "array", "masked", "objects with NA"],
+)
 def test_columns_of_a_two_dimensional_array_are_named_by_their_numbers(make):
     report = bias_report(
         LABELS, SCORES, make([list(row) for row in zip(mentions(CAT), mentions(DOG), strict=True)])
@@ -137,6 +147,10 @@ FIRST = "1 of 8 values are not; the first is at position 0."
         ([None, *LABELS[1:]], None, f"`y_true` must be finite, but {FIRST}"),
         ([datetime.date(2026, 1, 1)] * 8, None, "`y_true` must contain only numbers or booleans."),
         ("y", None, "`y_true` is the name of a column, which requires `data`."),
+        (TEXTS, ["toxic"], f"`positive` is ['toxic'], which is not a label; {FOUND} 'fine' and 'toxic'."),
+        ([pd.NA, *TEXTS[1:]], "toxic", f"`y_true` must be without missing values, but {FIRST}"),
+        ([[1], [1, 0]], None, "`y_true` must contain rows of equal length."),
+        ([10**400] * 8, None, "`y_true` must contain only numbers or booleans."),
     ],
 )
 def test_invalid_labels_are_explained(y_true, positive, expected):
@@ -153,7 +167,7 @@ def test_invalid_labels_are_explained(y_true, positive, expected):
         (["cat"], "`subgroups` must have 8 values, not 1."),
         ("topic", "`subgroups` is the name of a column, which requires `data`."),
         (None, "`subgroups` must be one-dimensional, not of shape ()."),
-        (np.zeros((2, 8)), "`subgroups` must have 8 rows, not shape (2, 8)."),
+        (np.zeros((2, 8)), "`subgroups` must have shape (8, 8), not (2, 8)."),
         ({1: DOG, "1": CAT}, "`subgroups` contains identities more than once: 1."),
         ({"cat": TOPIC}, "`subgroups['cat']` must contain numbers or booleans, not object."),
     ],
@@ -165,9 +179,8 @@ def test_invalid_subgroups_are_explained(subgroups, expected):
 def test_all_problems_are_reported_together():
     text = message("labels", [0.5, np.nan], ["cat", "cow", "pig"], data=COLUMNS, in_score=["hen"])
     assert text.splitlines() == [
-        "`y_true` contains 'labels', which is not a column of `data`.",
-        "`subgroups` contains 'cow', which is not a column of `data`.",
-        "`subgroups` contains 'pig', which is not a column of `data`.",
+        "`data` has no column 'labels' (in `y_true`).",
+        "`data` has no column 'cow' or 'pig' (in `subgroups`).",
         "`y_score` must be finite, but 1 of 2 values are not; the first is at position 1.",
     ]
     text = message([np.nan, 1], [0.5, 1], [], in_score=["cat"])
@@ -182,6 +195,19 @@ def test_all_problems_are_reported_together():
         "`subgroups['dog']` must be finite or blank, but 8 of 8 values are not; the first is at position 0.",
         "`y_score` must have 8 values, not 2.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("subgroups", "expected"),
+    [
+        ({"a": "cow", "b": "pig", "c": CAT}, "`data` has no column 'cow' or 'pig' (in `subgroups`)."),
+        (np.array(["x", "z"] * 4), "`data` has no column 'x' or 'z' (in `subgroups`)."),
+        (range(8), "`data` has no column 0, 1, 2, 3, 4 or 3 more (in `subgroups`)."),
+        (None, "`subgroups` must be one-dimensional, not of shape ()."),
+    ],
+)
+def test_each_name_that_is_no_column_is_listed_once(subgroups, expected):
+    assert message("y", "s", subgroups, data=COLUMNS) == expected
 
 
 def test_frame_that_requires_narwhals_names_the_extra(monkeypatch: pytest.MonkeyPatch):

@@ -45,7 +45,15 @@ def test_overall_and_group_values_are_those_of_the_report():
 def test_difference_is_the_range_of_the_defined_values():
     values = [line.subgroup_auc for line in REPORT.subgroups[:2]]
     assert REPORT.difference()["subgroup_auc"] == max(values) - min(values)
-    assert set(bias_report([1, 0], [1, 0], {"cow": [0, 0]}).difference().values()) == {None}
+    assert REPORT.ratio()["subgroup_auc"] == min(values) / max(values)
+    undefined = bias_report([1, 0], [1, 0], {"cow": [0, 0]})
+    assert set(undefined.difference().values()) == set(undefined.ratio().values()) == {None}
+    assert bias_report([1, 0], [0, 1], {"cow": [1, 1]}).ratio()["subgroup_auc"] is None
+
+
+def test_line_breaks_in_names_do_not_break_the_text_table():
+    lines = str(bias_report([1, 0, 1, 0], [4, 3, 2, 1], {"big\ncat": [1, 1, 0, 0]})).splitlines()
+    assert lines[-1].startswith("big cat ")
 
 
 def test_html_is_well_formed_and_escaped():

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.analysis.distributions import deviation, mean
 from grader.metrics.analysis.intervals import share_interval
-from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 
 COMBINED = "combined"
 _SHOWN = 5
@@ -228,7 +228,10 @@ def compare_pairs(
     """
     matched = match_pairs(pair, role, roles)
     groups = _groups(group, matched, len(pair))
-    scores = {label: _checked(label, values, len(pair)) for label, values in predictions.items()}
+    scores = {
+        label: as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)
+        for label, values in predictions.items()
+    }
     of_pairs = None if clusters is None else np.asarray(clusters)[matched.first]
     return PairReport(
         roles=roles,
@@ -265,13 +268,6 @@ def _groups(
     if COMBINED in both:
         raise ValueError(f"`group` must not be {COMBINED!r}, which is reserved for all pairs together.")
     return {name: (firsts == name, seconds == name) for name in sorted(set(both))} | combined
-
-
-def _checked(label: str, values: ArrayLike, size: int) -> FloatArray:
-    argument = f"predictions[{label!r}]"
-    scores = as_vector(argument, values, rows=size)
-    refuse_where(~np.isfinite(scores), argument, "finite")
-    return scores
 
 
 def _rate(

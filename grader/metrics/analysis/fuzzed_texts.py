@@ -274,11 +274,10 @@ def _terms(rows: Rows) -> dict[str, float | None]:
     """Return the four terms and the score, computed from exact counts."""
     counted = count(rows)
     with localcontext(EXACT):
-        overall = counted.overall.exact_auc
-    exact = {"overall_auc": overall} | {
-        cell: exact_mean([counted.cells[name][cell] for name in rows.names], rows.settings)
-        for cell in BIAS_AUCS
-    }
+        exact = {"overall_auc": counted.overall.exact_auc}
+        for cell in BIAS_AUCS:
+            aucs = [counted.cells[name][cell].exact_auc for name in rows.names]
+            exact[cell] = exact_mean(aucs, rows.settings)
     exact["score"] = exact_score(exact, rows.settings)
     return {name: None if value is None else float(value) for name, value in exact.items()}
 

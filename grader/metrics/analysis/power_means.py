@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any, Protocol
 
-from grader.metrics.bias import EXACT, exact_power_mean, exact_score, power_mean
+from grader.metrics.bias import EXACT, exact_mean, exact_score, power_mean
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
@@ -56,11 +56,6 @@ class MeanLine:
     deviation: float
     power_means: Mapping[float, float]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        means = [{"power": power, "mean": mean} for power, mean in self.power_means.items()]
-        return {"name": self.name, "mean": self.mean, "deviation": self.deviation, "power_means": means}
-
 
 def power_effect(
     overall_auc: float | None,
@@ -93,15 +88,8 @@ def power_effect(
         }
         overall = None if overall_auc is None else Decimal(overall_auc)
         score = exact_score({"overall_auc": overall, **means}, chosen)
-        effects.append(
-            PowerEffect(
-                power=float(power),
-                subgroup_auc=_rounded(means["subgroup_auc"]),
-                bpsn_auc=_rounded(means["bpsn_auc"]),
-                bnsp_auc=_rounded(means["bnsp_auc"]),
-                score=_rounded(score),
-            )
-        )
+        terms = {cell: _rounded(mean) for cell, mean in means.items()}
+        effects.append(PowerEffect(float(power), **terms, score=_rounded(score)))
     return tuple(effects)
 
 
@@ -142,14 +130,6 @@ def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]
     """Return one of the AUCs of every row, as exact decimals."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
-
-
-def exact_mean(values: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
-    """Return the unrounded power mean of a column, or None if it is undefined."""
-    defined = [value for value in values if value is not None]
-    if not defined or (settings.undefined == "error" and len(defined) < len(values)):
-        return None
-    return exact_power_mean(defined, settings.power)
 
 
 def _rounded(value: Decimal | None) -> float | None:

@@ -1,6 +1,6 @@
 """Per-identity metric table (Borkan et al., 2019), and comparison of two tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from grader.metrics.analysis.rows import Background, Counted, Rows, count
 from grader.metrics.counts import Comparison
 from grader.metrics.prepared import BoolArray, as_vector
-from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason
+from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason, values_of
 
 AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
@@ -255,7 +255,7 @@ def compare_tables(candidate: MetricTable, baseline: MetricTable) -> tuple[LineD
         One element for each identity in the order of the candidate's table, followed by the identities
         that only the baseline contains.
     """
-    ours, theirs = _by_name(candidate.lines), _by_name(baseline.lines)
+    ours, theirs = ({line.name: line for line in table.lines} for table in (candidate, baseline))
     return tuple(
         LineDifference(name, ours.get(name), theirs.get(name), _differences(ours.get(name), theirs.get(name)))
         for name in ours | theirs
@@ -286,16 +286,8 @@ def _line(name: str, category: str | None, counted: Counted) -> TableLine:
         category=category,
         size=subgroup.first + subgroup.second,
         positives=subgroup.first,
-        subgroup_auc=subgroup.auc,
-        bpsn_auc=cells["bpsn_auc"].auc,
-        bnsp_auc=cells["bnsp_auc"].auc,
-        negative_aeg=cells["negative_aeg"].gap,
-        positive_aeg=cells["positive_aeg"].gap,
+        **values_of(cells),
     )
-
-
-def _by_name(lines: Sequence[TableLine]) -> dict[str, TableLine]:
-    return {line.name: line for line in lines}
 
 
 def _differences(candidate: TableLine | None, baseline: TableLine | None) -> dict[Cell, float | None]:
