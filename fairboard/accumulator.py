@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fairboard._values import columns_of, plain
 from grader.metrics import BiasReport, MetricSettings, bias_report
-from grader.metrics.prepared import as_vector, prepare_as, refuse_where
+from grader.metrics.inputs import identities_of
+from grader.metrics.prepared import Problems, as_column, as_vector, prepare_as
 
 STATES = ("preds", "target", "subgroups")
 
@@ -35,7 +35,9 @@ class BiasAccumulator:
     """
 
     def __init__(self, names: Sequence[str], *, settings: MetricSettings | None = None) -> None:
-        self.names, self.settings = tuple(names), settings or MetricSettings()
+        self.names, self.settings = tuple(map(str, names)), settings or MetricSettings()
+        if isinstance(names, str) or len(set(self.names)) < len(self.names):
+            raise ValueError(f"`names` must be a list of different names, not {names!r}.")
         self.reset()
 
     def update(self, preds: Any, target: Any, subgroups: Any) -> None:
@@ -44,12 +46,16 @@ class BiasAccumulator:
         `subgroups` is a mapping or data frame with all `names`, or a matrix with a column for each name.
         A ValueError about wrong values or shapes leaves the accumulator unchanged.
         """
-        columns = columns_of(subgroups, self.names)
-        split = prepare_as(
-            "target", plain(target), "subgroups", columns, settings=self.settings, in_score=None
-        )
-        values = as_vector("preds", plain(preds), rows=split.rows)
-        refuse_where(~np.isfinite(values), "preds", "finite")
+        problems, labels = Problems(), as_column("target", target)
+        with problems.collect():
+            values = as_vector("preds", preds, rows=labels.size, finite=True)
+        with problems.collect():
+            found = identities_of(subgroups, None, labels.size, self.names)
+            if missing := [name for name in self.names if name not in found]:
+                raise ValueError(f"`subgroups` has no column {', '.join(missing)}.")
+            columns = {name: found[name] for name in self.names}
+            split = prepare_as("target", labels, "subgroups", columns, settings=self.settings)
+        problems.raise_all()
         mentions = np.zeros((split.rows, len(self.names)), dtype=np.bool_)
         for place, rows in enumerate(split.members):
             mentions[rows, place] = True
@@ -82,4 +88,6 @@ class BiasAccumulator:
         """Replace all rows by the output of `state_dict`."""
         if tuple(state["names"]) != self.names:
             raise ValueError(f"`names` of the state must be {list(self.names)}, not {state['names']}.")
-        self._batches = [tuple(np.array(state[name]) for name in STATES)]
+        checked = BiasAccumulator(self.names)  # the thresholds are already applied
+        checked.update(*(state[name] for name in STATES))
+        self._batches = checked._batches

@@ -1,11 +1,13 @@
 """Bias AUCs of overlapping groups, in an object that resembles fairlearn's `MetricFrame`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from fairboard._values import columns_of
 from grader.metrics import MetricSettings, bias_report
+from grader.metrics.inputs import columns_of, complete_column, is_table
+from grader.metrics.prepared import as_array, as_column
 from grader.metrics.subgroups import CELLS, GAPS
+from grader.text import listed
 
 try:
     import pandas as pd
@@ -23,12 +25,15 @@ class BiasFrame:
     y_true, y_pred, settings : array_like, shape (n,), and MetricSettings, optional
         Labels, predictions and settings as in `bias_report`.
     sensitive_features : array_like, Series, mapping of str to array_like, or data frame
-        Each value of one feature is a group. In a mapping or frame, each column of booleans or numbers is a
-        group of the rows with at least `settings.identity_threshold`. Other columns have a group per value.
+        Each value of one feature is a group. In a mapping, matrix or frame, each column of booleans or
+        numbers is a group of the rows with at least `settings.identity_threshold`. Other columns have a
+        group per value.
+    control_features : array_like or Series, optional
+        One feature. All results are computed separately on the rows of each of its values.
 
     Attributes
     ----------
-    report : BiasReport
+    report : BiasReport, or dict of BiasReport by control value
         The underlying report, with sizes and the reasons for undefined values.
     by_group, overall : float, Series or DataFrame
         The metrics of each group (NaN if undefined), and the same comparisons with all rows in both the
@@ -37,7 +42,7 @@ class BiasFrame:
     Raises
     ------
     ValueError
-        If a metric is unknown, or a numeric column has values outside [0, 1].
+        If a metric is unknown, columns have different lengths, or a numeric column has values outside [0, 1].
 
     Examples
     --------
@@ -54,49 +59,87 @@ class BiasFrame:
         y_true: Any,
         y_pred: Any,
         sensitive_features: Any,
+        control_features: Any = None,
         settings: MetricSettings | None = None,
     ) -> None:
         names = [metrics] if isinstance(metrics, str) else list(metrics)
         if not set(names) <= set(CELLS):
             raise ValueError(f"`metrics` must be of {', '.join(CELLS)}, not {metrics!r}.")
-        groups = _groups(sensitive_features)
-        self.report = bias_report(y_true, y_pred, groups, settings=settings)
-        self._table = self.report.to_frame()[names].set_axis(groups.columns)
-        overall = [0.0 if name in GAPS else self.report.overall_auc for name in names]
-        self._overall = pd.Series(overall, index=names, dtype=float)
-        self._shown = metrics if isinstance(metrics, str) else names
-        self.by_group, self.overall = self._table[self._shown], self._overall[self._shown]
+        groups, self._shown = _groups(sensitive_features), metrics if isinstance(metrics, str) else names
+        levels: dict[Any, Any] = {None: None}
+        if control_features is not None:
+            controls = complete_column("control_features", control_features, len(groups))
+            levels = dict(pd.get_dummies(pd.Series(controls)))
+        reports, self._parts = {}, {}
+        for level, rows in levels.items():
+            # A row of weight 0 is treated as absent, and equal weights do not change any result.
+            found = bias_report(y_true, y_pred, groups, settings=settings, sample_weight=rows)
+            overall = [0.0 if name in GAPS else found.overall_auc for name in names]
+            table = found.to_frame()[names].set_axis(groups.columns)
+            reports[level], self._parts[level] = found, (table, pd.Series(overall, names, dtype=float))
+        self.report = reports.get(None, reports)
+        self.by_group = self._each(lambda table, _: table)
+        self.overall = self._each(lambda _, overall: overall)
 
     def group_min(self) -> Any:
         """Return the smallest defined value of each metric."""
-        return self._table.min()[self._shown]
+        return self._each(lambda table, _: table.min())
 
     def group_max(self) -> Any:
         """Return the largest defined value of each metric."""
-        return self._table.max()[self._shown]
+        return self._each(lambda table, _: table.max())
 
     def difference(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Any:
         """Return the largest absolute difference between two groups, or between a group and `overall`."""
-        return (self._table - self._reference(method, self._table.min())).abs().max()[self._shown]
+        return self._each(lambda table, other: (table - other).abs().max(), method, "min")
 
     def ratio(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Any:
         """Return the smallest ratio of two groups, or of a group and `overall`; NaN for AEGs."""
-        ratios = self._table / self._reference(method, self._table.max())
-        smallest = ratios.where(ratios <= 1, 1 / ratios).min()
-        return smallest.where(~smallest.index.str.endswith("_aeg"))[self._shown]
+        return self._each(_smallest_ratio, method, "max")
 
-    def _reference(self, method: str, extreme: Any) -> Any:
+    def _each(
+        self, function: Callable[[Any, Any], Any], method: str = "to_overall", extreme: str = ""
+    ) -> Any:
+        """Return a function of the table and the overall or extreme values, for each control value."""
         if method not in ("between_groups", "to_overall"):
             raise ValueError(f"`method` must be 'between_groups' or 'to_overall', not {method!r}.")
-        return extreme if method == "between_groups" else self._overall
+        found = {
+            level: function(table, overall if method == "to_overall" else getattr(table, extreme)())
+            for level, (table, overall) in self._parts.items()
+        }
+        if None in found:
+            return found[None][self._shown]
+        has_groups = any(isinstance(each, pd.DataFrame) for each in found.values())
+        return (pd.concat(found) if has_groups else pd.DataFrame(found).T)[self._shown]
+
+
+def _smallest_ratio(table: Any, other: Any) -> Any:
+    ratios = table / other
+    smallest = ratios.where(ratios <= 1, 1 / ratios).min()
+    return smallest.where(~smallest.index.isin(GAPS))
 
 
 def _groups(features: Any) -> Any:
     """Return a data frame with a column for each group."""
-    if not (isinstance(features, Mapping) or hasattr(features, "columns")):
-        return pd.get_dummies(pd.Series(features)).rename_axis(columns=getattr(features, "name", None))
-    columns = {name: pd.Series(rows).reset_index(drop=True) for name, rows in columns_of(features).items()}
-    groups = pd.get_dummies(pd.DataFrame(columns))
-    if wrong := [name for name in groups if not groups[name].dropna().between(0, 1).all()]:
-        raise ValueError(f"`sensitive_features` has values outside [0, 1] in {', '.join(map(str, wrong))}.")
+    if is_table(features):
+        columns = columns_of("sensitive_features", features)
+    elif (array := as_array("sensitive_features", features)).ndim == 2:
+        columns = {str(place): column for place, column in enumerate(array.T)}
+    else:
+        groups = pd.get_dummies(_series("sensitive_features", features))
+        return groups.rename_axis(columns=getattr(features, "name", None))
+    series = {name: _series(f"sensitive_features[{name!r}]", columns[name]) for name in list(columns.keys())}
+    if len(sizes := sorted({str(each.size) for each in series.values()})) > 1:
+        raise ValueError(f"The columns of `sensitive_features` have different lengths: {listed(sizes)}.")
+    groups = pd.get_dummies(pd.DataFrame(series).convert_dtypes())
+    if wrong := groups.columns[((groups < 0) | (groups > 1)).any()].tolist():
+        found = f"`sensitive_features` has values outside [0, 1] in {', '.join(map(str, wrong))}."
+        raise ValueError(f"{found} Convert numbers to text if they are categories.")
     return groups
+
+
+def _series(argument: str, values: Any) -> Any:
+    """Return a column as a Series that keeps the categories of pandas."""
+    if isinstance(values, (pd.Series, pd.api.extensions.ExtensionArray)):
+        return pd.Series(values).reset_index(drop=True)
+    return pd.Series(as_column(argument, values))

@@ -2,12 +2,12 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from fairboard._values import flat
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import uncertainty_report
-from grader.metrics.inputs import Inputs
+from grader.metrics import MetricSettings
+from grader.metrics.analysis.model_reports import bias_intervals
+from grader.metrics.report_tables import flat
 
 try:
     from inspect_ai.scorer import Metric, SampleScore, Value, metric
@@ -17,7 +17,12 @@ except ImportError as error:
 
 @metric
 def bias(
-    identities: Sequence[str], label: str = "label", *, cluster: str | None = None, cells: bool = False
+    identities: Sequence[str] | str,
+    label: str = "label",
+    *,
+    settings: Mapping[str, Any] | None = None,
+    cluster: str | None = None,
+    cells: bool = False,
 ) -> Metric:
     """Measure the unintended bias of an evaluation whose scores are numbers, used as predictions.
 
@@ -25,8 +30,11 @@ def bias(
 
     Parameters
     ----------
-    identities, label : sequence of str, str
-        The keys of numbers in the sample metadata, with a threshold of 0.5. An identity may be None.
+    identities, label : sequence of str (or one str), and str
+        The keys of numbers in the sample metadata. An identity may be None.
+    settings : mapping of str to Any, optional
+        Metric settings by name, such as ``{"label_threshold": 0.8, "undefined": "skip"}``. They are plain
+        values because inspect_ai stores them in its log.
     cluster : str, optional
         The key of a number or text in the sample metadata, equal for samples that depend on each other. The
         standard error ``score_stderr`` is then robust to this dependence.
@@ -36,7 +44,8 @@ def bias(
     Raises
     ------
     ValueError
-        If scores or metadata are not finite numbers; the message contains the IDs of the samples.
+        If a setting is invalid, or if scores or metadata are not finite numbers; the message contains the
+        IDs of the samples.
 
     Examples
     --------
@@ -47,22 +56,22 @@ def bias(
     1.0
     """
 
+    names = [identities] if isinstance(identities, str) else list(identities)
+    chosen = MetricSettings.from_dict(settings or {})
+
     def measure(scores: list[SampleScore]) -> Value:
         rows = [{**(each.sample_metadata or {}), "score value": each.score.value} for each in scores]
         wrong = [
             f"{each.sample_id} ({key} is {row.get(key, 'missing')!r})"
             for each, row in zip(scores, rows, strict=True)
-            for key in ("score value", label, *identities)
-            if not (_is_number(row.get(key)) or (key in identities and row.get(key, "") is None))
+            for key in ("score value", label, *names)
+            if not (_is_number(row.get(key)) or (key in names and row.get(key, "") is None))
         ]
         if wrong:
             raise ValueError(f"`bias` requires numbers; {len(wrong)} values are not: {', '.join(wrong[:9])}.")
-        keys = ["score value", label, *identities, *filter(None, [cluster])]
+        keys = ["score value", label, *names, *filter(None, [cluster])]
         data = {key: [row.get(key) for row in rows] for key in keys}
-        inputs = Inputs.of(label, "score value", list(identities), data=data, cluster=cluster)
-        split, clusters = inputs.split, inputs.cluster
-        sets = Sets(split) if clusters is None else Sets.clustered(split, clusters)
-        found = uncertainty_report(sets, inputs.y_score)
+        found = bias_intervals(label, "score value", names, data=data, settings=chosen, cluster=cluster)
         for each in found.report.undefined:
             logging.getLogger(__name__).warning(str(each))
         error = found.score.standard_error if found.score else None

@@ -6,6 +6,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +63,10 @@ def test_batches_may_be_lists_frames_or_mappings_in_any_order_of_columns():
     found = BiasAccumulator(NAMES)
     found.update([0.9], [1], {"dog": [0], "cat": [1], "fish": [1]})
     found.update([0.3, 0.4], [True, False], pd.DataFrame({"dog": [1, 0], "cat": [0.0, 1.0]}))
-    assert found.compute() == bias_report([1, 1, 0], [0.9, 0.3, 0.4], {"cat": [1, 0, 1], "dog": [0, 1, 0]})
+    found.update([0.5], [1], pa.table({"dog": [None], "cat": [1]}))
+    found.update([0.6], [0], np.ma.MaskedArray([[1, 1]], [[False, True]]))
+    expected = {"cat": [1, 0, 1, 1, 1], "dog": [0, 1, 0, 0, 0]}
+    assert found.compute() == bias_report([1, 1, 0, 1, 0], [0.9, 0.3, 0.4, 0.5, 0.6], expected)
 
 
 def test_a_reset_accumulator_is_empty_and_accepts_another_epoch():
@@ -87,7 +91,13 @@ def test_a_caller_may_reuse_its_arrays():
         ([0.1, np.nan], [1, 0], [[1, 0], [0, 1]], "`preds` must be finite"),
         ([0.1], [1, 0], [[1, 0], [0, 1]], "`preds` must have 2 values, not 1"),
         ([0.1, 0.2], [1, np.nan], [[1, 0], [0, 1]], "`target` must be finite"),
-        ([0.1, 0.2], [1, 0], [[1], [0]], "named columns, or be a matrix with a column for each name"),
+        ([0.1, 0.2], [1, 0], [[1], [0]], r"`subgroups` must have shape \(2, 2\), not \(2, 1\)"),
+        (
+            [0.1],
+            [1, np.nan],
+            {"cat": [1]},
+            r"`preds` must have 2 values, not 1\.\n`subgroups` has no column dog",
+        ),
         ([0.1, 0.2], [1, 0], {"cat": [1, 0]}, "`subgroups` has no column dog"),
         ([0.1, 0.2], [1, 0], {"cat": [1, 0], "dog": [1]}, r"`subgroups\['dog'\]` must have 2 values"),
     ],
@@ -106,3 +116,11 @@ def test_accumulators_with_different_names_or_settings_do_not_merge():
             found.merge(other)
     with pytest.raises(ValueError, match="`names` of the state must be"):
         found.load_state_dict(BiasAccumulator(["cat"]).state_dict())
+    with pytest.raises(ValueError, match="`preds` must have 3 values, not 2"):
+        found.load_state_dict({**filled(None, np.ones((3, 4))).state_dict(), "preds": [0.1, 0.2]})
+
+
+@pytest.mark.parametrize("names", ["cat", ["cat", "dog", "cat"], [1, "1"]])
+def test_names_are_a_list_without_repetitions(names):
+    with pytest.raises(ValueError, match="`names` must be a list of different names"):
+        BiasAccumulator(names)

@@ -36,6 +36,29 @@ def test_subgroup_auc_equals_the_roc_auc_in_a_metric_frame(kind: str):
         assert ours.ratio(method=method) == pytest.approx(theirs.ratio(method=method), abs=1e-12)
 
 
+@pytest.mark.parametrize("metrics", ["subgroup_auc", ["subgroup_auc"]], ids=["one", "several"])
+def test_control_features_give_the_results_of_a_metric_frame(metrics):
+    control = pd.Series(np.where(Y_PRED > 0.5, "high", "low"), name="level")[RNG.permutation(500)].to_numpy()
+    arguments = {
+        "y_true": Y_TRUE,
+        "y_pred": Y_PRED,
+        "sensitive_features": FEATURES["series"],
+        "control_features": control,
+    }
+    ours = BiasFrame(metrics=metrics, **arguments)
+    named = roc_auc_score if metrics == "subgroup_auc" else {"subgroup_auc": roc_auc_score}
+    theirs = MetricFrame(metrics=named, **arguments)
+    results = [(ours.by_group, theirs.by_group), (ours.overall, theirs.overall)]
+    results += [(getattr(ours, name)(), getattr(theirs, name)()) for name in ("group_min", "group_max")]
+    for method in ("between_groups", "to_overall"):
+        results += [
+            (getattr(ours, name)(method), getattr(theirs, name)(method)) for name in ("difference", "ratio")
+        ]
+    for one, other in results:
+        assert (type(one), one.index.tolist()) == (type(other), other.index.tolist())
+        assert one.to_numpy() == pytest.approx(other.to_numpy().astype(float), abs=1e-12)
+
+
 def test_several_metrics_have_the_shapes_of_a_metric_frame():
     arguments = {"y_true": Y_TRUE, "y_pred": Y_PRED, "sensitive_features": FEATURES["series"]}
     ours = BiasFrame(metrics=["subgroup_auc", "bpsn_auc"], **arguments)

@@ -13,11 +13,11 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import SampleScore, Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from fairboard import bias_report, prepare
-from fairboard._values import flat
+from fairboard import MetricSettings, bias_report, prepare
 from fairboard.inspect_ai import bias
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import uncertainty_report
+from grader.metrics.report_tables import flat
 
 RNG = np.random.default_rng(2)
 LABELS, CATS = RNG.integers(0, 2, 60).tolist(), RNG.random(60).round(1).tolist()
@@ -72,6 +72,31 @@ def test_an_evaluation_reports_the_values_of_the_bias_report(tmp_path):
         assert found == flat(REPORT)
 
 
+def test_settings_are_stored_in_the_log_and_used_again(tmp_path):
+    settings = {"label_threshold": 1, "identity_threshold": 0.7, "power": -2.0, "undefined": "skip"}
+
+    @scorer(metrics=[bias(["cat", "dog"], "toxic", settings=settings, cells=True)])
+    def strict() -> Scorer:
+        return probability()
+
+    arguments = task()
+    (log,) = run_evaluation(
+        Task(dataset=arguments.dataset, solver=stored(), scorer=strict()),
+        model=None,
+        log_dir=str(tmp_path),
+        display="none",
+    )
+    expected = flat(bias_report(LABELS, PREDICTIONS, GROUPS, settings=MetricSettings.from_dict(settings)))
+    for each in (log, score(read_eval_log(log.location), strict(), action="overwrite", display="none")):
+        found = {name: metric.value for name, metric in each.results.scores[0].metrics.items()}
+        del found["score_stderr"]
+        assert found == expected
+    (definition,) = read_eval_log(log.location).eval.scorers[0].metrics
+    assert definition.options["settings"] == settings
+    with pytest.raises(ValueError, match="Unknown metric settings: threshold"):
+        bias(["cat"], settings={"threshold": 0.8})
+
+
 def samples(*rows) -> list[SampleScore]:
     return [
         SampleScore(score=Score(value=value), sample_id=place, sample_metadata=data)
@@ -89,6 +114,7 @@ def test_undefined_values_are_nan_with_the_reason_in_the_log(caplog):
     assert math.isnan(found["score_stderr"])
     assert all(map(math.isnan, bias(["cat"])([]).values()))
     assert "bpsn_auc of cat is undefined" in caplog.text
+    assert bias("cat")(rows)["overall_auc"] == 1.0
 
 
 def test_all_wrong_samples_are_listed():

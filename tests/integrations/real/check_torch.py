@@ -22,7 +22,12 @@ def test_tensors_of_each_type_are_exact(kind):
     for rows in (slice(0, 90), slice(90, 200)):
         found.update(predictions[rows], torch.tensor(LABELS[rows]), torch.tensor(MATRIX[rows]))
     columns = dict(zip(("cat", "dog"), MATRIX.T, strict=True))
-    assert found.compute() == bias_report(LABELS, predictions.detach().double().numpy(), columns)
+    expected = bias_report(LABELS, predictions.detach().double().numpy(), columns)
+    assert found.compute() == expected
+    groups = {name: torch.tensor(mentions) for name, mentions in columns.items()}
+    assert bias_report(torch.tensor(LABELS), predictions, groups) == expected
+    matrix = bias_report(torch.tensor(LABELS), predictions, torch.tensor(MATRIX))
+    assert matrix.power_means == expected.power_means
 
 
 def _measure(rank: int, path: str) -> None:
