@@ -202,6 +202,11 @@ def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -
     return _weighted_mean(defined, settings)
 
 
+def rounded(value: Decimal | None) -> float | None:
+    """Return the nearest float64."""
+    return None if value is None else float(value)
+
+
 def _weighted_mean(terms: Mapping[str, Decimal], settings: MetricSettings) -> Decimal:
     # Dividing by the exact sum of the weights makes the score of four equal terms exactly equal to the terms.
     # The terms are added in the order of the settings, so that the result is reproducible.

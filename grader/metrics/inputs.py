@@ -54,7 +54,7 @@ class Inputs:
         numbers or texts. One TypeError or ValueError contains all problems, one per line.
         """
         frame = None if data is None else columns_of("data", data)
-        settings, problems = settings or MetricSettings(), Problems()
+        settings, problems = MetricSettings() if settings is None else settings, Problems()
         identities: dict[str, Any] | None = None
         labels: FloatArray | BoolArray | None = None
         split: Any = None

@@ -308,7 +308,9 @@ def prepare_as(
     in_score: Collection[str] | None = None,
 ) -> PreparedSplit:
     """Prepare a split like `prepare`, with custom argument names for error messages."""
-    settings = settings or MetricSettings()
+    settings = MetricSettings() if settings is None else settings
+    if not isinstance(settings, MetricSettings):
+        raise TypeError(f"`settings` must be MetricSettings(...), not {settings!r}.")
     truth = as_vector(labels_argument, labels)
     if truth.size > MAX_ROWS:
         raise ValueError(f"`{labels_argument}` has {truth.size} rows; at most {MAX_ROWS} can be counted.")

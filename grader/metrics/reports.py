@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from grader.metrics import report_tables
-from grader.metrics.bias import EXACT, exact_mean, exact_score
+from grader.metrics.bias import EXACT, exact_mean, exact_score, rounded
 from grader.metrics.counts import Comparison, PairCounts
 from grader.metrics.inputs import Inputs
 from grader.metrics.metric_settings import MetricSettings
@@ -245,13 +245,12 @@ def bias_report(
 
 
 def _weighted_report(inputs: Inputs, weights: FloatArray) -> BiasReport:
-    split, is_kept = inputs.split, weights > 0
-    labels, members = split.labels[is_kept], [rows[is_kept[rows]] for rows in split.members]
-    found = report(count_weighted(split, inputs.y_score, weights), inputs.settings)
-    lines = [
-        replace(line, size=rows.size, positives=int(split.labels[rows].sum()))
-        for line, rows in zip(found.subgroups, members, strict=True)
-    ]
+    found = report(count_weighted(inputs.split, inputs.y_score, weights), inputs.settings)
+    labels = inputs.split.labels[weights > 0]
+    lines = []
+    for line, rows in zip(found.subgroups, inputs.split.members, strict=True):
+        own = inputs.split.labels[rows[weights[rows] > 0]]
+        lines.append(replace(line, size=own.size, positives=int(own.sum())))
     return replace(found, rows=labels.size, positives=int(labels.sum()), subgroups=tuple(lines))
 
 
@@ -289,9 +288,9 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
     return BiasReport(
         rows=counts.rows,
         positives=counts.positives,
-        score=_rounded(score),
+        score=rounded(score),
         overall_auc=overall.auc,
-        power_means=PowerMeans(**{name: _rounded(mean) for name, mean in means.items()}),
+        power_means=PowerMeans(**{name: rounded(mean) for name, mean in means.items()}),
         subgroups=tuple(map(subgroup_report, counts.identities, cells)),
         undefined=tuple(_undefined(counts, overall, cells)),
     )
@@ -310,7 +309,3 @@ def _undefined(
     if not any(identity.in_score for identity in counts.identities):
         for name in BIAS_AUCS:
             yield Undefined(name, None, "no identity enters the power mean.", affects_score=True)
-
-
-def _rounded(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)

@@ -210,6 +210,12 @@ def test_each_name_that_is_no_column_is_listed_once(subgroups, expected):
     assert message("y", "s", subgroups, data=COLUMNS) == expected
 
 
+def test_settings_of_another_type_are_rejected():
+    assert message(LABELS, SCORES, {}, settings={"power": 1}) == (
+        "`settings` must be MetricSettings(...), not {'power': 1}."
+    )
+
+
 def test_frame_that_requires_narwhals_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     real = builtins.__import__
 

@@ -22,7 +22,7 @@ from grader.metrics.analysis.matrix import (
 from grader.metrics.analysis.paired_differences import Measured, PairedReport, two_set_report
 from grader.metrics.analysis.rows import Rows, count
 from grader.metrics.analysis.table import CELLS
-from grader.metrics.bias import EXACT, exact_mean, exact_score
+from grader.metrics.bias import EXACT, exact_mean, exact_score, rounded
 from grader.metrics.prepared import FloatArray, IndexArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell
 
@@ -279,7 +279,7 @@ def _terms(rows: Rows) -> dict[str, float | None]:
             aucs = [counted.cells[name][cell].exact_auc for name in rows.names]
             exact[cell] = exact_mean(aucs, rows.settings)
     exact["score"] = exact_score(exact, rows.settings)
-    return {name: None if value is None else float(value) for name, value in exact.items()}
+    return {name: rounded(value) for name, value in exact.items()}
 
 
 def _shift(label: str, original: ArrayLike, fuzzed: ArrayLike) -> ScoreShift:

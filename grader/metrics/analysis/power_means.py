@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any, Protocol
 
-from grader.metrics.bias import EXACT, exact_mean, exact_score, power_mean
+from grader.metrics.bias import EXACT, exact_mean, exact_score, power_mean, rounded
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
@@ -88,8 +88,8 @@ def power_effect(
         }
         overall = None if overall_auc is None else Decimal(overall_auc)
         score = exact_score({"overall_auc": overall, **means}, chosen)
-        terms = {cell: _rounded(mean) for cell, mean in means.items()}
-        effects.append(PowerEffect(float(power), **terms, score=_rounded(score)))
+        terms = {cell: rounded(mean) for cell, mean in means.items()}
+        effects.append(PowerEffect(float(power), **terms, score=rounded(score)))
     return tuple(effects)
 
 
@@ -130,10 +130,6 @@ def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]
     """Return one of the AUCs of every row, as exact decimals."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
-
-
-def _rounded(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.rows import Background, Counted, Rows, count
-from grader.metrics.counts import Comparison
 from grader.metrics.prepared import BoolArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason, values_of
 
@@ -200,14 +199,17 @@ def metric_table(
     counted = counted or count(rows)
     lines, too_small, undefined = [], [], []
     for name in rows.names:
-        line = _line(name, (categories or {}).get(name), counted)
+        cells = counted.cells[name]
+        positives, negatives = cells["subgroup_auc"].first, cells["subgroup_auc"].second
+        category = (categories or {}).get(name)
+        line = TableLine(name, category, positives + negatives, positives, **values_of(cells))
         if line.size < minimum_size:
             too_small.append((name, line.size))
             continue
         lines.append(line)
         undefined += [
             Undefined(cell, name, reason(cell, comparison), cell in BIAS_AUCS)
-            for cell, comparison in counted.cells[name].items()
+            for cell, comparison in cells.items()
             if not comparison.is_defined
         ]
     return MetricTable(
@@ -276,18 +278,6 @@ def heat(cell: Cell, value: float | None) -> float | None:
     if cell in AEGS:
         return value / _LARGEST_AEG
     return min((1 - value) / (1 - _WORST_AUC), 1.0)
-
-
-def _line(name: str, category: str | None, counted: Counted) -> TableLine:
-    cells: Mapping[Cell, Comparison] = counted.cells[name]
-    subgroup = cells["subgroup_auc"]
-    return TableLine(
-        name=name,
-        category=category,
-        size=subgroup.first + subgroup.second,
-        positives=subgroup.first,
-        **values_of(cells),
-    )
 
 
 def _differences(candidate: TableLine | None, baseline: TableLine | None) -> dict[Cell, float | None]:
