@@ -9,6 +9,7 @@ import numpy as np
 from grader.metrics.analysis.rows import Counted, Rows, count
 from grader.metrics.counts import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
+from grader.metrics.subgroups import BIAS_AUCS
 
 NOT_ROBUST = (
     "Pinned AUC is not robust. It weights its four AUCs by their numbers of pairs, so it changes with the "
@@ -142,13 +143,8 @@ def _drawn(rng: np.random.Generator, places: IndexArray, size: int) -> IndexArra
 
 def parts_of(name: str, counted: Counted) -> dict[Part, Comparison]:
     """Return the four comparisons of which the pinned AUC of one identity consists."""
-    cells = counted.cells[name]
-    return {
-        "background_auc": counted.backgrounds[name],
-        "subgroup_auc": cells["subgroup_auc"],
-        "bpsn_auc": cells["bpsn_auc"],
-        "bnsp_auc": cells["bnsp_auc"],
-    }
+    aucs: dict[Part, Comparison] = {cell: counted.cells[name][cell] for cell in BIAS_AUCS}
+    return {"background_auc": counted.backgrounds[name], **aucs}
 
 
 def _of_sample(name: str, counted: Counted) -> PinnedAuc:
