@@ -14,7 +14,7 @@ INPUTS = """
 Args:
     predictions (`list` of `float`): one finite prediction per row.
     references (`list` of `float`): labels; a row is positive if its label is at least 0.5.
-    identities (`list` of `list` of `str`): the identities that each row mentions.
+    identities (`list` of `list` of `str`): the identities that each row mentions; None if there are none.
     names (`list` of `str`, optional): all identities in order. By default, all mentioned identities.
     settings (`MetricSettings`, optional): power, weights, thresholds and undefined policy.
 
@@ -38,6 +38,7 @@ class FairboardBias(evaluate.Metric):
     def _compute(
         self, predictions: Any, references: Any, identities: Any, names: Any = None, settings: Any = None
     ) -> dict[str, Any]:
+        identities = [row or [] for row in identities]
         mentioned = {name for row in identities for name in row}
         names = sorted(mentioned) if names is None else names
         if unknown := sorted(mentioned.difference(names)):

@@ -46,6 +46,8 @@ def bias(
     ValueError
         If a setting is invalid, or if scores or metadata are not finite numbers; the message contains the
         IDs of the samples.
+    TypeError
+        If `settings` is not a mapping.
 
     Examples
     --------
@@ -57,6 +59,8 @@ def bias(
     """
 
     names = [identities] if isinstance(identities, str) else list(identities)
+    if isinstance(settings, MetricSettings):
+        raise TypeError("`settings` must be a mapping, such as MetricSettings(...).as_dict().")
     chosen = MetricSettings.from_dict(settings or {})
 
     def measure(scores: list[SampleScore]) -> Value:

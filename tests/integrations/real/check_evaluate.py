@@ -39,6 +39,12 @@ def test_batches_give_the_same_result(module):
     assert any("fish is undefined" in reason for reason in found["undefined"])
 
 
+def test_row_without_identities_may_be_none(module):
+    rows = {"predictions": [0.9, 0.3, 0.4, 0.2], "references": [1, 0, 1, 0]}
+    expected = module.compute(**rows, identities=[["cat"], ["cat"], [], []])
+    assert module.compute(**rows, identities=[["cat"], ["cat"], None, None]) == expected
+
+
 def test_identities_that_are_not_among_the_names_are_rejected(module):
     with pytest.raises(ValueError, match="contains dog, which `names` does not contain"):
         module.compute(predictions=[0.1], references=[1], identities=[["dog"]], names=["cat"])

@@ -95,6 +95,10 @@ def test_settings_are_stored_in_the_log_and_used_again(tmp_path):
     assert definition.options["settings"] == settings
     with pytest.raises(ValueError, match="Unknown metric settings: threshold"):
         bias(["cat"], settings={"threshold": 0.8})
+    with pytest.raises(
+        TypeError, match=r"`settings` must be a mapping, such as MetricSettings\(...\)\.as_dict"
+    ):
+        bias(["cat"], settings=MetricSettings())
 
 
 def samples(*rows) -> list[SampleScore]:
