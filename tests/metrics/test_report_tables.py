@@ -70,7 +70,7 @@ def test_html_is_well_formed_and_escaped():
 def test_markdown_and_latex_contain_escaped_names_and_every_identity():
     markdown = REPORT.to_markdown().splitlines()
     assert len(markdown) == 3 + len(NAMES)
-    assert markdown[4].startswith(r"| a\|b & $x_1$ \ % | yes | 3 |")
+    assert markdown[4].startswith(r"| a\|b & $x_1$ \\ % | yes | 3 |")
     assert r"a|b \& \$x\_1\$ \textbackslash{} \% & yes & 3 &" in REPORT.to_latex()
     assert REPORT.to_latex().startswith("\\begin{tabular}{llrrrrrrrrr}\n\\toprule\n")
 
