@@ -6,9 +6,13 @@ and unequal variances, normal predictions rounded to whole numbers (many ties), 
 (beta distributions), and normal predictions of which some positive rows look like negative ones. The widths
 are relative to those of Newcombe's method 5.
 
-The last table compares standard errors of the difference between two scores with many ties: those of a
+The next table compares standard errors of the difference between two scores with many ties: those of a
 classifier whose predictions are rounded to permille and of a decision tree with six leaves. It contains the
 standard deviation over samples, the mean standard error of `score_difference`, and that of a bootstrap.
+
+The last table measures clustered differences of scores. Each author adds one constant to the predictions of
+both models and another one to those of each model, so the true difference is 0. Authors have 30 rows each, or
+30 rows on average.
 
 The methods are DeLong's (untransformed, on the logit scale, and after one tied row was added to each set),
 Newcombe's method 5 (Statistics in Medicine 25, 2006), Wilson's interval with the effective size that follows
@@ -29,7 +33,7 @@ from scipy import optimize, stats
 from grader.metrics import MetricSettings, count_pairs, prepare, report
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import auc_interval, logit_interval, quantile
-from grader.metrics.analysis.paired_differences import Measured, score_difference
+from grader.metrics.analysis.paired_differences import Difference, Measured, score_difference
 
 Values = NDArray[np.float64]
 Interval = tuple[float | None, float | None]
@@ -314,6 +318,36 @@ def _bootstrapped(
     return statistics.stdev(found)
 
 
+def print_clusters(draws: int) -> None:
+    print("\ncoverage of 95 % intervals of the difference between two scores, for rows of few authors")
+    print(f"{'authors':>8}{'rows per author':>17}{'normal quantile':>17}{'ours':>8}")
+    for authors in (5, 10, 30):
+        for kind in ("equal", "unequal"):
+            dice, normal, ours = np.random.default_rng(1), [], []
+            for _ in range(draws):
+                found = _clustered(authors, dice, is_equal=kind == "equal")
+                if found.low is None or found.high is None:
+                    continue
+                ours.append(found.low <= 0 <= found.high)
+                normal.append(abs(found.difference or 0) <= Z * (found.standard_error or 0))
+            print(f"{authors:>8}{kind:>17}{statistics.mean(normal):>17.1%}{statistics.mean(ours):>8.1%}")
+
+
+def _clustered(authors: int, dice: np.random.Generator, *, is_equal: bool) -> Difference:
+    shares = np.ones(authors) if is_equal else dice.gamma(2, size=authors)
+    author = np.repeat(np.arange(authors), 30)
+    if not is_equal:
+        author = dice.choice(authors, 30 * authors, p=shares / shares.sum())
+    labels, mentions = dice.random(author.size) < 0.4, {"cat": dice.random(author.size) < 0.4}
+    common = 1.4 * labels + dice.normal(size=authors)[author] + dice.normal(size=author.size)
+    sets = Sets.clustered(prepare(labels, mentions), author)
+    first, second = (
+        common + 0.6 * dice.normal(size=authors)[author] + 0.5 * dice.normal(size=author.size)
+        for _ in range(2)
+    )
+    return score_difference(Measured.of(sets, first), Measured.of(sets, second))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--draws", type=int, default=1000, help="number of samples per case")
@@ -324,6 +358,7 @@ def main() -> None:
     print_methods(found)
     print_cases(found["auc_interval"])
     print_differences(options.draws)
+    print_clusters(options.draws)
 
 
 if __name__ == "__main__":

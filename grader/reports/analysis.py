@@ -211,7 +211,7 @@ def facts_of(inputs: Inputs, annotations: Annotations, kept: Annotations) -> tup
             f"Intervals and tests treat rows with the same {inputs.cluster} as dependent ({sizes.size:,} "
             f"clusters; the largest has {counted(int(sizes.max()), 'row')}). They are marked ° because "
             "their coverage was verified only for independent rows"
-            + (" and are too narrow with so few clusters" if sizes.size < FEW_CLUSTERS else "")
+            + (" and can be too narrow with so few clusters" if sizes.size < FEW_CLUSTERS else "")
         )
     return tuple(facts)
 

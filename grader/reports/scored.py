@@ -79,7 +79,7 @@ UNVERIFIED = "Intervals marked ° are outside the range in which their coverage 
 UNCHECKED_MEANS = f"{UNVERIFIED}: {_range(CHECKED_MEANS)}."
 UNCHECKED_CELLS = f"{UNVERIFIED}: {_range(CHECKED_CELLS)}."
 UNCHECKED_DIFFERENCES = f"{UNVERIFIED}: {_range(CHECKED_DIFFERENCES)}."
-ONE_ROW = "a compared set has only one row"
+ONE_ROW = "a compared set has only one row or cluster"
 NO_VARIATION = (
     "the compared rows do not vary (as with an AUC of 0 or 1) and provide no estimate of the sampling error"
 )
@@ -131,7 +131,7 @@ def _without_interval(report: UncertaintyReport) -> Iterator[str]:
     ]
     if report.score.value is not None and report.score.low is None:
         because = (
-            f" because these identities have only one row in a class: {listed(lone)}"
+            f" because these identities have only one row or cluster in a class: {listed(lone)}"
             if lone
             else f" because {NO_VARIATION}"
         )

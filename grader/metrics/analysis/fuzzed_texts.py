@@ -183,20 +183,22 @@ def compare_fuzzed(
         for name in original_sizes
         if min(original_sizes[name], fuzzed_sizes.get(name, -1)) >= minimum_size
     ]
-    units = _units(original, fuzzed, are_twins=are_twins)
+    clusters = _clusters(original, fuzzed, are_twins=are_twins)
     terms, tests = {}, {}
     for label in labels:
         rows = original.rows(label, ours[label]).only(names), fuzzed.rows(label, theirs[label]).only(names)
         one, other = map(_terms, rows)
         terms[label] = {name: Change(one[name], other[name]) for name in one}
         if original.background == fuzzed.background == "all":
-            first = Sets(rows[1].split, units[1][fuzzed.labelled[label]])
-            second = Sets(rows[0].split, units[0][original.labelled[label]])
-            measured = [
-                Measured.of(sets, each.predictions, each.settings)
-                for sets, each in ((first, rows[1]), (second, rows[0]))
-            ]
-            tests[label] = two_set_report((first, second), (measured[0], measured[1]))
+            before, after = (
+                Measured.of(
+                    Sets(each.split, None if numbers is None else numbers[annotations.labelled[label]]),
+                    each.predictions,
+                    each.settings,
+                )
+                for each, numbers, annotations in zip(rows, clusters, (original, fuzzed), strict=True)
+            )
+            tests[label] = two_set_report((after, before))
     return FuzzedReport(
         original=label_matrices(original, original_predictions, minimum_size=minimum_size),
         fuzzed=label_matrices(fuzzed, fuzzed_predictions, minimum_size=minimum_size),
@@ -251,13 +253,24 @@ def compare_twins(
     )
 
 
-def _units(original: Annotations, fuzzed: Annotations, *, are_twins: bool) -> tuple[Counts, Counts]:
-    """Return the numbers of the independent units of rows in both sets."""
-    first, second = original.clusters, original.clusters if are_twins else fuzzed.clusters
-    if first is None or second is None:
-        rows = np.arange(original.size + fuzzed.size)
-        return rows[: original.size], rows[: fuzzed.size] if are_twins else rows[original.size :]
-    numbers = np.unique(np.concatenate([first, second]), return_inverse=True)[1]
+def _clusters(
+    original: Annotations, fuzzed: Annotations, *, are_twins: bool
+) -> tuple[Counts, Counts] | tuple[None, None]:
+    """Return the numbers of the clusters of rows in both sets, or None if all rows are independent."""
+    first, second = original.clusters, fuzzed.clusters
+    if are_twins:
+        numbers = np.arange(original.size) if first is None else np.unique(first, return_inverse=True)[1]
+        return numbers, numbers
+    if first is None and second is None:
+        return None, None
+    if first is not None and second is not None:
+        numbers = np.unique(np.concatenate([first, second]), return_inverse=True)[1]
+    else:  # Each row of the set without clusters is a cluster.
+        found = [
+            np.arange(each.size) if each.clusters is None else each.clusters for each in (original, fuzzed)
+        ]
+        one, other = (np.unique(each, return_inverse=True)[1] for each in found)
+        numbers = np.concatenate([one, other + original.size])
     return numbers[: original.size], numbers[original.size :]
 
 

@@ -3,9 +3,10 @@ r"""DeLong influence of each row on the score, the basis of variance estimates.
 An AUC that compares sets A and B is the mean of the placements of either set: :math:`V(a)` is the fraction of
 B below a, and :math:`V(b)` is the fraction of A above b. The influence of a row is its centered placement
 divided by the size of its set. The variance is the sum of the squared influences, multiplied by n / (n - 1)
-for each set. The influence on a sum of AUCs is the sum of the influences. The influence on a smooth function
-of AUCs is the sum weighted by the function's derivatives. A row that mentions two identities therefore counts
-once in the variance of the score.
+for each set. If rows depend on each other within clusters, the influences of a cluster are added before they
+are squared, and n is the number of clusters with rows in the set. The influence on a sum of AUCs is the sum
+of the influences. The influence on a smooth function of AUCs is the sum weighted by the function's
+derivatives. A row that mentions two identities therefore counts once in the variance of the score.
 
 Placement counts are doubled so that ties, which count as one half, are integers.
 """
@@ -14,11 +15,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grader.metrics.analysis.placements import by_cell, scale
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, IndexArray, PreparedSplit
 from grader.metrics.ranks import RankArray, RankedSplit
@@ -26,6 +28,7 @@ from grader.metrics.reports import BiasReport
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell, SubgroupReport
 
 Counts = NDArray[np.int64]
+Term = Literal["score", "overall_auc"] | BiasAuc
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +218,8 @@ class Sets:
         Notes
         -----
         The influences of a cluster's rows are added before they are squared (Obuchowski, Biometrics 53,
-        1997). If each row is a cluster, the variances do not change.
+        1997). If each row is a cluster, the variances do not change. Copies of rows in the clusters of the
+        original rows do not change them either.
         """
         values = np.asarray(clusters)
         if values.shape != (split.rows,):
@@ -246,9 +250,53 @@ class Sets:
         labels = self.split.labels
         return tuple(Members(rows[labels[rows]], rows[~labels[rows]]) for rows in self.split.members)
 
+    @cached_property
+    def units(self) -> Mapping[str, tuple[int, int, int, int]]:
+        """The numbers of independent units, which are clusters or rows, in the four sets of each identity.
 
-def variance_of(influence: FloatArray, clusters: Counts | None = None) -> float:
+        The sets are the positive and negative rows of the subgroup and those of the background.
+        """
+        every1, every0 = self._by_unit(self.positive), self._by_unit(self.negative)
+        found = {}
+        for name, members in zip(self.split.names, self.members, strict=True):
+            own1, own0 = self._by_unit(members.positive), self._by_unit(members.negative)
+            background = self._count(every1 - own1), self._count(every0 - own0)
+            found[name] = (self._count(own1), self._count(own0), *background)
+        return found
+
+    @cached_property
+    def overall_units(self) -> tuple[int, int]:
+        """The numbers of independent units in the positive and in the negative rows."""
+        return self._count(self._by_unit(self.positive)), self._count(self._by_unit(self.negative))
+
+    def degrees(self, value: Term | Cell, identity: str | None = None) -> int | None:
+        """Return the degrees of freedom of a term, or of an identity's cell; None if rows are independent.
+
+        They are one less than the number of clusters in the compared set that has fewer of them. For a power
+        mean, the identity with the largest number counts, and for the score, the overall AUC.
+        """
+        if self.clusters is None:
+            return None
+        if value == "score" or value == "overall_auc":
+            return min(self.overall_units) - 1
+        names = zip(self.split.names, self.split.in_score, strict=True)
+        counted = [name for name, is_in_score in names if is_in_score] if identity is None else [identity]
+        return max((min(by_cell(*self.units[name])[value]) for name in counted), default=1) - 1
+
+    def _count(self, by_unit: Any) -> int:
+        return int(by_unit if self.clusters is None else np.count_nonzero(by_unit))
+
+    def _by_unit(self, rows: IndexArray) -> Any:
+        """Return the number of rows in each cluster, or the total if rows are independent."""
+        if self.clusters is None:
+            return rows.size
+        return np.bincount(self.clusters[rows], minlength=int(self.clusters.max(initial=0)) + 1)
+
+
+def variance_of(influence: FloatArray | None, clusters: Counts | None) -> float | None:
     """Return the variance of a value, given the influence of each row and the clusters of the rows."""
+    if influence is None:
+        return None
     # In a dot product, the synchronization of BLAS threads would take too long.
     of_clusters = influence if clusters is None else np.bincount(clusters, weights=influence)
     return float(np.square(of_clusters).sum())
@@ -260,18 +308,14 @@ class Influences:
 
     Attributes
     ----------
-    overall_auc, score : ndarray of float64, shape (rows,), or None
-        The influence of each row; the variance is the sum of the squares. None if the value is undefined or a
-        compared set has fewer than 2 rows.
-    power_means : mapping of BiasAuc to ndarray of float64, shape (rows,), or None
-        The influences on the other three terms.
+    terms : mapping of Term to ndarray of float64, shape (rows,), or None
+        The influence of each row on the score and on its terms; the variance is the sum of the squares. None
+        if the value is undefined or a compared set has fewer than 2 rows or clusters.
     variances : mapping of str to mapping of Cell to float or None
-        For each identity, the variance of its five cells.
+        For each identity, the variance of its five cells if rows are independent.
     """
 
-    overall_auc: FloatArray | None
-    power_means: Mapping[BiasAuc, FloatArray | None]
-    score: FloatArray | None
+    terms: Mapping[Term, FloatArray | None]
     variances: Mapping[str, Mapping[Cell, float | None]]
 
 
@@ -338,12 +382,15 @@ class _Computation:
             variances[line.name] = self._variances(places, line)
             if line.in_score:
                 self._add(places, line, slopes)
-                for term, sizes in self._compared(places).items():
-                    known[term] &= line.name not in slopes[term] or min(sizes) > 1
+                for term, is_compared in self._compared(line.name).items():
+                    known[term] &= line.name not in slopes[term] or is_compared
         self._add_backgrounds()
-        means = {term: self._of_means[term] if known[term] else None for term in BIAS_AUCS}
-        overall = self._overall()
-        return Influences(overall, means, self._score(overall, means), variances)
+        terms: dict[Term, FloatArray | None] = {
+            term: self._of_means[term] if known[term] else None for term in BIAS_AUCS
+        }
+        terms["overall_auc"] = self._overall()
+        terms["score"] = self._score(terms)
+        return Influences(terms, variances)
 
     def _places(self, members: Members) -> _Places:
         positive, negative = (self._ranks[rows] for rows in members)
@@ -356,11 +403,10 @@ class _Computation:
             negative=Steps.of(negative, positive, self._negative, self._positive),
         )
 
-    def _compared(self, places: _Places) -> dict[BiasAuc, tuple[int, int]]:
-        """Return the sizes of the two sets that each of an identity's AUCs compares."""
-        n1, n0 = places.positive.size, places.negative.size
-        b1, b0 = self._positive.size - n1, self._negative.size - n0
-        return {"subgroup_auc": (n1, n0), "bpsn_auc": (b1, n0), "bnsp_auc": (n1, b0)}
+    def _compared(self, name: str) -> dict[BiasAuc, bool]:
+        """Return whether both sets that each of an identity's AUCs compares have at least 2 units."""
+        cells = by_cell(*self._sets.units[name])
+        return {term: min(cells[term]) > 1 for term in BIAS_AUCS}
 
     def _variances(self, places: _Places, line: SubgroupReport) -> dict[Cell, float | None]:
         positive, negative = places.positive, places.negative
@@ -388,22 +434,25 @@ class _Computation:
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0
-        # A comparison of a set with fewer than 2 rows is left out. Its term has no influences.
-        compared = {term: min(sizes) > 1 for term, sizes in self._compared(places).items()}
+        subgroup1, subgroup0, background1, background0 = self._sets.units[line.name]
+        # A comparison of a set with fewer than 2 units is left out. Its term has no influences.
+        compared = self._compared(line.name)
         rows1, rows0 = places.positive_rows, places.negative_rows
         of_positive = positive.by_row(positive.doubled_in_other) / max(2 * n0, 1)
         of_negative = 1 - negative.by_row(negative.doubled_in_other) / max(2 * n1, 1)
         slope, auc = slopes["subgroup_auc"].get(line.name), line.subgroup_auc
         if slope is not None and auc is not None and compared["subgroup_auc"]:
             influence = self._of_means["subgroup_auc"]
-            influence[rows1] += slope * _share(n1) * (of_positive - auc)
-            influence[rows0] += slope * _share(n0) * (of_negative - auc)
+            influence[rows1] += slope * _share(n1, subgroup1) * (of_positive - auc)
+            influence[rows0] += slope * _share(n0, subgroup0) * (of_negative - auc)
         slope, auc = slopes["bpsn_auc"].get(line.name), line.bpsn_auc
         if slope is not None and auc is not None and compared["bpsn_auc"]:
             influence = self._of_means["bpsn_auc"]
             doubled = negative.doubled_in_other_background
-            influence[rows0] += slope * _share(n0) * (1 - negative.by_row(doubled) / (2 * b1) - auc)
-            share = slope * _share(b1)
+            influence[rows0] += (
+                slope * _share(n0, subgroup0) * (1 - negative.by_row(doubled) / (2 * b1) - auc)
+            )
+            share = slope * _share(b1, background1)
             self._of_positive_background.add(negative, share / n0, -share * auc)
             # Subgroup rows are not part of the background, so the step function added above is canceled.
             influence[rows1] -= share * (of_positive - auc)
@@ -411,8 +460,8 @@ class _Computation:
         if slope is not None and auc is not None and compared["bnsp_auc"]:
             influence = self._of_means["bnsp_auc"]
             doubled = positive.doubled_in_other_background
-            influence[rows1] += slope * _share(n1) * (positive.by_row(doubled) / (2 * b0) - auc)
-            share = slope * _share(b0)
+            influence[rows1] += slope * _share(n1, subgroup1) * (positive.by_row(doubled) / (2 * b0) - auc)
+            share = slope * _share(b0, background0)
             self._of_negative_background.add(positive, -share / n1, share * (1 - auc))
             influence[rows0] -= share * (of_negative - auc)
 
@@ -425,25 +474,20 @@ class _Computation:
 
     def _overall(self) -> FloatArray | None:
         auc, n1, n0 = self._report.overall_auc, self._positive.size, self._negative.size
-        if auc is None or min(n1, n0) < 2:
+        units = self._sets.overall_units
+        if auc is None or min(units) < 2:
             return None
         found = np.empty(self._ranks.size)
         below = self._negative.doubled(self._ranks[self._sets.positive])
-        found[self._sets.positive] = _share(n1) * (below / (2 * n0) - auc)
+        found[self._sets.positive] = _share(n1, units[0]) * (below / (2 * n0) - auc)
         below = self._positive.doubled(self._ranks[self._sets.negative])
-        found[self._sets.negative] = _share(n0) * (1 - below / (2 * n1) - auc)
+        found[self._sets.negative] = _share(n0, units[1]) * (1 - below / (2 * n1) - auc)
         return found
 
-    def _score(
-        self, overall: FloatArray | None, means: Mapping[BiasAuc, FloatArray | None]
-    ) -> FloatArray | None:
+    def _score(self, terms: Mapping[Term, FloatArray | None]) -> FloatArray | None:
         found = np.zeros(self._ranks.size)
-        terms: dict[str, FloatArray | None] = {
-            "overall_auc": overall,
-            **{str(term): each for term, each in means.items()},
-        }
         for name, weight in self._settings.weights.as_dict().items():
-            influence = terms[name]
+            influence = terms[cast("Term", name)]
             if weight and influence is None:
                 return None
             if influence is not None:
@@ -510,6 +554,6 @@ def mean_slopes(report: BiasReport, term: BiasAuc, settings: MetricSettings) -> 
     return {name: (mean / value) ** (1 - settings.power) / len(defined) for name, value in defined.items()}
 
 
-def _share(size: int) -> float:
-    """Return the weight of a row in a set, so that the variance has the denominator n - 1."""
-    return 1 / math.sqrt(size * (size - 1))
+def _share(size: int, units: int) -> float:
+    """Return the weight of a row in a set."""
+    return 1 / scale(size, units)

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Sets, influences, variance_of
+from grader.metrics.analysis.influence import Sets, Term, influences, variance_of
 from grader.metrics.analysis.placements import by_cell, cell_influences
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, as_vector
@@ -85,8 +85,10 @@ Found = TypeVar("Found", bound=Jsonable)
 NOTHING = Estimate(None, None, None, None, is_checked=False)
 
 
-def quantile(level: float) -> float:
-    """Return the half-width of a two-sided normal interval, in standard errors.
+def quantile(level: float, degrees: int | None = None) -> float:
+    """Return the half-width of a two-sided interval, in standard errors.
+
+    The interval is normal, or that of Student's distribution with the given degrees of freedom.
 
     Raises
     ------
@@ -95,11 +97,13 @@ def quantile(level: float) -> float:
     """
     if not 0 < level < 1:
         raise ValueError(f"`level` must be between 0 and 1, not {level!r}.")
+    if degrees is not None:
+        return student_quantile(level, degrees)
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def logit_interval(
-    value: float, standard_error: float, level: float = LEVEL
+    value: float, standard_error: float, level: float = LEVEL, degrees: int | None = None
 ) -> tuple[float, float] | tuple[None, None]:
     r"""Return the confidence interval of a value in (0, 1), symmetric on the logit scale.
 
@@ -111,6 +115,8 @@ def logit_interval(
         Its standard error, on the original scale.
     level : float
         The confidence level, in (0, 1).
+    degrees : int, optional
+        Degrees of freedom, if z is a quantile of Student's distribution.
 
     Returns
     -------
@@ -130,7 +136,7 @@ def logit_interval(
     if not (0 < value < 1 and standard_error):
         return None, None
     center = math.log(value / (1 - value))
-    reach = quantile(level) * standard_error / (value * (1 - value))
+    reach = quantile(level, degrees) * standard_error / (value * (1 - value))
     return _expit(center - reach), _expit(center + reach)
 
 
@@ -231,7 +237,7 @@ def share_interval(
         return None, None
     spread, most = value * (1 - value), names.size
     of_clusters = np.bincount(numbers, weights=outcomes - value) / outcomes.size
-    relative = variance_of(of_clusters) * most / (most - 1) / spread if spread > 0 else 0.0
+    relative = float(np.square(of_clusters).sum()) * most / (most - 1) / spread if spread > 0 else 0.0
     share = 1 / (1 + 2 * most * spread)
     inverse = max(
         1 / outcomes.size,
@@ -288,29 +294,25 @@ def student_quantile(level: float, degrees: int) -> float:
     return math.sqrt(degrees * y)
 
 
-def estimate(value: float, variance: float | None, *, is_checked: bool, level: float = LEVEL) -> Estimate:
-    """Create the estimate of a power mean or a score."""
-    if variance is None:
-        return Estimate(value, None, None, None, is_checked=False)
-    error = math.sqrt(variance)
-    low, high = logit_interval(value, error, level)
-    return Estimate(value, error, low, high, is_checked and low is not None)
+def two_sided_p_value(statistic: float, degrees: int | None = None) -> float:
+    r"""Return the two-sided p-value of a normal statistic, or one with Student's distribution.
 
+    Notes
+    -----
+    With :math:`t = \sqrt\nu \sinh y`, the density is proportional to :math:`\cosh^{-\nu} y`. The integral
+    ends where the integrand is negligible.
+    """
+    if degrees is None:
+        return math.erfc(abs(statistic) / math.sqrt(2))
+    nodes, weights = np.polynomial.legendre.leggauss(64)
 
-def auc_estimate(
-    value: float, variance: float | None, sizes: tuple[int, int], *, is_checked: bool, level: float = LEVEL
-) -> Estimate:
-    """Create the estimate of an AUC that compares sets of the given sizes."""
-    if variance is None:
-        return Estimate(value, None, None, None, is_checked=False)
-    return Estimate(value, math.sqrt(variance), *auc_interval(value, variance, sizes, level), is_checked)
+    def tail(start: float) -> float:
+        end = math.acosh(math.cosh(start) * math.exp(40 / degrees))
+        places = start + (end - start) * (1 + nodes) / 2
+        heights = np.exp(-degrees / 2 * np.log1p(np.sinh(places) ** 2))
+        return (end - start) * float(weights @ heights)
 
-
-def gap_estimate(auc: Estimate, gap: float) -> Estimate:
-    """Create the estimate of an AEG, which is one half minus the AUC, from that of its AUC."""
-    low = None if auc.high is None else 0.5 - auc.high
-    high = None if auc.low is None else 0.5 - auc.low
-    return Estimate(gap, auc.standard_error, low, high, auc.is_checked)
+    return tail(math.asinh(abs(statistic) / math.sqrt(degrees))) / tail(0.0)
 
 
 def is_checked_cell(
@@ -324,33 +326,25 @@ def is_checked_cell(
     return min(sizes) >= within.rows and lowest <= auc <= within.highest
 
 
-def is_checked_overall(values: BiasReport, within: Checked = CHECKED_CELLS) -> bool:
-    """Return whether the coverage of the interval was validated for this overall AUC."""
-    sizes = values.positives, values.rows - values.positives
-    return values.overall_auc is not None and is_checked_cell(
-        "subgroup_auc", values.overall_auc, sizes, within
-    )
-
-
 def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple[int, int]]:
     """Return the sizes of the two compared sets for each cell of an identity."""
     n1, n0 = line.positives, line.size - line.positives
     return by_cell(n1, n0, values.positives - n1, values.rows - values.positives - n0)
 
 
-def is_checked_mean(values: BiasReport, term: BiasAuc, within: Checked = CHECKED_MEANS) -> bool:
-    """Return whether the coverage of the interval was validated for every AUC of a power mean."""
+def is_checked_term(values: BiasReport, name: Term, within: Checked) -> bool:
+    """Return whether the coverage of the interval was validated for every AUC of a term or of the score."""
+    if name == "score":
+        terms: tuple[Term, ...] = ("overall_auc", *BIAS_AUCS)
+        return all(is_checked_term(values, each, within) for each in terms)
+    if name == "overall_auc":
+        sizes = values.positives, values.rows - values.positives
+        auc = values.overall_auc
+        return auc is not None and is_checked_cell("subgroup_auc", auc, sizes, within)
     return all(
-        is_checked_cell(term, value, compared_sizes(values, line)[term], within)
+        is_checked_cell(name, value, compared_sizes(values, line)[name], within)
         for line in values.subgroups
-        if line.in_score and (value := getattr(line, term)) is not None
-    )
-
-
-def is_checked_score(values: BiasReport, within: Checked = CHECKED_MEANS) -> bool:
-    """Return whether the coverage of the interval was validated for every term of the score."""
-    return is_checked_overall(values, within) and all(
-        is_checked_mean(values, term, within) for term in BIAS_AUCS
+        if line.in_score and (value := getattr(line, name)) is not None
     )
 
 
@@ -464,88 +458,49 @@ def uncertainty_of_ranks(
     """Return the `uncertainty_report` of the predictions that have the given `dense_ranks`."""
     values = report(count_ranks(sets.ranked, ranks), settings)
     found = influences(sets, ranks, values, settings)
-    variances = found.variances if sets.clusters is None else _clustered(sets, ranks)
-    return UncertaintyReport(
-        report=values,
-        level=level,
-        score=_of_rows(values.score, found.score, sets, level, is_checked=is_checked_score(values)),
-        overall_auc=_overall(values, found.overall_auc, sets, level),
-        power_means={
-            term: _of_rows(
-                getattr(values.power_means, term),
-                found.power_means[term],
-                sets,
-                level,
-                is_checked=is_checked_mean(values, term),
-            )
-            for term in BIAS_AUCS
-        },
-        cells={line.name: _cells(values, line, variances[line.name], level) for line in values.subgroups},
-    )
+    variances = found.variances
+    if sets.clusters is not None:
+        variances = {
+            name: {cell: variance_of(each, sets.clusters) for cell, each in cells.items()}
+            for name, cells in cell_influences(sets.split, ranks, sets.units)
+        }
+
+    def term(name: Term) -> Estimate:
+        value, variance = values.overall[name], variance_of(found.terms[name], sets.clusters)
+        checked = is_checked_term(values, name, CHECKED_CELLS if name == "overall_auc" else CHECKED_MEANS)
+        checked = checked and sets.clusters is None
+        if name == "overall_auc":
+            return _of_auc(name, value, variance, sets.overall_units, level, is_checked=checked)
+        if value is None or variance is None:
+            return replace(NOTHING, value=value)
+        error = math.sqrt(variance)
+        low, high = logit_interval(value, error, level, sets.degrees(name))
+        return Estimate(value, error, low, high, checked and low is not None)
+
+    cells: dict[str, dict[Cell, Estimate]] = {}
+    for line in values.subgroups:
+        cells[line.name] = {}
+        for cell, sizes in by_cell(*sets.units[line.name]).items():
+            value, variance = getattr(line, cell), variances[line.name][cell]
+            checked = sets.clusters is None and value is not None and is_checked_cell(cell, value, sizes)
+            cells[line.name][cell] = _of_auc(cell, value, variance, sizes, level, is_checked=checked)
+    means = {name: term(name) for name in BIAS_AUCS}
+    return UncertaintyReport(level, term("score"), term("overall_auc"), means, cells, values)
 
 
-class _Variance(NamedTuple):
-    """The variance of an AUC, and the numbers of independent clusters in both compared sets."""
-
-    value: float
-    sizes: tuple[int, int]
-
-
-def _clustered(sets: Sets, ranks: RankArray) -> dict[str, dict[Cell, float | _Variance | None]]:
-    """Return the variances of all cells for rows that depend on each other within clusters."""
-    split, clusters = sets.split, sets.clusters
-    if clusters is None:
-        raise ValueError("The sets have no clusters.")
-    found: dict[str, dict[Cell, float | _Variance | None]] = {}
-    for name, compared, by_rows in cell_influences(split, ranks):
-        found[name] = dict.fromkeys(compared)
-        for cell, (first, second) in compared.items():
-            sizes = np.unique(clusters[first]).size, np.unique(clusters[second]).size
-            influence = by_rows[cell]
-            if influence is not None and min(sizes) > 1:
-                found[name][cell] = _Variance(variance_of(influence, clusters), sizes)
-    return found
-
-
-def _cells(
-    values: BiasReport, line: SubgroupReport, variances: Mapping[Cell, float | _Variance | None], level: float
-) -> dict[Cell, Estimate]:
-    found: dict[Cell, Estimate] = {}
-    for cell, sizes in compared_sizes(values, line).items():
-        value, variance = getattr(line, cell), variances[cell]
-        if value is None:
-            found[cell] = NOTHING
-            continue
-        auc = 0.5 - value if cell in GAPS else value
-        checked = is_checked_cell(cell, value, sizes)
-        if isinstance(variance, _Variance):
-            variance, sizes = variance
-            checked = False
-        found[cell] = auc_estimate(auc, variance, sizes, is_checked=checked, level=level)
-        if cell in GAPS:
-            found[cell] = gap_estimate(found[cell], value)
-    return found
-
-
-def _overall(values: BiasReport, influence: FloatArray | None, sets: Sets, level: float) -> Estimate:
-    if values.overall_auc is None:
-        return NOTHING
-    variance = None if influence is None else variance_of(influence, sets.clusters)
-    if sets.clusters is None:
-        sizes = values.positives, values.rows - values.positives
-        return auc_estimate(
-            values.overall_auc, variance, sizes, is_checked=is_checked_overall(values), level=level
-        )
-    positive, negative = (np.unique(sets.clusters[rows]).size for rows in (sets.positive, sets.negative))
-    if min(positive, negative) < 2:
-        variance = None
-    return auc_estimate(values.overall_auc, variance, (positive, negative), is_checked=False, level=level)
-
-
-def _of_rows(
-    value: float | None, influence: FloatArray | None, sets: Sets, level: float, *, is_checked: bool
+def _of_auc(
+    name: Cell | Term,
+    value: float | None,
+    variance: float | None,
+    sizes: tuple[int, int],
+    level: float,
+    *,
+    is_checked: bool,
 ) -> Estimate:
-    if value is None:
-        return NOTHING
-    variance = None if influence is None else variance_of(influence, sets.clusters)
-    return estimate(value, variance, is_checked=is_checked and sets.clusters is None, level=level)
+    """Return the estimate of an AUC, or of an AEG, which is one half minus an AUC."""
+    if value is None or variance is None:
+        return replace(NOTHING, value=value)
+    low, high = auc_interval(0.5 - value if name in GAPS else value, variance, sizes, level)
+    if name in GAPS:
+        low, high = 0.5 - high, 0.5 - low
+    return Estimate(value, math.sqrt(variance), low, high, is_checked)

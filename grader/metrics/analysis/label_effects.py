@@ -38,7 +38,7 @@ class LabelEffects:
     Attributes
     ----------
     influence : ndarray of float64, shape (rows,)
-        Equal to `Influences.score` where that is defined. AUCs below the contribution of one row are raised
+        Equal to `Influences.terms` where that is defined. AUCs below the contribution of one row are raised
         to this value.
     change : ndarray of float64, shape (rows,)
         Score with the row labeled positive minus score with the row labeled negative.

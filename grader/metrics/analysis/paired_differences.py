@@ -1,28 +1,28 @@
 """Paired test of two submissions: difference, confidence interval and p-value."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Counts, Influences, Sets, influences, variance_of
+from grader.metrics.analysis.influence import Counts, Influences, Sets, Term, influences, variance_of
 from grader.metrics.analysis.intervals import (
     CHECKED_DIFFERENCES,
     LEVEL,
     ByTerm,
+    compared_sizes,
     is_checked_cell,
-    is_checked_mean,
-    is_checked_overall,
-    is_checked_score,
+    is_checked_term,
     quantile,
+    two_sided_p_value,
 )
 from grader.metrics.analysis.placements import (
-    Compared,
-    Placed,
     Standings,
+    by_cell,
     cell_influence,
     cell_influences,
     compared_rows,
@@ -31,10 +31,7 @@ from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
-from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell
-
-Term = Literal["score", "overall_auc"] | BiasAuc
-Apart = Callable[[Any, Any], Any]
+from grader.metrics.subgroups import BIAS_AUCS, CELLS, Cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ class Measured:
     ranks: RankArray
     report: BiasReport
     influences: Influences
-    clusters: Counts | None = None
+    sets: Sets
 
     @classmethod
     def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
@@ -146,7 +143,7 @@ class Measured:
         settings = settings or MetricSettings()
         ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
         values = report(count_ranks(sets.ranked, ranks), settings)
-        return cls(ranks, values, influences(sets, ranks, values, settings), sets.clusters)
+        return cls(ranks, values, influences(sets, ranks, values, settings), sets)
 
 
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
@@ -164,7 +161,7 @@ def score_difference(candidate: Measured, baseline: Measured, *, level: float = 
     Difference
         The candidate's score minus the baseline's; all values are None if either score is undefined.
     """
-    return _term("score", (candidate, baseline), np.subtract, candidate.clusters, level)
+    return _Comparison((candidate, baseline), level, has_common_rows=True).term("score")
 
 
 def paired_report(
@@ -190,146 +187,113 @@ def paired_report(
     ----------
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988): the covariance of correlated AUCs.
     """
-    reports = candidate.report, baseline.report
+    comparison = _Comparison((candidate, baseline), level, has_common_rows=True)
     standings = [Standings.of(each.ranks, sets.split.labels) for each in (candidate, baseline)]
-    cells = {}
-    for members, line, other in zip(
-        sets.split.members, reports[0].subgroups, reports[1].subgroups, strict=True
-    ):
+    influences: dict[str, dict[Cell, FloatArray | None]] = {}
+    for name, members in zip(sets.split.names, sets.split.members, strict=True):
         compared = compared_rows(sets.split.labels, members)
-        subgroup = compared["subgroup_auc"]
-        placed = [each.of_identity(*subgroup) for each in standings]
-        cells[line.name] = {
-            cell: _of_cell(
-                cell, getattr(line, cell), getattr(other, cell), compared[cell], placed, sets, level
-            )
-            for cell in CELLS
-        }
-    return _report((candidate, baseline), cells, np.subtract, sets.clusters, level)
+        placed = [each.of_identity(*compared["subgroup_auc"]) for each in standings]
+        influences[name] = {}
+        for cell, units in by_cell(*sets.units[name]).items():
+            influences[name][cell] = None
+            if min(units) > 1:
+                rows = compared[cell]
+                mine, theirs = (each.placements(cell, *rows) for each in placed)
+                apart = (mine[0] - theirs[0], mine[1] - theirs[1])
+                influences[name][cell] = cell_influence(sets.split.rows, rows, apart, units)
+    return comparison.report(influences)
 
 
-def two_set_report(
-    sets: tuple[Sets, Sets], measured: tuple[Measured, Measured], *, level: float = LEVEL
-) -> PairedReport:
+def two_set_report(measured: tuple[Measured, Measured], *, level: float = LEVEL) -> PairedReport:
     """Return the differences between two sets of rows with the same identities, first minus second.
 
     Parameters
     ----------
-    sets : (Sets, Sets)
-        The two sets. Rows in clusters with the same number depend on each other, also across the sets, as
-        twins do. All other rows are independent.
     measured : (Measured, Measured)
-        The values of one model on each set.
+        The values of one model on each set. Rows in clusters with the same number depend on each other, also
+        across the sets, as twins do. All other rows are independent.
     level : float
         Confidence level of the intervals, in (0, 1). Their coverage was not validated.
     """
-    clusters = None
-    if sets[0].clusters is not None and sets[1].clusters is not None:
-        clusters = np.concatenate([sets[0].clusters, sets[1].clusters])
-    first, second = (
-        {name: found for name, _, found in cell_influences(one.split, each.ranks)}
-        for one, each in zip(sets, measured, strict=True)
-    )
-    cells: dict[str, dict[Cell, Difference]] = {}
-    for line, other in zip(measured[0].report.subgroups, measured[1].report.subgroups, strict=True):
-        cells[line.name] = {
-            cell: _of_rows(
-                getattr(line, cell),
-                getattr(other, cell),
-                _one_after_another(first[line.name][cell], second[line.name][cell]),
-                clusters,
-                level,
-                is_checked=False,
-            )
-            for cell in CELLS
+    comparison = _Comparison(measured, level, has_common_rows=False)
+    first, second = (dict(cell_influences(each.sets.split, each.ranks, each.sets.units)) for each in measured)
+    return comparison.report(
+        {
+            name: {cell: comparison.apart(each, second[name][cell]) for cell, each in cells.items()}
+            for name, cells in first.items()
         }
-    return _report(measured, cells, _one_after_another, clusters, level, is_checked=False)
+    )
 
 
-def _one_after_another(mine: FloatArray | None, theirs: FloatArray | None) -> FloatArray | None:
-    return None if mine is None or theirs is None else np.concatenate([mine, -theirs])
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Two submissions on common rows, or one model on two sets of rows with the same identities."""
 
+    pair: tuple[Measured, Measured]
+    level: float
+    has_common_rows: bool
 
-_UNDEFINED = Difference(None, None, None, None, None)
+    @cached_property
+    def clusters(self) -> Counts | None:
+        """The clusters of the rows, for two sets in the order of `apart`; None if rows are independent."""
+        first, second = (each.sets.clusters for each in self.pair)
+        if first is None or second is None or self.has_common_rows:
+            return first
+        return np.concatenate([second, first])
 
+    def apart(self, mine: FloatArray | None, theirs: FloatArray | None) -> FloatArray | None:
+        """Return the influences on a difference, given those on both values."""
+        if mine is None or theirs is None:
+            return None
+        return mine - theirs if self.has_common_rows else np.concatenate([-theirs, mine])
 
-def _of_cell(
-    cell: Cell,
-    value: float | None,
-    other: float | None,
-    compared: Compared,
-    placed: Sequence[Placed],
-    sets: Sets,
-    level: float,
-) -> Difference:
-    if value is None or other is None:
-        return _UNDEFINED
-    mine, theirs = (each.placements(cell, *compared) for each in placed)
-    apart = (mine[0] - theirs[0], mine[1] - theirs[1])
-    influence = cell_influence(sets.split.rows, compared, apart)
-    sizes = (compared[0].size, compared[1].size)
-    checked = all(is_checked_cell(cell, each, sizes, CHECKED_DIFFERENCES) for each in (value, other))
-    return _of_rows(value, other, influence, sets.clusters, level, is_checked=checked)
+    def report(self, influences: Mapping[str, Mapping[Cell, FloatArray | None]]) -> PairedReport:
+        """Return all differences, given the influences on the differences of the cells."""
+        cells: dict[str, dict[Cell, Difference]] = {}
+        reports = [each.report for each in self.pair]
+        for lines in zip(*(each.subgroups for each in reports), strict=True):
+            name = lines[0].name
+            sizes = [compared_sizes(*each) for each in zip(reports, lines, strict=True)]
+            cells[name] = {}
+            for cell in CELLS:
+                values = [getattr(line, cell) for line in lines]
+                checked = all(
+                    value is not None and is_checked_cell(cell, value, rows[cell], CHECKED_DIFFERENCES)
+                    for value, rows in zip(values, sizes, strict=True)
+                )
+                influence, where = influences[name][cell], (cell, name)
+                cells[name][cell] = self._difference(values, influence, where, is_checked=checked)
+        means = {term: self.term(term) for term in BIAS_AUCS}
+        return PairedReport(self.level, self.term("score"), self.term("overall_auc"), means, cells)
 
+    def term(self, name: Term) -> Difference:
+        """Return the difference between two scores, or between two values of a term."""
+        values = [each.report.overall[name] for each in self.pair]
+        influences = [each.influences.terms[name] for each in self.pair]
+        checked = all(is_checked_term(each.report, name, CHECKED_DIFFERENCES) for each in self.pair)
+        return self._difference(values, self.apart(*influences), (name,), is_checked=checked)
 
-def _report(
-    pair: tuple[Measured, Measured],
-    cells: Mapping[str, Mapping[Cell, Difference]],
-    apart: Apart,
-    clusters: Counts | None,
-    level: float,
-    *,
-    is_checked: bool = True,
-) -> PairedReport:
-    def term(name: Term) -> Difference:
-        return _term(name, pair, apart, clusters, level, is_checked=is_checked)
-
-    means = {each: term(each) for each in BIAS_AUCS}
-    return PairedReport(level, term("score"), term("overall_auc"), means, cells)
-
-
-def _term(
-    name: Term,
-    pair: tuple[Measured, Measured],
-    apart: Apart,
-    clusters: Counts | None,
-    level: float,
-    *,
-    is_checked: bool = True,
-) -> Difference:
-    if name == "score" or name == "overall_auc":
-        values = [getattr(each.report, name) for each in pair]
-        mine, theirs = (getattr(each.influences, name) for each in pair)
-        check = is_checked_score if name == "score" else is_checked_overall
-        checked = all(check(each.report, CHECKED_DIFFERENCES) for each in pair)
-    else:
-        values = [getattr(each.report.power_means, name) for each in pair]
-        mine, theirs = (each.influences.power_means[name] for each in pair)
-        checked = all(is_checked_mean(each.report, name, CHECKED_DIFFERENCES) for each in pair)
-    influence = None if mine is None or theirs is None else apart(mine, theirs)
-    return _of_rows(values[0], values[1], influence, clusters, level, is_checked=is_checked and checked)
-
-
-def _of_rows(
-    value: float | None,
-    other: float | None,
-    apart: FloatArray | None,
-    clusters: Counts | None,
-    level: float,
-    *,
-    is_checked: bool,
-) -> Difference:
-    if value is None or other is None:
-        return _UNDEFINED
-    if apart is None:
-        return Difference(value - other, None, None, None, None)
-    error = math.sqrt(variance_of(apart, clusters))
-    return _difference(value - other, error, level, is_checked=is_checked and clusters is None)
-
-
-def _difference(difference: float, error: float, level: float, *, is_checked: bool) -> Difference:
-    reach = quantile(level) * error
-    if not error:
-        return Difference(difference, error, None, None, 1.0 if difference == 0 else None)
-    p_value = math.erfc(abs(difference) / error / math.sqrt(2))
-    return Difference(difference, error, difference - reach, difference + reach, p_value, is_checked)
+    def _difference(
+        self,
+        values: Sequence[float | None],
+        influence: FloatArray | None,
+        where: tuple[Term] | tuple[Cell, str],
+        *,
+        is_checked: bool,
+    ) -> Difference:
+        value, other = values
+        if value is None or other is None:
+            return Difference(None, None, None, None, None)
+        difference, variance = value - other, variance_of(influence, self.clusters)
+        if variance is None:
+            return Difference(difference, None, None, None, None)
+        error = math.sqrt(variance)
+        if not error:
+            return Difference(difference, error, None, None, 1.0 if difference == 0 else None)
+        degrees = None
+        if self.clusters is not None:
+            degrees = min(each.sets.degrees(*where) or 0 for each in self.pair)
+        reach = quantile(self.level, degrees) * error
+        p_value = two_sided_p_value(difference / error, degrees)
+        is_checked &= self.has_common_rows and self.clusters is None
+        return Difference(difference, error, difference - reach, difference + reach, p_value, is_checked)

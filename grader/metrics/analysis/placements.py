@@ -1,5 +1,6 @@
 """Placements of the rows that each cell of an identity compares."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -83,29 +84,39 @@ def _doubled(ranks: RankArray, count: int) -> IndexArray:
 
 
 def cell_influences(
-    split: PreparedSplit, ranks: RankArray
-) -> Iterator[tuple[str, dict[Cell, Compared], dict[Cell, FloatArray | None]]]:
-    """Yield each identity with the compared rows and the influences on the AUCs that underlie its cells."""
+    split: PreparedSplit, ranks: RankArray, units: Mapping[str, tuple[int, int, int, int]]
+) -> Iterator[tuple[str, dict[Cell, FloatArray | None]]]:
+    """Yield each identity with the compared rows and the influences on the AUCs that underlie its cells.
+
+    `units` are the numbers of independent units in the four sets of each identity, see `Sets.units`.
+    """
     standings = Standings.of(ranks, split.labels)
     for name, members in zip(split.names, split.members, strict=True):
         compared = compared_rows(split.labels, members)
         placed = standings.of_identity(*compared["subgroup_auc"])
         found: dict[Cell, FloatArray | None] = {}
-        for cell, rows in compared.items():
-            is_single = min(each.size for each in rows) < 2
-            found[cell] = (
-                None if is_single else cell_influence(split.rows, rows, placed.placements(cell, *rows))
-            )
-        yield name, compared, found
+        for cell, independent in by_cell(*units[name]).items():
+            rows = compared[cell]
+            found[cell] = None
+            if min(independent) > 1:
+                placements = placed.placements(cell, *rows)
+                found[cell] = cell_influence(split.rows, rows, placements, independent)
+        yield name, found
 
 
 def cell_influence(
-    rows: int, compared: Compared, placements: tuple[FloatArray, FloatArray]
-) -> FloatArray | None:
-    """Return the influence of each row on an AUC; None if a compared set has fewer than 2 rows."""
-    if min(each.size for each in compared) < 2:
-        return None
+    rows: int, compared: Compared, placements: tuple[FloatArray, FloatArray], units: tuple[int, int]
+) -> FloatArray:
+    """Return the influence of each row on an AUC that compares sets of at least 2 units."""
     found = np.zeros(rows)
-    for where, placed in zip(compared, placements, strict=True):
-        found[where] = (placed - placed.mean()) / np.sqrt(where.size * (where.size - 1))
+    for where, placed, independent in zip(compared, placements, units, strict=True):
+        found[where] = (placed - placed.mean()) / scale(where.size, independent)
     return found
+
+
+def scale(size: int, units: int) -> float:
+    """Return the divisor of centered placements of a set of rows in the given number of independent units.
+
+    With n units, the variance of the mean is the sum of the squared sums by unit, multiplied by n / (n - 1).
+    """
+    return math.sqrt(size * size * (units - 1) / units)

@@ -161,6 +161,26 @@ def test_clusters_of_both_sets_are_common():
     assert found.tests["toxic"].cells["cat"]["bnsp_auc"].standard_error == pytest.approx(error, rel=0.01)
 
 
+def test_clusters_of_only_one_set_are_used_and_one_cluster_has_no_test():
+    (one, predictions), (other, fuzzed) = draw(18), draw(19)
+    clusters = np.arange(300) // 15
+    half = compare_fuzzed(replace(one, clusters=clusters), predictions, other, fuzzed)
+    rows = replace(other, clusters=np.array([f"row {row:03}" for row in range(300)]))
+    named = replace(one, clusters=np.array([f"author {each:02}" for each in clusters]))
+    both = compare_fuzzed(named, predictions, rows, fuzzed)
+    for name, each in half.tests["toxic"].terms.items():
+        expected = both.tests["toxic"].terms[name]
+        assert (each.low, each.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+    assert (
+        half.tests["toxic"].score.low
+        != compare_fuzzed(one, predictions, other, fuzzed).tests["toxic"].score.low
+    )
+    alone = replace(one, clusters=np.zeros(300))
+    single = compare_fuzzed(alone, predictions, other, fuzzed, are_twins=True).tests["toxic"].score
+    assert (single.standard_error, single.p_value, single.is_tied) == (None, None, None)
+    assert single.difference is not None
+
+
 def test_incomparable_sets_are_rejected():
     (one, predictions), (other, fuzzed) = draw(11), draw(12, size=200)
     with pytest.raises(ValueError, match="Twins must have the same number of rows, not 300 and 200"):

@@ -26,8 +26,7 @@ def by_row(split: Any, scores: Any, settings: MetricSettings) -> dict[str, float
     sets, ranks = Sets(split), dense_ranks(scores)
     values = report(count_with_midranks(sets.ranked, ranks)[0], settings)
     found = influences(sets, ranks, values, settings)
-    terms = {"score": found.score, "overall_auc": found.overall_auc, **found.power_means}
-    errors = {name: math.sqrt(each @ each) for name, each in terms.items() if each is not None}
+    errors = {name: math.sqrt(each @ each) for name, each in found.terms.items() if each is not None}
     return {name: error for name, error in errors.items() if error > 1e-12}
 
 

@@ -14,7 +14,7 @@ from grader.metrics import (
     Weights,
     prepare,
 )
-from grader.metrics.analysis.influence import CELLS, Sets, influences
+from grader.metrics.analysis.influence import CELLS, Sets
 from grader.metrics.analysis.intervals import (
     CHECKED_CELLS,
     CHECKED_DIFFERENCES,
@@ -26,6 +26,7 @@ from grader.metrics.analysis.intervals import (
     quantile,
     share_interval,
     student_quantile,
+    two_sided_p_value,
     uncertainty_report,
 )
 from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
@@ -135,16 +136,76 @@ def test_clustered_errors_are_those_of_the_influences_added_by_cluster(seed: int
     def error(influence: Any) -> float:
         return math.sqrt(sum(influence[clusters == each].sum() ** 2 for each in set(clusters)))
 
+    def by_cluster(influence: Any, *sets: Any) -> Any:
+        """Replace n / (n - 1) of each set by that of its clusters."""
+        adapted = influence.copy()
+        for rows in sets:
+            n, units = rows.sum(), len(set(clusters[rows]))
+            adapted[rows] *= math.sqrt(units / (units - 1) * (n - 1) / n)
+        return adapted
+
+    means, total = {}, by_cluster(by_every_pair(scores, labels, ~labels)[2], labels, ~labels)
+    assert found.overall_auc.standard_error == pytest.approx(error(total), abs=1e-12)
     for name, members in mentions.items():
         for cell, rows in compared(labels, members).items():
-            mine, theirs = by_every_pair(scores, *rows)[2], by_every_pair(others, *rows)[2]
+            auc, _, mine = by_every_pair(scores, *rows)
+            mine, theirs = (by_cluster(each, *rows) for each in (mine, by_every_pair(others, *rows)[2]))
             assert found.cells[name][cell].standard_error == pytest.approx(error(mine), abs=1e-12)
             assert paired.cells[name][cell].standard_error == pytest.approx(error(mine - theirs), abs=1e-12)
             assert not found.cells[name][cell].is_checked
-    alone = influences(sets, Measured.of(sets, scores).ranks, found.report, MetricSettings())
-    assert alone.score is not None
-    assert found.score.standard_error == pytest.approx(error(alone.score), abs=1e-12)
+            if cell in TERMS:
+                mean = getattr(found.report.power_means, cell)
+                means[cell] = means.get(cell, 0) + (mean / auc) ** 6 / 3 * mine
+    for term, influence in means.items():
+        assert found.power_means[term].standard_error == pytest.approx(error(influence), abs=1e-12)
+        total += influence
+    assert found.score.standard_error == pytest.approx(error(total / 4), abs=1e-12)
     assert paired.score.standard_error is not None
+
+
+def test_clustered_intervals_and_p_values_are_those_of_student():
+    labels, mentions, scores = draw(400, 8)
+    clusters = np.arange(400) % 12
+    labels &= clusters < 7
+    mentions["g1"] &= clusters < 4
+    sets = Sets.clustered(prepare(labels, mentions), clusters)
+    others = scores + 0.5 * np.random.default_rng(1).normal(size=400)
+    alone = uncertainty_report(sets, scores, level=0.9)
+    paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, others), level=0.9)
+    for each, degrees in (
+        (paired.overall_auc, 6),
+        (paired.score, 6),
+        (paired.power_means["subgroup_auc"], 6),
+        (paired.cells["g0"]["negative_aeg"], 11),
+        (paired.cells["g1"]["bpsn_auc"], 3),
+    ):
+        expected = scipy.stats.t.interval(0.9, degrees, each.difference, each.standard_error)
+        assert (each.low, each.high) == pytest.approx(expected, rel=1e-4)
+        p_value = 2 * scipy.stats.t.sf(abs(each.difference) / each.standard_error, degrees)
+        assert each.p_value == pytest.approx(p_value, rel=1e-9)
+        assert each.is_tied == (p_value >= 0.1)
+    value, error = alone.score.value, alone.score.standard_error
+    assert value is not None
+    assert error is not None
+    center, reach = math.log(value / (1 - value)), error / (value * (1 - value))
+    expected = scipy.special.expit(scipy.stats.t.interval(0.9, 6, center, reach))
+    assert (alone.score.low, alone.score.high) == pytest.approx(tuple(expected), rel=1e-5)
+
+
+def test_values_that_compare_rows_of_only_one_cluster_have_no_interval():
+    labels, mentions, scores = draw(200, 9)
+    clusters = np.arange(200) % 20
+    mentions["g1"] &= ~labels | (clusters == 3)
+    sets = Sets.clustered(prepare(labels, mentions), clusters)
+    found = uncertainty_report(sets, scores)
+    paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, -scores))
+    for report in (found, paired):
+        for each in (report.score, report.power_means["bnsp_auc"], report.cells["g1"]["subgroup_auc"]):
+            assert (each.standard_error, each.low, each.high) == (None, None, None)
+        for each in (report.overall_auc, report.power_means["bpsn_auc"], report.cells["g1"]["bpsn_auc"]):
+            assert each.low is not None
+    assert paired.score.p_value is None
+    assert paired.score.difference is not None
 
 
 def test_clusters_of_one_row_change_no_error_and_copies_of_rows_add_no_information():
@@ -154,15 +215,16 @@ def test_clusters_of_one_row_change_no_error_and_copies_of_rows_add_no_informati
     single = uncertainty_report(Sets.clustered(split, np.arange(400)), scores)
     copies = prepare(np.tile(labels, 3), {name: np.tile(each, 3) for name, each in mentions.items()})
     tripled = uncertainty_report(Sets.clustered(copies, np.tile(np.arange(400), 3)), np.tile(scores, 3))
-    for found, rel in ((single, 1e-9), (tripled, 0.02)):
+    for found in (single, tripled):
         for mine, expected in (
             (found.score, plain.score),
             (found.overall_auc, plain.overall_auc),
             (found.cells["g0"]["bnsp_auc"], plain.cells["g0"]["bnsp_auc"]),
             (found.cells["g1"]["positive_aeg"], plain.cells["g1"]["positive_aeg"]),
         ):
-            assert mine.standard_error == pytest.approx(expected.standard_error, rel=rel)
-            assert (mine.low, mine.high) == pytest.approx((expected.low, expected.high), abs=rel / 10)
+            assert mine.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
+            if mine is not found.score:
+                assert (mine.low, mine.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_unusable_clusters_are_rejected():
@@ -298,6 +360,14 @@ def test_auc_interval_approaches_the_logit_interval_for_many_rows():
     assert (found.low, found.high) == pytest.approx(
         logit_interval(found.value, found.standard_error), abs=1e-4
     )
+
+
+def test_two_sided_p_values_agree_with_scipy():
+    for statistic in (0, 1e-6, 0.3, 1, 1.96, 5, 40, 1e6):
+        assert two_sided_p_value(statistic) == pytest.approx(2 * scipy.stats.norm.sf(statistic))
+        for degrees in (*range(1, 31), 1000, 10**6):
+            expected = 2 * scipy.stats.t.sf(statistic, degrees)
+            assert two_sided_p_value(-statistic, degrees) == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
 
 def test_student_quantiles_agree_with_scipy():
