@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -93,26 +94,30 @@ def of_chapter(path: Path) -> Iterator[str]:
     yield re.sub(r"\]\([^)]*\)", "]", text)
 
 
+@lru_cache(1)
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Return the nodes of a module's syntax tree."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def of_module(path: Path) -> Iterator[str]:
     """Yield the sentences in a module's strings (errors, e-mails, messages, reports), except docstrings."""
-    tree = ast.parse(path.read_text())
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    bare = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.value if node.value.count(" ") > 1 else ""
 
 
 def for_developers(path: Path) -> Iterator[str]:
     """Yield the paragraphs of a module's docstrings, and its comments."""
-    source = path.read_text()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(path):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
             and isinstance(node.value.value, str)
         ):
             yield from node.value.value.split("\n\n")
-    for block in re.findall(r"(?:^ *# .*\n)+|(?<=  )# .*", source, flags=re.MULTILINE):
+    for block in re.findall(r"(?:^ *# .*\n)+|(?<=  )# .*", path.read_text(), flags=re.MULTILINE):
         yield re.sub(r"^ *# ", "", block, flags=re.MULTILINE)
 
 
@@ -129,8 +134,13 @@ def of_commands(command: click.Command, name: str = "fairboard") -> Iterator[tup
             yield from of_commands(found, f"{name} {below}")
 
 
-def everything() -> Iterator[tuple[str, str]]:
-    """Yield every text that people read, with its location."""
+@cache
+def everything() -> list[tuple[str, str]]:
+    """Return every text that people read, with its location."""
+    return list(_everything())
+
+
+def _everything() -> Iterator[tuple[str, str]]:
     for path in sorted(TEMPLATES.rglob("*.html")):
         yield from ((str(path.relative_to(ROOT)), text) for text in of_template(path))
     for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("benchmarks/*.md")]:
@@ -154,11 +164,10 @@ def found_in(place: str, text: str, word: str) -> Iterator[str]:
 
 def test_no_text_uses_a_word_that_the_guide_rules_out():
     words = ruled_out()
-    texts = list(everything())
     found = [
         f"“{word}” (say {use.strip()}) in {around}"
         for word, use in words.items()
-        for place, text in texts
+        for place, text in everything()
         for around in found_in(place, text, word)
     ]
     assert not found, "\n".join(found)
@@ -175,9 +184,8 @@ def test_no_text_has_a_pattern_that_the_guide_excludes():
 
 
 def test_every_exception_is_still_needed():
-    texts = list(everything())
     for place, phrases in ALLOWED.items():
-        shown = " ".join(" ".join(text.split()) for at, text in texts if at == place)
+        shown = " ".join(" ".join(text.split()) for at, text in everything() if at == place)
         assert [phrase for phrase in phrases if phrase not in shown] == []
 
 

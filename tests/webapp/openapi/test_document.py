@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from openapi_schema_validator import OAS31Validator
-from openapi_spec_validator import validate
 
 from tests.fixtures import raised_errors
 from webapp.http.api import KEY_HEADER
@@ -60,6 +58,9 @@ def models_of(part, schemas: dict[str, Any]) -> set[str]:
 
 
 def test_the_document_is_valid_and_uses_only_json_schema_keywords(described):
+    # Their imports take a second, which every test process would spend.
+    from openapi_spec_validator import validate
+
     validate(described)
     assert not [part for part in parts(described) if {"ge", "le", "gt", "lt"} & part.keys()]
     assert not [name for name in described["components"]["schemas"] if "." in name or "__" in name]
@@ -149,6 +150,8 @@ def test_all_properties_parameters_and_models_have_a_description(described):
 
 
 def test_examples_match_their_schemas(described):
+    from openapi_schema_validator import OAS31Validator
+
     schemas = described["components"]["schemas"]
     for name, one in schemas.items():
         for field, about in [("", one), *fields_of(one)]:
