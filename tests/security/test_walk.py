@@ -103,7 +103,7 @@ THE_LEAST = {
         organizers=("viewer", "administrator"),
         acting=("administrator",),
     ),
-    "closed": Extent(queries=False, forms=(), desks=(), others=SEEING),
+    "closed": Extent(queries=False, forms=(), desks=(), others=SEEING, organizers=()),
     "settled": Extent(forms=("leader",), desks=("leader",), others=("public", "participant", "leader")),
     "revealed": Extent(forms=(), desks=("leader",), others=SEEING),
 }
