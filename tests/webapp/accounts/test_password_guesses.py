@@ -22,16 +22,16 @@ ENDING_LOGINS = {"account.log_out", "account.log_out_everywhere", "account.end_l
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def site(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
+@pytest.fixture
+def site(make_arena: Callable[..., Any], database_url: str):
     """A rate-limited site behind a trusted proxy, without a reachable broker."""
-    url = {} if request.param == "sqlite" else {"database_url": request.getfixturevalue("postgresql_url")}
-    return make_arena(rate_limits=True, trusted_proxies=1, broker_url="redis://127.0.0.1:1/0", **url)
+    return make_arena(
+        rate_limits=True, trusted_proxies=1, broker_url="redis://127.0.0.1:1/0", database_url=database_url
+    )
 
 
 def log_in(site, browser, name: str, password: str, address: str):
-    page = "/account" if browser.get("/account").status_code == 200 else "/login"
-    form = {"csrf_token": site.form_token(browser, page), "name": name, "password": password}
+    form = {"csrf_token": site.form_token(browser), "name": name, "password": password}
     return browser.post("/login", data=form, headers={"X-Forwarded-For": address})
 
 
@@ -45,6 +45,7 @@ def attack(site, name: str, count: int = 60):
     assert locked.status_code == 429
 
 
+@pytest.mark.both_databases
 def test_attackers_cannot_lock_a_user_out_of_a_known_device_or_address(site):
     site.person("Ada")
     phone, desk = site.app.test_client(), site.app.test_client()
@@ -191,6 +192,7 @@ def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch:
         assert any(path == begin or path.startswith(f"{begin}/") for path in waited), begin
 
 
+@pytest.mark.both_databases
 def test_a_waiting_sign_up_uses_no_database_connection(site, monkeypatch: pytest.MonkeyPatch):
     pool = site.app.extensions["fairboard"].database.engine.pool
     held: list[int] = []

@@ -9,8 +9,6 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
 
-pytestmark = pytest.mark.both_databases
-
 HERE = "/competitions/toxicity"
 API = "/api/v1"
 API_LISTS = {
@@ -62,6 +60,7 @@ def with_page(address: str, page: object) -> str:
     return f"{address}{'&' if '?' in address else '?'}page={page}"
 
 
+@pytest.mark.both_databases
 def test_an_api_page_past_the_end_is_empty_and_has_no_next_page(people):
     ann, _ = people
     api = ann.arena.app.test_client()
@@ -106,6 +105,7 @@ def test_an_invalid_page_number_is_reported_on_the_page(people):
             assert "`page` must be a whole number from 1" in answer.text, (address, page)
 
 
+@pytest.mark.both_databases
 def test_an_api_list_neither_repeats_nor_skips_rows_while_rows_are_added(people):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
@@ -140,6 +140,7 @@ def test_a_page_with_a_cursor_rejects_an_invalid_cursor(people):
         assert (answer.status_code, "`cursor` must be a whole number" in answer.text) == (400, True), value
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("query", ["", "&sort=team", "&q=n", "&split=private"])
 def test_a_leaderboard_returns_the_requested_number_of_rows(people, query: str):
     ann, _ = people
@@ -175,6 +176,7 @@ def test_a_page_size_out_of_range_returns_400_and_names_the_parameter(people, si
         assert api.get(f"{address}{query}per_page=200", headers=ann.bearer).json["page_size"] == 200
 
 
+@pytest.mark.both_databases
 def test_a_leaderboard_cursor_stays_valid_when_a_team_takes_the_lead(
     make_arena: Callable[..., Any], database_url: str
 ):
