@@ -161,8 +161,7 @@ def slope(power: float, weight: float, identities: int) -> float:
     """
     if 0 <= power < 1:
         return math.inf if weight else 0.0
-    exponent = -1 / power  # this is zero if the power is infinite
-    return weight * math.exp(min(exponent * math.log(identities), 700.0))
+    return weight * math.exp(min(-math.log(identities) / power, 700.0))
 
 
 def budget(

@@ -125,6 +125,7 @@ def test_slope_equals_that_of_the_power_mean_and_is_unbounded_from_zero_to_one()
     assert slope(-1, 0.5, 4) == pytest.approx(0.5 * 4)
     assert slope(math.inf, 0.5, 4) == slope(-math.inf, 0.5, 4) == 0.5
     assert slope(-1e-9, 0.5, 4) == 0.5 * math.exp(700)
+    assert slope(-2.2e-309, 0.5, 4) == 0.5 * math.exp(700) and slope(-2.2e-309, 0.5, 1) == 0.5
     assert slope(0, 0.25, 9) == slope(0.5, 0.25, 9) == math.inf
     assert slope(0, 0.0, 9) == 0
 
