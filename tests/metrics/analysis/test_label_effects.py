@@ -26,7 +26,7 @@ def effects_of(competition: Competition, file: FloatArray) -> tuple[LabelEffects
     found = report(count_ranks(sets.ranked, ranks), competition.settings)
     both = (function(sets, ranks, found, competition.settings) for function in (label_effects, influences))
     effects, influence = both
-    return effects, influence.score
+    return effects, influence.terms["score"]
 
 
 @pytest.mark.parametrize("power", POWERS)
