@@ -21,9 +21,9 @@ from grader.metrics import MetricSettings, PreparedSplit, count_pairs, prepare, 
 from grader.metrics.analysis import Rows
 from grader.metrics.analysis.curve import equality_curves
 from grader.metrics.analysis.distributions import all_distributions
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import uncertainty_report
-from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
+from grader.metrics.analysis.paired_differences import paired_report, score_difference
 from grader.metrics.analysis.placements import compared_rows
 from grader.reports import Inputs, analyse, html_page
 

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from grader.metrics import MetricSettings, count_pairs, prepare, report
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import auc_interval, logit_interval, quantile
-from grader.metrics.analysis.paired_differences import Difference, Measured, score_difference
+from grader.metrics.analysis.paired_differences import Difference, score_difference
 
 Values = NDArray[np.float64]
 Interval = tuple[float | None, float | None]

@@ -100,7 +100,8 @@ def exact_power_mean(values: Sequence[Decimal], p: float) -> Decimal:
     with localcontext(_context(p)):
         ratios = [value / pivot for value in values]
         if abs(p) < GEOMETRIC_BELOW:
-            return pivot * _mean([ratio.ln() for ratio in ratios]).exp()
+            # One logarithm of the product takes less time than the logarithms of all ratios.
+            return pivot * (math.prod(ratios, start=Decimal(1)).ln() / len(ratios)).exp()
         exponent = Decimal(p)
         return pivot * _root(_mean([ratio**exponent for ratio in ratios]), p)
 

@@ -1,10 +1,11 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from grader.metrics.counts import Comparison, IdentityCounts, PairCounts
+from grader.metrics.flat import Flat
 
 BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
 Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]
@@ -49,7 +50,7 @@ class Undefined:
 
 
 @dataclass(frozen=True, slots=True)
-class SubgroupReport:
+class SubgroupReport(Flat):
     """The metrics of one identity; undefined values are None.
 
     Attributes
@@ -83,10 +84,6 @@ class SubgroupReport:
     bnsp_auc: float | None
     positive_aeg: float | None
     negative_aeg: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
 
 
 _INSIDE, _OUTSIDE = "rows that mention the identity", "rows that do not mention the identity"

@@ -20,7 +20,8 @@ from grader.metrics.analysis.fuzzed_texts import (
     compare_fuzzed,
     compare_twins,
 )
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
+from grader.metrics.analysis.intervals import uncertainty_of
 from grader.metrics.analysis.rows import Background, Rows, count
 from grader.metrics.analysis.skew_scenarios import SkewExperiment, skew_experiment
 from grader.metrics.analysis.table import Column, MetricTable, metric_table
@@ -238,9 +239,10 @@ def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray)
     names = [line.name for line in table.lines]
     split, clusters = rows.only(names).split, annotations.clusters
     sets = Sets(split) if clusters is None else Sets.clustered(split, clusters)
-    report = scored.measured(rows, sets)
+    measured = Measured.of_rows(sets, rows) if rows.background == "all" else None
+    report = None if measured is None else uncertainty_of(sets, measured)
     shown = _shown(table, inputs.lowest)
-    others = inputs.others[inputs.label][kept] if inputs.label in inputs.others else None
+    others = rows.predicted(inputs.others[inputs.label][kept]) if inputs.label in inputs.others else None
     sections = [scored.score_section(report)] if report is not None else []
     if not names:
         return [*sections, scored.identities_section(table, None, lowest=0)]
@@ -251,12 +253,12 @@ def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray)
     if others is not None:
         sections.append(
             scored.comparison_section(
-                rows, others, sets, minimum_size=inputs.minimum_size, names=inputs.names
+                (rows, others), sets, measured, minimum_size=inputs.minimum_size, names=inputs.names
             )
         )
     slices, hidden = _slices(inputs, rows)
     if slices:
-        theirs = _slices(inputs, rows.predicted(others))[0] if others is not None else {}
+        theirs = _slices(inputs, others)[0] if others is not None else {}
         sections.append(
             scored.slices_section(
                 slices, theirs, hidden, minimum_size=inputs.minimum_size, names=inputs.names
@@ -270,14 +272,15 @@ def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray)
     ]
 
 
-def _skew(inputs: Inputs, rows: Rows, others: FloatArray | None) -> SkewExperiment | None:
+def _skew(inputs: Inputs, rows: Rows, others: Rows | None) -> SkewExperiment | None:
     if inputs.skewed is None:
         return None
     if inputs.skewed not in rows.names:
         raise ValueError(
             f"There is no identity {inputs.skewed!r} to skew. Choose one of: {', '.join(rows.names)}."
         )
-    models = {inputs.names[0]: rows.predictions} | ({inputs.names[1]: others} if others is not None else {})
+    both = [each.predictions for each in (rows, others) if each is not None]
+    models = dict(zip(inputs.names, both, strict=False))
     return skew_experiment(rows, models, inputs.skewed, seed=SKEW_SEED)
 
 

@@ -9,9 +9,9 @@ from grader.charts.frame import Series, line_chart
 from grader.charts.svg import Axis
 from grader.metrics import PreparedSplit, prepare
 from grader.metrics.analysis import intervals
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import CHECKED_MEANS, LEVEL
-from grader.metrics.analysis.paired_differences import Measured, PairedReport, paired_report
+from grader.metrics.analysis.paired_differences import PairedReport, paired_report
 from grader.metrics.analysis.threshold_costs import CostCurve, cost_curve
 from grader.metrics.expected_error import rows_needed
 from grader.metrics.prepared import BoolArray
@@ -129,9 +129,9 @@ def measure_candidates(
     split = prepare(solution.labels[rows], identities, settings=settings)
     sets = Sets(split)
     predictions = {name: each[rows] for name, each in inputs.predictions.items()}
-    found = {name: intervals.uncertainty_report(sets, each, settings) for name, each in predictions.items()}
+    measured = {name: Measured.of(sets, each, settings) for name, each in predictions.items()}
+    found = {name: intervals.uncertainty_of(sets, each) for name, each in measured.items()}
     reports = dict(sorted(found.items(), key=lambda each: -(each[1].score.value or 0.0)))
-    measured = {name: Measured.of(sets, predictions[name], settings) for name in reports}
     pairs = {(a, b): paired_report(sets, measured[a], measured[b]) for a, b in combinations(reports, 2)}
     p_values = dict(zip(pairs, holm([each.score.p_value for each in pairs.values()]), strict=True))
     here = split.positives / split.rows

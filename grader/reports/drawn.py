@@ -114,8 +114,7 @@ def _curve_chart(curve: EqualityCurve) -> Chart:
 
 def _marks(curve: EqualityCurve) -> list[ThresholdMark]:
     """Return the marks at the background shares in `SHARES` and at the widest gap."""
-    places = curve.y[1:].searchsorted(SHARES)
-    thresholds = {float(curve.thresholds[place]) for place in places} | {curve.widest().threshold}
+    thresholds = {*curve.reaching(SHARES).tolist(), curve.widest().threshold}
     return [curve.at(threshold) for threshold in sorted(thresholds, reverse=True)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from grader.charts.frame import Series, line_chart
 from grader.charts.svg import Axis
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import (
     CHECKED_CELLS,
     CHECKED_DIFFERENCES,
@@ -15,9 +15,8 @@ from grader.metrics.analysis.intervals import (
     Checked,
     Estimate,
     UncertaintyReport,
-    uncertainty_of_ranks,
 )
-from grader.metrics.analysis.paired_differences import Difference, Measured, PairedReport, paired_report
+from grader.metrics.analysis.paired_differences import Difference, PairedReport, paired_report
 from grader.metrics.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
 from grader.metrics.analysis.power_means import held_back, power_effect
 from grader.metrics.analysis.rows import Counted, Rows
@@ -31,7 +30,6 @@ from grader.metrics.analysis.table import (
     compare_tables,
     metric_table,
 )
-from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.metrics.subgroups import Cell as MetricCell
 from grader.reports.blocks import (
@@ -333,13 +331,6 @@ def _skew_table(found: SkewExperiment) -> Table:
     )
 
 
-def measured(rows: Rows, sets: Sets) -> UncertaintyReport | None:
-    """Return the score with its intervals, or None if the background does not consist of all other rows."""
-    if rows.background != "all":
-        return None
-    return uncertainty_of_ranks(sets, rows.ranks, rows.settings)
-
-
 def _interval_cell(each: Estimate) -> Cell:
     if each.value is None or each.low is not None:
         return Cell(interval(each, 3))
@@ -354,11 +345,19 @@ def interval(each: Estimate, digits: int) -> str:
 
 
 def comparison_section(
-    rows: Rows, others: FloatArray, sets: Sets, *, minimum_size: int, names: tuple[str, str]
+    rows: tuple[Rows, Rows],
+    sets: Sets,
+    measured: Measured | None,
+    *,
+    minimum_size: int,
+    names: tuple[str, str],
 ) -> Section:
-    """Return the comparison of the candidate, which is the model of the report, with the baseline."""
+    """Return the comparison of the candidate, which is the model of the report, with the baseline.
+
+    `measured` is the candidate; None if the background does not consist of all other rows.
+    """
     candidate, baseline = names
-    tables = [metric_table(each, minimum_size=minimum_size) for each in (rows, rows.predicted(others))]
+    tables = [metric_table(each, minimum_size=minimum_size) for each in rows]
     differences = compare_tables(tables[0], tables[1])
     data: dict[str, Any] = {
         "candidate": candidate,
@@ -368,11 +367,11 @@ def comparison_section(
     blocks = [side_by_side(f"{candidate} and {baseline} side by side", tables[0], tables[1], names)]
     cells: Mapping[str, Mapping[MetricCell, Difference]] = {}
     found = None
-    if rows.background == "all":
-        measured = [Measured.of(sets, each, rows.settings) for each in (rows.predictions, others)]
-        paired = paired_report(sets, measured[0], measured[1])
+    if measured is not None:
+        other = Measured.of_rows(sets, rows[1])
+        paired = paired_report(sets, measured, other)
         cells = paired.cells
-        blocks.insert(0, _terms(paired, measured[0], measured[1], names))
+        blocks.insert(0, _terms(paired, measured, other, names))
         found = _marked(paired, f"{candidate} minus {baseline}")
         data["paired"] = [paired.as_dict()]
     blocks.append(_differences(f"{candidate} minus {baseline}", differences, cells))

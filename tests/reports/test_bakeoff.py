@@ -8,8 +8,8 @@ from scipy import stats
 
 from grader.files import ColumnRole, read_solution
 from grader.metrics import MetricSettings, bias_report
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.paired_differences import Measured, score_difference
+from grader.metrics.analysis.influence import Measured, Sets
+from grader.metrics.analysis.paired_differences import score_difference
 from grader.metrics.expected_error import rows_needed
 from grader.metrics.prepared import prepare
 from grader.metrics.subgroups import BIAS_AUCS

@@ -102,9 +102,9 @@ def gate(**options: Any) -> None:
 def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_solution, read_submission
-    from grader.metrics.analysis.influence import Sets
-    from grader.metrics.analysis.intervals import Estimate, uncertainty_report
-    from grader.metrics.analysis.paired_differences import Difference, Measured, paired_report
+    from grader.metrics.analysis.influence import Measured, Sets
+    from grader.metrics.analysis.intervals import Estimate, uncertainty_of
+    from grader.metrics.analysis.paired_differences import Difference, paired_report
 
     minima = [("score", chosen.min_score), *chosen.minima]
     drops = [("score", chosen.max_drop), *((auc, chosen.max_identity_drop) for auc in AUCS)]
@@ -126,7 +126,8 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
     for path in filter(None, [predictions, chosen.baseline]):
         click.echo(f"Reading {path}", err=True)
         numbers.append(read_submission(csv_of(path), truth.row_ids).predictions[rows])
-    found = uncertainty_report(sets, numbers[0], settings, level=chosen.level)
+    measured = [Measured.of(sets, each, settings) for each in numbers]
+    found = uncertainty_of(sets, measured[0], level=chosen.level)
     reasons = {
         f"{each.term} {each.subgroup or ''}": str(each)
         for each in found.report.undefined
@@ -154,7 +155,6 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
 
     rules: list[tuple[str, Any, str, float]] = [(f"{n} >= {limit:g}", found, n, limit) for n, limit in minima]
     if drops:
-        measured = [Measured.of(sets, each, settings) for each in numbers]
         paired = paired_report(sets, *measured, level=chosen.level)
         rules += [(f"change of {name} >= {0 - limit:g}", paired, name, -limit) for name, limit in drops]
     for rule, values, name, limit in rules:

@@ -141,8 +141,10 @@ class Annotations:
         refuse_where(~np.isfinite(scores), argument, "finite")
         identities = MappingProxyType(dict(self.identities))
         rows = Rows(self.labels[label], scores, identities, self.settings, self.background)
-        labelled = self.labelled[label]
-        return rows if labelled.all() else rows.where(labelled)
+        if not self.labelled[label].all():
+            return rows.where(self.labelled[label])
+        vars(rows).update(positive=self.positive[label], members=self.members)
+        return rows
 
     def at(self, kept: BoolArray | IndexArray) -> "Annotations":
         """Return the rows that a mask selects, or the rows with the given numbers in that order."""
@@ -156,6 +158,8 @@ class Annotations:
 
     def only(self, names: Sequence[str]) -> "Annotations":
         """Return the same rows with only the given identities, in the given order."""
+        if tuple(names) == self.names:
+            return self
         identities = {name: self.identities[name] for name in names}
         return replace(self, identities=identities)
 

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,8 +11,16 @@ from grader.metrics.analysis.annotations import TENTHS, Annotations
 from grader.metrics.analysis.distributions import power_of_two_near
 from grader.metrics.analysis.matrix import Matrix, Predictions, by_labels
 from grader.metrics.analysis.rows import Rows
+from grader.metrics.flat import Flat
 from grader.metrics.pair_counting import count_pairs
-from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit, as_vector, refuse_where
+from grader.metrics.prepared import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    PreparedSplit,
+    as_vector,
+    refuse_where,
+)
 from grader.metrics.subgroups import overall_comparison
 
 Class = Literal["all", "positive", "negative"]
@@ -22,7 +30,7 @@ Column = FloatArray | BoolArray
 
 
 @dataclass(frozen=True, slots=True)
-class MeanScore:
+class MeanScore(Flat):
     """The mean predictions for one class of rows, in a subgroup and in its background.
 
     Attributes
@@ -34,6 +42,8 @@ class MeanScore:
     subgroup_mean, background_mean : float or None
         Mean predictions; None if there are no such rows.
     """
+
+    DERIVED = ("difference",)
 
     identity: str
     label: str
@@ -50,13 +60,9 @@ class MeanScore:
             return None
         return self.subgroup_mean - self.background_mean
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {name: getattr(self, name) for name in (*self.__slots__, "difference")}
-
 
 @dataclass(frozen=True, slots=True)
-class ThresholdAuc:
+class ThresholdAuc(Flat):
     """The overall AUC for one label threshold.
 
     Attributes
@@ -70,10 +76,6 @@ class ThresholdAuc:
     threshold: float
     positives: int
     overall_auc: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
 
 
 def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[MeanScore, ...]:
@@ -142,25 +144,33 @@ def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
     scale = power_of_two_near(rows.predictions) if rows.size else 1.0
     scores = rows.predictions / scale
     by_class = np.stack([np.where(rows.positive, scores, 0.0), np.where(rows.positive, 0.0, scores)])
-    found = []
-    for identity, mentions in rows.members.items():
-        inside = _sums(by_class, rows.positive, mentions)
-        outside = _sums(by_class, rows.positive, rows.background_of(identity))
-        for of in CLASSES:
-            (rows_in, sum_in), (rows_out, sum_out) = inside[of], outside[of]
-            mean_in = sum_in / rows_in * scale if rows_in else None
-            mean_out = sum_out / rows_out * scale if rows_out else None
-            found.append(MeanScore(identity, label, of, rows_in, rows_out, mean_in, mean_out))
-    return found
+    inside, found = np.zeros(rows.size), {}
+    for names, considered in rows.considered_together():
+        outside, size = considered.astype(np.float64), int(np.count_nonzero(considered))
+        positives = int(np.count_nonzero(considered & rows.positive))
+        for identity in names:
+            mentions = rows.mentions[identity]
+            inside[mentions], outside[mentions] = 1.0, 0.0
+            # Matrix products are faster than selecting the rows of the background.
+            of_subgroup, of_background = (by_class @ inside).tolist(), (by_class @ outside).tolist()
+            inside[mentions], outside[mentions] = 0.0, 1.0
+            among = int(np.count_nonzero(rows.positive[mentions]))
+            sets = (
+                _by_class(mentions.size, among, *of_subgroup),
+                _by_class(size - mentions.size, positives - among, *of_background),
+            )
+            for of in CLASSES:
+                (rows_in, sum_in), (rows_out, sum_out) = (each[of] for each in sets)
+                mean_in = sum_in / rows_in * scale if rows_in else None
+                mean_out = sum_out / rows_out * scale if rows_out else None
+                found[identity, of] = MeanScore(identity, label, of, rows_in, rows_out, mean_in, mean_out)
+    return [found[identity, of] for identity in rows.names for of in CLASSES]
 
 
-def _sums(by_class: FloatArray, positive: BoolArray, kept: BoolArray) -> dict[Class, tuple[int, float]]:
-    """Count and sum the predictions of selected rows by class.
-
-    Matrix products are faster than selecting the rows.
-    """
-    of_positive, of_negative = (by_class @ kept.astype(np.float64)).tolist()
-    positives, size = int(np.count_nonzero(kept & positive)), int(np.count_nonzero(kept))
+def _by_class(
+    size: int, positives: int, of_positive: float, of_negative: float
+) -> dict[Class, tuple[int, float]]:
+    """Return the number of rows of each class with the sum of their predictions."""
     return {
         "all": (size, of_positive + of_negative),
         "positive": (positives, of_positive),
@@ -266,9 +276,10 @@ def _correlations(
             # Identities are processed one at a time, because all of them together may not fit into memory.
             for name in names:
                 first = _mentions(annotations, name, reading)[rows]
-                one = None if is_exact else _standardized(first)
+                places = np.flatnonzero(first != 0)
+                one = None if is_exact else _standardized(first[places], first.size - places.size)
                 for label in labels:
-                    r = _phi(first, picked[label]) if is_exact else _product(one, others[label])
+                    r = _phi(first, picked[label]) if is_exact else _product(one, others[label], places)
                     found[name, label] = _reason(first, what) if r is None else r
     return Matrix.of(measure, annotations.identities, columns, lambda *place: found[place])
 
@@ -284,9 +295,10 @@ def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
 
 def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
     """Group the names with equal masks, so that their rows are selected only once."""
+    packed = {key: np.packbits(mask).tobytes() for key, mask in {id(m): m for m in masks.values()}.items()}
     together: dict[bytes, list[str]] = {}
     for name, mask in masks.items():
-        together.setdefault(np.packbits(mask).tobytes(), []).append(name)
+        together.setdefault(packed[id(mask)], []).append(name)
     return [(names, masks[names[0]]) for names in together.values()]
 
 
@@ -296,24 +308,32 @@ def _reason(first: Column, what: str) -> str:
     return f"the {'identity' if _is_constant(first) else what} is the same in all rows."
 
 
-def _standardized(column: Column) -> FloatArray | None:
-    """Return the values scaled to mean 0 and Euclidean norm 1, or None if they are constant."""
-    values = column.astype(np.float64, copy=False)
-    if values.size < 2 or _is_constant(values):
+def _standardized(column: Column, zeros: int = 0) -> FloatArray | None:
+    """Return the values scaled to mean 0 and Euclidean norm 1, or None if they are constant.
+
+    If the column continues with zeros, the scaled value of 0 is subtracted. It does not change the product
+    with another column, whose sum is 0.
+    """
+    size = column.size + zeros
+    values: FloatArray = np.append(column, np.zeros(min(zeros, 1)))
+    if size < 2 or _is_constant(values):
         return None
     lowest, highest = values.min(), values.max()
-    scale = max(-lowest, highest)  # Scaling prevents overflow and underflow of the squares.
-    centred = values / scale
-    mean = centred.mean()
-    centred -= mean
-    centred /= max(mean - lowest / scale, highest / scale - mean)
+    values /= max(-lowest, highest)  # Scaling prevents overflow and underflow of the squares.
+    mean = values.sum() / size
+    values -= mean
+    values /= np.abs(values).max()
     # In dot products, the synchronization of BLAS threads would take too long.
-    standardized: FloatArray = centred / np.sqrt(np.square(centred).sum())
-    return standardized
+    squares = np.square(values)
+    squares[column.size :] *= zeros
+    values /= np.sqrt(squares.sum())
+    values -= values[column.size :].sum()
+    return values[: column.size]
 
 
-def _product(first: FloatArray | None, second: FloatArray | None) -> float | None:
-    return None if first is None or second is None else _within(float((first * second).sum()))
+def _product(first: FloatArray | None, second: FloatArray | None, places: IndexArray) -> float | None:
+    """Return Pearson's r of two standardized columns, of which the first is 0 except at some places."""
+    return None if first is None or second is None else _within(float((first * second[places]).sum()))
 
 
 def _phi(first: Column, second: Column) -> float | None:

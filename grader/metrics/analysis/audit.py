@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from grader.metrics.analysis.annotations import (
 from grader.metrics.analysis.association import Reading, label_correlations
 from grader.metrics.analysis.distributions import mean
 from grader.metrics.analysis.matrix import Matrix
+from grader.metrics.flat import Flat
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import BoolArray, FloatArray
 
@@ -237,7 +238,7 @@ def _positive_log(observed: int, expected: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanLabel:
+class MeanLabel(Flat):
     """The mean fraction of a label in the rows that mention an identity, or in all rows.
 
     Attributes
@@ -259,10 +260,6 @@ class MeanLabel:
     positives: int
     mean: float | None
     mean_of_positives: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

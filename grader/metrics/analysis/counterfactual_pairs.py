@@ -1,7 +1,7 @@
 """Counterfactual pairs: how often a model scores one row of a pair above the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.analysis.distributions import deviation, mean
 from grader.metrics.analysis.intervals import share_interval
+from grader.metrics.flat import Flat
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 
 COMBINED = "combined"
@@ -16,7 +17,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class PairRate:
+class PairRate(Flat):
     """The rate at which one role is scored higher than the other; one bar of Figure 11.
 
     Attributes
@@ -33,6 +34,8 @@ class PairRate:
         Bounds of the 95 % confidence interval of the rate: Wilson's, see `intervals.share_interval`. None if
         there are no pairs, or only one cluster of pairs.
     """
+
+    DERIVED = ("rate", "share_tied")
 
     label: str
     group: str
@@ -52,13 +55,9 @@ class PairRate:
         """Share of pairs that are ties; None if there are no pairs."""
         return self.tied / self.pairs if self.pairs else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self) | {"rate": self.rate, "share_tied": self.share_tied}
-
 
 @dataclass(frozen=True, slots=True)
-class RoleScores:
+class RoleScores(Flat):
     """A summary of the predictions for the rows with one role; one cell of Tables 2 and 3.
 
     Attributes
@@ -76,10 +75,6 @@ class RoleScores:
     rows: int
     mean: float | None
     deviation: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ import numpy as np
 
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.counts import Comparison
+from grader.metrics.flat import Flat
 from grader.metrics.prepared import FloatArray, IndexArray
 
 LabelClass = Literal["positive", "negative"]
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdMark:
+class ThresholdMark(Flat):
     """The rates at one threshold of the curve.
 
     Attributes
@@ -26,6 +27,8 @@ class ThresholdMark:
         Share of the subgroup rows and of the background rows that pass.
     """
 
+    DERIVED = ("equality_gap",)
+
     threshold: float
     subgroup_rate: float
     background_rate: float
@@ -34,15 +37,6 @@ class ThresholdMark:
     def equality_gap(self) -> float:
         """The subgroup's rate minus the background's; above 0, the subgroup passes more often."""
         return self.subgroup_rate - self.background_rate
-
-    def as_dict(self) -> dict[str, float]:
-        """Return JSON-ready data."""
-        return {
-            "threshold": self.threshold,
-            "subgroup_rate": self.subgroup_rate,
-            "background_rate": self.background_rate,
-            "equality_gap": self.equality_gap,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +132,19 @@ class EqualityCurve:
             self._mark(float(threshold), place) if place >= 0 else ThresholdMark(float(threshold), 0.0, 0.0)
         )
 
+    def reaching(self, shares: Sequence[float]) -> FloatArray:
+        """Return the highest thresholds at which at least these shares of the background pass."""
+        needed = np.multiply(shares, self.background_rows).astype(np.int64)
+        needed += needed / self.background_rows < shares
+        subgroup, background = self._passed
+        # Between two bends, the number of passing subgroup rows does not change.
+        bend = background.searchsorted(needed)
+        before = np.concatenate(([0], subgroup))[bend]
+        found: FloatArray = self.thresholds[
+            np.minimum(self.passed.searchsorted(needed + before), self.bends[bend])
+        ]
+        return found
+
     def widest(self) -> ThresholdMark:
         """Return the threshold with the largest absolute Equality Gap; ties go to the highest one."""
         subgroup, background = self._passed
@@ -228,7 +235,6 @@ def equality_curves(
     ranks = rows.ranks
     predictions = np.empty(int(ranks.max(initial=0)) + 1)
     predictions[ranks] = rows.predictions
-    members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}
     for label_class in label_classes:
         of_class = rows.positive if label_class == "positive" else ~rows.positive
         for names, considered in rows.considered_together():
@@ -239,7 +245,7 @@ def equality_curves(
             place_of[reached] = np.arange(reached.size)
             thresholds, passed = predictions[reached], np.cumsum(at[reached])
             for name in names:
-                subgroup = members[name][kept[members[name]]]
+                subgroup = rows.mentions[name][kept[rows.mentions[name]]]
                 if 0 < subgroup.size < np.count_nonzero(kept):
                     places = np.sort(place_of[ranks[subgroup]])
                     yield EqualityCurve(name, label_class, thresholds, passed, places)

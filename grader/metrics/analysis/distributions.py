@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.rows import Rows
+from grader.metrics.flat import Flat
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 BINS = 50
@@ -45,7 +46,7 @@ def power_of_two_near(values: FloatArray) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Flat):
     """The histogram of the predictions for one set of rows.
 
     Attributes
@@ -60,6 +61,8 @@ class Distribution:
         rows.
     """
 
+    DERIVED = ("rows",)
+
     edges: tuple[float, ...]
     counts: tuple[int, ...]
     mean: float | None
@@ -73,11 +76,8 @@ class Distribution:
     @property
     def shares(self) -> tuple[float, ...]:
         """Share of the rows in each bin, for comparing sets of different sizes."""
-        return tuple(count / self.rows for count in self.counts) if self.rows else (0.0,) * len(self.counts)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {name: getattr(self, name) for name in (*self.__slots__, "rows")}
+        rows = self.rows or 1
+        return tuple(count / rows for count in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +171,11 @@ def all_distributions(rows: Rows, bins: int = BINS) -> Iterator[ScoreDistributio
     """Yield the distributions of each identity, as returned by `score_distributions`."""
     edges = even_edges(rows.predictions, bins)
     measure = _Measure(edges, _even_bins(rows.predictions, edges), rows.predictions)
-    members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}
     for names, considered in rows.considered_together():
         for_class = [measure.of(considered & ~rows.positive), measure.of(considered & rows.positive)]
         for name in names:
             (background_negative, subgroup_negative), (background_positive, subgroup_positive) = (
-                of_class.divided(members[name]) for of_class in for_class
+                of_class.divided(rows.mentions[name]) for of_class in for_class
             )
             yield ScoreDistributions(
                 name, background_negative, background_positive, subgroup_negative, subgroup_positive

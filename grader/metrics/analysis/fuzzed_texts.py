@@ -1,7 +1,7 @@
 """Fuzzed texts: effect of swapped identity words on the metrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import localcontext
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.counterfactual_pairs import match_pairs
 from grader.metrics.analysis.distributions import mean
-from grader.metrics.analysis.influence import Counts, Sets
+from grader.metrics.analysis.influence import Counts, Measured, Sets
 from grader.metrics.analysis.matrix import (
     LabelMatrices,
     Matrix,
@@ -19,10 +19,11 @@ from grader.metrics.analysis.matrix import (
     by_labels,
     label_matrices,
 )
-from grader.metrics.analysis.paired_differences import Measured, PairedReport, two_set_report
+from grader.metrics.analysis.paired_differences import PairedReport, two_set_report
 from grader.metrics.analysis.rows import Rows, count
 from grader.metrics.analysis.table import CELLS
 from grader.metrics.bias import EXACT, exact_mean, exact_score, rounded
+from grader.metrics.flat import Flat
 from grader.metrics.prepared import FloatArray, IndexArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell
 
@@ -30,7 +31,7 @@ ORIGINAL_AND_FUZZED = ("original", "fuzzed")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Flat):
     """One metric on the original and the fuzzed set.
 
     Attributes
@@ -38,6 +39,8 @@ class Change:
     original, fuzzed : float or None
         The value on each set; None if undefined.
     """
+
+    DERIVED = ("difference",)
 
     original: float | None
     fuzzed: float | None
@@ -49,13 +52,9 @@ class Change:
             return None
         return self.fuzzed - self.original
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self) | {"difference": self.difference}
-
 
 @dataclass(frozen=True, slots=True)
-class ScoreShift:
+class ScoreShift(Flat):
     """The change of the predictions from each original row to its fuzzed twin.
 
     Attributes
@@ -76,10 +75,6 @@ class ScoreShift:
     lowered: int
     mean: float | None
     mean_absolute: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +186,8 @@ def compare_fuzzed(
         terms[label] = {name: Change(one[name], other[name]) for name in one}
         if original.background == fuzzed.background == "all":
             before, after = (
-                Measured.of(
-                    Sets(each.split, None if numbers is None else numbers[annotations.labelled[label]]),
-                    each.predictions,
-                    each.settings,
+                Measured.of_rows(
+                    Sets(each.split, None if numbers is None else numbers[annotations.labelled[label]]), each
                 )
                 for each, numbers, annotations in zip(rows, clusters, (original, fuzzed), strict=True)
             )

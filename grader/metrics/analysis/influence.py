@@ -21,12 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.analysis.placements import by_cell, scale
+from grader.metrics.analysis.rows import Rows
+from grader.metrics.counts import PairCounts
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import FloatArray, IndexArray, PreparedSplit
-from grader.metrics.ranks import RankArray, RankedSplit
-from grader.metrics.reports import BiasReport
+from grader.metrics.prepared import MAX_ROWS, BoolArray, FloatArray, IndexArray, PreparedSplit, as_vector
+from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
+from grader.metrics.reports import BiasReport, report
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell, SubgroupReport
 
+_ROW_BITS = (MAX_ROWS - 1).bit_length()
 Counts = NDArray[np.int64]
 Term = Literal["score", "overall_auc"] | BiasAuc
 
@@ -50,13 +53,13 @@ class ClassTable:
     @classmethod
     def of(cls, at: Counts) -> "ClassTable":
         """Create a table from the number of rows of a class at each rank."""
-        up_to = np.cumsum(at)
-        return cls(int(up_to[-1]) if at.size else 0, up_to - at, up_to)
+        summed = np.zeros(at.size + 1, np.int64)
+        np.cumsum(at, out=summed[1:])
+        return cls(int(summed[-1]), summed[:-1], summed[1:])
 
     def doubled(self, ranks: Counts) -> Counts:
         """Return doubled placements of ranks: twice the rows below, plus the rows at the rank."""
-        found: Counts = self.below[ranks]
-        found += self.up_to[ranks]
+        found: Counts = (self.below + self.up_to)[ranks]
         return found
 
     def at(self, ranks: Counts) -> "ClassTable":
@@ -95,21 +98,37 @@ class Steps:
     tables: tuple[ClassTable, ClassTable]
 
     @classmethod
-    def of(cls, ranks: Counts, other: Counts, everybody: ClassTable, others: ClassTable) -> "Steps":
-        """Create the steps from the sorted ranks of both classes and the tables of all rows."""
-        below = np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]])) if ranks.size else ranks[:0]
-        not_above = np.append(below[1:], ranks.size) if ranks.size else below
-        distinct = ranks[below]
+    def both(
+        cls, ranks: Counts, is_positive: BoolArray, tables: tuple[ClassTable, ClassTable]
+    ) -> "tuple[Steps, Steps]":
+        """Create the steps of the positive and the negative rows from the sorted ranks of a subgroup."""
+        is_end = np.ones(ranks.size + 1, np.bool_)
+        np.not_equal(ranks[1:], ranks[:-1], out=is_end[1:-1])
+        ends = np.flatnonzero(is_end)
+        up_to = np.zeros(ranks.size + 1, np.int64)
+        np.cumsum(is_positive, out=up_to[1:])
+        positive = up_to[ends]
+        return (
+            cls._of(ranks[ends[:-1]], positive, ends - positive, tables),
+            cls._of(ranks[ends[:-1]], ends - positive, positive, tables[::-1]),
+        )
+
+    @classmethod
+    def _of(
+        cls, ranks: Counts, own: Counts, others: Counts, tables: tuple[ClassTable, ClassTable]
+    ) -> "Steps":
+        counts = own[1:] - own[:-1]
+        kept = np.flatnonzero(counts)
         return cls(
-            size=ranks.size,
-            other_size=other.size,
-            ranks=distinct,
-            counts=not_above - below,
-            below=below,
-            not_above=not_above,
-            other_below=np.searchsorted(other, distinct, side="left"),
-            other_not_above=np.searchsorted(other, distinct, side="right"),
-            tables=(everybody, others),
+            size=int(own[-1]),
+            other_size=int(others[-1]),
+            ranks=ranks[kept],
+            counts=counts[kept],
+            below=own[kept],
+            not_above=own[kept + 1],
+            other_below=others[kept],
+            other_not_above=others[kept + 1],
+            tables=tables,
         )
 
     @cached_property
@@ -126,7 +145,7 @@ class Steps:
         """Expand values by rank to values by row, in ascending order of rank."""
         return by_rank if self.ranks.size == self.size else np.repeat(by_rank, self.counts)
 
-    @property
+    @cached_property
     def doubled_in_other(self) -> Counts:
         """Doubled placements among the subgroup rows of the other class, by rank."""
         return self.other_below + self.other_not_above
@@ -136,7 +155,7 @@ class Steps:
         """Doubled placements among the background rows of the same class, by rank."""
         return self.everybody.below + self.everybody.up_to - (self.below + self.not_above)
 
-    @property
+    @cached_property
     def doubled_in_other_background(self) -> Counts:
         """Doubled placements among the background rows of the other class, by rank."""
         return self.others.below + self.others.up_to - self.doubled_in_other
@@ -341,10 +360,40 @@ def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: Metri
     return _Computation(sets, ranks, report, settings).run()
 
 
-def without_gaps(ranks: RankArray) -> Counts:
-    """Return ranks among all rows as ranks among the given rows, so that tables by rank are small."""
-    found: Counts = (np.cumsum(np.bincount(ranks) > 0) - 1)[ranks]
-    return found
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One submission's ranks, report and influences on a split, for intervals and comparisons."""
+
+    ranks: RankArray
+    report: BiasReport
+    influences: Influences
+    sets: Sets
+
+    @classmethod
+    def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
+        """Measure a submission; raise ValueError for the same invalid inputs as `count_pairs` does."""
+        ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
+        return cls._of(sets, ranks, count_ranks(sets.ranked, ranks), settings or MetricSettings())
+
+    @classmethod
+    def of_rows(cls, sets: Sets, rows: Rows) -> "Measured":
+        """Measure the predictions of the rows of the split; `rows` may have additional identities."""
+        counts = rows.only(sets.split.names).pair_counts
+        return cls._of(sets, rows.ranks, counts, rows.settings)
+
+    @classmethod
+    def _of(cls, sets: Sets, ranks: RankArray, counts: PairCounts, settings: MetricSettings) -> "Measured":
+        values = report(counts, settings)
+        return cls(ranks, values, influences(sets, ranks, values, settings), sets)
+
+
+def without_gaps(ranks: RankArray) -> tuple[Counts, Counts]:
+    """Return ranks among all rows as ranks among the given rows, and the number of rows at each of them."""
+    at = np.bincount(ranks)
+    if at.all():
+        return ranks.astype(np.int64), at
+    is_used = at > 0
+    return (np.cumsum(is_used) - 1)[ranks], at[is_used]
 
 
 class _Places(NamedTuple):
@@ -363,9 +412,11 @@ class _Computation:
         self._sets = sets
         self._report = report
         self._settings = settings
-        self._ranks = without_gaps(ranks)
-        at = np.bincount(self._ranks)
-        positive_at = np.bincount(self._ranks[sets.positive], minlength=at.size)
+        self._ranks, at = without_gaps(ranks)
+        self._ranks_of_positive, self._ranks_of_negative = (
+            self._ranks[rows] for rows in (sets.positive, sets.negative)
+        )
+        positive_at = np.bincount(self._ranks_of_positive, minlength=at.size)
         self._positive = ClassTable.of(positive_at)
         self._negative = ClassTable.of(at - positive_at)
         self._of_means: dict[BiasAuc, FloatArray] = {term: np.zeros(ranks.size) for term in BIAS_AUCS}
@@ -377,8 +428,8 @@ class _Computation:
         slopes = {term: mean_slopes(self._report, term, self._settings) for term in BIAS_AUCS}
         known = {term: bool(slopes[term]) for term in BIAS_AUCS}
         variances: dict[str, Mapping[Cell, float | None]] = {}
-        for members, line in zip(self._sets.members, self._report.subgroups, strict=True):
-            places = self._places(members)
+        for rows, line in zip(self._sets.split.members, self._report.subgroups, strict=True):
+            places = self._places(rows)
             variances[line.name] = self._variances(places, line)
             if line.in_score:
                 self._add(places, line, slopes)
@@ -392,16 +443,14 @@ class _Computation:
         terms["score"] = self._score(terms)
         return Influences(terms, variances)
 
-    def _places(self, members: Members) -> _Places:
-        positive, negative = (self._ranks[rows] for rows in members)
-        by_positive, by_negative = np.argsort(positive), np.argsort(negative)
-        positive, negative = positive[by_positive], negative[by_negative]
-        return _Places(
-            positive_rows=members.positive[by_positive],
-            negative_rows=members.negative[by_negative],
-            positive=Steps.of(positive, negative, self._positive, self._negative),
-            negative=Steps.of(negative, positive, self._negative, self._positive),
-        )
+    def _places(self, members: IndexArray) -> _Places:
+        # Sorting packed integers takes less time than an argsort.
+        keys = self._ranks[members] << _ROW_BITS | members
+        keys.sort()
+        ranks, rows = keys >> _ROW_BITS, keys & (1 << _ROW_BITS) - 1
+        is_positive = self._sets.split.labels[rows]
+        steps = Steps.both(ranks, is_positive, (self._positive, self._negative))
+        return _Places(rows[is_positive], rows[~is_positive], *steps)
 
     def _compared(self, name: str) -> dict[BiasAuc, bool]:
         """Return whether both sets that each of an identity's AUCs compares have at least 2 units."""
@@ -468,9 +517,11 @@ class _Computation:
     def _add_backgrounds(self) -> None:
         sets = self._sets
         by_rank = self._of_positive_background.by_rank()
-        self._of_means["bpsn_auc"][sets.positive] += by_rank[self._ranks[sets.positive]]
-        by_rank = self._of_negative_background.by_rank()
-        self._of_means["bnsp_auc"][sets.negative] += by_rank[self._ranks[sets.negative]]
+        self._of_means["bpsn_auc"][sets.positive] += by_rank[self._ranks_of_positive]
+        # Most rows are negative, so it takes less time to compute all rows than to select them.
+        of_negative = self._of_negative_background.by_rank()[self._ranks]
+        of_negative[sets.positive] = 0.0
+        self._of_means["bnsp_auc"] += of_negative
 
     def _overall(self) -> FloatArray | None:
         auc, n1, n0 = self._report.overall_auc, self._positive.size, self._negative.size
@@ -478,9 +529,9 @@ class _Computation:
         if auc is None or min(units) < 2:
             return None
         found = np.empty(self._ranks.size)
-        below = self._negative.doubled(self._ranks[self._sets.positive])
+        below = self._negative.doubled(self._ranks_of_positive)
         found[self._sets.positive] = _share(n1, units[0]) * (below / (2 * n0) - auc)
-        below = self._positive.doubled(self._ranks[self._sets.negative])
+        below = self._positive.doubled(self._ranks_of_negative)
         found[self._sets.negative] = _share(n0, units[1]) * (1 - below / (2 * n1) - auc)
         return found
 

@@ -4,17 +4,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Sets, Term, influences, variance_of
+from grader.metrics.analysis.influence import Measured, Sets, Term, variance_of
 from grader.metrics.analysis.placements import by_cell, cell_influences
+from grader.metrics.flat import Flat
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import FloatArray, as_vector
-from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
-from grader.metrics.reports import BiasReport, report
+from grader.metrics.prepared import FloatArray
+from grader.metrics.reports import BiasReport
 from grader.metrics.subgroups import BIAS_AUCS, GAPS, BiasAuc, Cell, SubgroupReport
 
 LEVEL = 0.95
@@ -36,7 +36,7 @@ CHECKED_DIFFERENCES = Checked(50, 0.6, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Flat):
     """A metric with its standard error and confidence interval; undefined values are None.
 
     Attributes
@@ -70,18 +70,8 @@ class Estimate:
     high: float | None
     is_checked: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
-
-class Jsonable(Protocol):
-    """An object that can be converted to JSON-ready data."""
-
-    def as_dict(self) -> dict[str, Any]: ...
-
-
-Found = TypeVar("Found", bound=Jsonable)
+Found = TypeVar("Found", bound=Flat)
 NOTHING = Estimate(None, None, None, None, is_checked=False)
 
 
@@ -448,21 +438,17 @@ def uncertainty_report(
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988). The influences of the score are obtained by
     the delta method from the same components.
     """
-    ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
-    return uncertainty_of_ranks(sets, ranks, settings or MetricSettings(), level)
+    return uncertainty_of(sets, Measured.of(sets, y_score, settings), level=level)
 
 
-def uncertainty_of_ranks(
-    sets: Sets, ranks: RankArray, settings: MetricSettings, level: float = LEVEL
-) -> UncertaintyReport:
-    """Return the `uncertainty_report` of the predictions that have the given `dense_ranks`."""
-    values = report(count_ranks(sets.ranked, ranks), settings)
-    found = influences(sets, ranks, values, settings)
+def uncertainty_of(sets: Sets, measured: Measured, *, level: float = LEVEL) -> UncertaintyReport:
+    """Return the `uncertainty_report` of a measured submission."""
+    values, found = measured.report, measured.influences
     variances = found.variances
     if sets.clusters is not None:
         variances = {
             name: {cell: variance_of(each, sets.clusters) for cell, each in cells.items()}
-            for name, cells in cell_influences(sets.split, ranks, sets.units)
+            for name, cells in cell_influences(sets.split, measured.ranks, sets.units)
         }
 
     def term(name: Term) -> Estimate:

@@ -53,8 +53,8 @@ class LabelEffects:
 
 def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> LabelEffects:
     """Return the effects for a submission with a defined score; the parameters are those of `influences`."""
-    at = without_gaps(ranks)
-    ranks_count = int(at.max(initial=0)) + 1
+    at, rows_at = without_gaps(ranks)
+    ranks_count = rows_at.size
     every = [
         ClassTable.of(np.bincount(at[rows], minlength=ranks_count)) for rows in (sets.positive, sets.negative)
     ]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import UncertaintyReport, uncertainty_of_ranks
+from grader.metrics.analysis.influence import Measured, Sets
+from grader.metrics.analysis.intervals import UncertaintyReport, uncertainty_of
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.analysis.table import CELLS, MetricTable, metric_table
 from grader.metrics.subgroups import Cell
@@ -278,7 +278,7 @@ def label_matrices(
     return LabelMatrices(
         tables={label: metric_table(each) for label, each in rows.items()},
         estimates={
-            label: uncertainty_of_ranks(sets, each.ranks, each.settings)
+            label: uncertainty_of(sets, Measured.of_rows(sets, each))
             for label, each in rows.items()
             if (sets := _sets(kept, label, each)) is not None
         },

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import LEVEL, UncertaintyReport, uncertainty_report
-from grader.metrics.analysis.paired_differences import Measured, PairedReport, paired_report
+from grader.metrics.analysis.paired_differences import PairedReport, paired_report
 from grader.metrics.inputs import Inputs
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import BoolArray

@@ -1,15 +1,14 @@
 """Paired test of two submissions: difference, confidence interval and p-value."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Counts, Influences, Sets, Term, influences, variance_of
+from grader.metrics.analysis.influence import Counts, Measured, Sets, Term, variance_of
 from grader.metrics.analysis.intervals import (
     CHECKED_DIFFERENCES,
     LEVEL,
@@ -27,15 +26,14 @@ from grader.metrics.analysis.placements import (
     cell_influences,
     compared_rows,
 )
-from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import FloatArray, as_vector
-from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
-from grader.metrics.reports import BiasReport, report
+from grader.metrics.flat import Flat
+from grader.metrics.prepared import FloatArray
+from grader.metrics.ranks import RankArray
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, Cell
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Flat):
     """The candidate's value minus the baseline's; undefined values are None.
 
     Attributes
@@ -60,6 +58,8 @@ class Difference:
     0.25
     """
 
+    DERIVED = ("is_tied",)
+
     difference: float | None
     standard_error: float | None
     low: float | None
@@ -73,10 +73,6 @@ class Difference:
         if self.low is None or self.high is None:
             return True if self.p_value == 1 else None
         return self.low <= 0 <= self.high
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {name: getattr(self, name) for name in (*self.__slots__, "is_tied")}
 
 
 class PairedReport(ByTerm[Difference]):
@@ -128,24 +124,6 @@ class PairedReport(ByTerm[Difference]):
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """One submission's ranks, report and influences on a split, for repeated comparisons."""
-
-    ranks: RankArray
-    report: BiasReport
-    influences: Influences
-    sets: Sets
-
-    @classmethod
-    def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
-        """Measure a submission; raise ValueError for the same invalid inputs as `count_pairs` does."""
-        settings = settings or MetricSettings()
-        ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
-        values = report(count_ranks(sets.ranked, ranks), settings)
-        return cls(ranks, values, influences(sets, ranks, values, settings), sets)
-
-
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
     """Return the difference between two scores on the same rows, as used to detect tied teams.
 
@@ -188,20 +166,24 @@ def paired_report(
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988): the covariance of correlated AUCs.
     """
     comparison = _Comparison((candidate, baseline), level, has_common_rows=True)
-    standings = [Standings.of(each.ranks, sets.split.labels) for each in (candidate, baseline)]
-    influences: dict[str, dict[Cell, FloatArray | None]] = {}
+    return comparison.report(_influences(sets, (candidate.ranks, baseline.ranks)))
+
+
+def _influences(sets: Sets, ranks: Sequence[RankArray]) -> Iterator[dict[Cell, FloatArray | None]]:
+    """Yield the influences on the differences between two submissions for each identity."""
+    standings = [Standings.of(each, sets.split.labels) for each in ranks]
     for name, members in zip(sets.split.names, sets.split.members, strict=True):
         compared = compared_rows(sets.split.labels, members)
         placed = [each.of_identity(*compared["subgroup_auc"]) for each in standings]
-        influences[name] = {}
+        found: dict[Cell, FloatArray | None] = {}
         for cell, units in by_cell(*sets.units[name]).items():
-            influences[name][cell] = None
+            found[cell] = None
             if min(units) > 1:
                 rows = compared[cell]
                 mine, theirs = (each.placements(cell, *rows) for each in placed)
                 apart = (mine[0] - theirs[0], mine[1] - theirs[1])
-                influences[name][cell] = cell_influence(sets.split.rows, rows, apart, units)
-    return comparison.report(influences)
+                found[cell] = cell_influence(sets.split.rows, rows, apart, units)
+        yield found
 
 
 def two_set_report(measured: tuple[Measured, Measured], *, level: float = LEVEL) -> PairedReport:
@@ -216,12 +198,10 @@ def two_set_report(measured: tuple[Measured, Measured], *, level: float = LEVEL)
         Confidence level of the intervals, in (0, 1). Their coverage was not validated.
     """
     comparison = _Comparison(measured, level, has_common_rows=False)
-    first, second = (dict(cell_influences(each.sets.split, each.ranks, each.sets.units)) for each in measured)
+    found = (cell_influences(each.sets.split, each.ranks, each.sets.units) for each in measured)
     return comparison.report(
-        {
-            name: {cell: comparison.apart(each, second[name][cell]) for cell, each in cells.items()}
-            for name, cells in first.items()
-        }
+        {cell: comparison.apart(each, other[cell]) for cell, each in one.items()}
+        for (_, one), (_, other) in zip(*found, strict=True)
     )
 
 
@@ -247,11 +227,11 @@ class _Comparison:
             return None
         return mine - theirs if self.has_common_rows else np.concatenate([-theirs, mine])
 
-    def report(self, influences: Mapping[str, Mapping[Cell, FloatArray | None]]) -> PairedReport:
-        """Return all differences, given the influences on the differences of the cells."""
+    def report(self, influences: Iterable[Mapping[Cell, FloatArray | None]]) -> PairedReport:
+        """Return all differences, given the influences on the differences of each identity's cells."""
         cells: dict[str, dict[Cell, Difference]] = {}
         reports = [each.report for each in self.pair]
-        for lines in zip(*(each.subgroups for each in reports), strict=True):
+        for *lines, found in zip(*(each.subgroups for each in reports), influences, strict=True):
             name = lines[0].name
             sizes = [compared_sizes(*each) for each in zip(reports, lines, strict=True)]
             cells[name] = {}
@@ -261,7 +241,7 @@ class _Comparison:
                     value is not None and is_checked_cell(cell, value, rows[cell], CHECKED_DIFFERENCES)
                     for value, rows in zip(values, sizes, strict=True)
                 )
-                influence, where = influences[name][cell], (cell, name)
+                influence, where = found[cell], (cell, name)
                 cells[name][cell] = self._difference(values, influence, where, is_checked=checked)
         means = {term: self.term(term) for term in BIAS_AUCS}
         return PairedReport(self.level, self.term("score"), self.term("overall_auc"), means, cells)

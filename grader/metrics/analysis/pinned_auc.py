@@ -192,6 +192,8 @@ def expected(name: str, counted: Counted) -> PinnedAuc:
 
 def _positives_drawn(positives: int, negatives: int, size: int) -> tuple[FloatArray, FloatArray]:
     """Return the possible numbers of positive rows in a sample and their probabilities."""
+    if size == positives + negatives:
+        return np.array([float(positives)]), np.ones(1)
     possible = np.arange(max(0, size - negatives), min(size, positives) + 1, dtype=np.float64)
     before = possible[:-1]
     # The logarithms of the ratios of consecutive hypergeometric probabilities are summed.

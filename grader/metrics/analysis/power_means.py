@@ -7,6 +7,7 @@ from decimal import Decimal, localcontext
 from typing import Any, Protocol
 
 from grader.metrics.bias import EXACT, exact_mean, exact_score, power_mean, rounded
+from grader.metrics.flat import Flat
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
@@ -33,7 +34,7 @@ class IdentityAucs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PowerEffect:
+class PowerEffect(Flat):
     """The power means and the score for one exponent; undefined values are None."""
 
     power: float
@@ -41,10 +42,6 @@ class PowerEffect:
     bpsn_auc: float | None
     bnsp_auc: float | None
     score: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +78,13 @@ def power_effect(
         The results in the order of the exponents.
     """
     effects = []
+    columns = {cell: column(lines, cell) for cell in BIAS_AUCS}
+    overall = None if overall_auc is None else Decimal(overall_auc)
     for power in powers:
         chosen = replace(settings, power=power)
         means: dict[str, Decimal | None] = {
-            cell: exact_mean(column(lines, cell), chosen) for cell in BIAS_AUCS
+            cell: exact_mean(values, chosen) for cell, values in columns.items()
         }
-        overall = None if overall_auc is None else Decimal(overall_auc)
         score = exact_score({"overall_auc": overall, **means}, chosen)
         terms = {cell: rounded(mean) for cell, mean in means.items()}
         effects.append(PowerEffect(float(power), **terms, score=rounded(score)))

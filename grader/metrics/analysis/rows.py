@@ -1,10 +1,10 @@
 """Rows of one model: labels, predictions, identities and pair counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from grader.metrics.prepared import (
     as_vector,
     refuse_where,
 )
-from grader.metrics.ranks import RankArray, dense_ranks
+from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
 from grader.metrics.subgroups import Cell, comparisons, overall_comparison
 
 Background = Literal["all", "annotated"]
@@ -123,7 +123,17 @@ class Rows:
     @cached_property
     def split(self) -> PreparedSplit:
         """The rows as a split with all identities in the score."""
-        return _split(self.positive, self.names, [np.flatnonzero(each) for each in self.members.values()])
+        return _split(self.positive, self.names, list(self.mentions.values()))
+
+    @cached_property
+    def pair_counts(self) -> PairCounts:
+        """The pair counts of the split, in which a blank counts as no mention."""
+        return count_ranks(RankedSplit.of(self.split, np.arange(self.size)), self.ranks)
+
+    @cached_property
+    def mentions(self) -> Mapping[str, IndexArray]:
+        """For each identity, the numbers of the rows that mention it, ascending."""
+        return {name: np.flatnonzero(mentioned) for name, mentioned in self.members.items()}
 
     @cached_property
     def members(self) -> Mapping[str, BoolArray]:
@@ -170,9 +180,16 @@ class Rows:
         """Return the same rows with only the given identities, in the given order."""
         if tuple(names) == self.names:
             return self
-        identities = MappingProxyType({name: self.identities[name] for name in names})
-        found = Rows(self.labels, self.predictions, identities, self.settings, self.background)
-        vars(found).update((name, vars(self)[name]) for name in ("positive", "ranks") if name in vars(self))
+        known = vars(self)
+        kept: dict[str, Any] = {key: known[key] for key in ("positive", "ranks") if key in known}
+        for key in ("identities", "members", "mentions"):
+            if key in known:
+                kept[key] = MappingProxyType({name: known[key][name] for name in names})
+        if "pair_counts" in known:
+            counts = {each.name: each for each in self.pair_counts.identities}
+            kept["pair_counts"] = replace(self.pair_counts, identities=tuple(counts[name] for name in names))
+        found = replace(self, identities=kept.pop("identities"))
+        vars(found).update(kept)
         return found
 
     def predicted(self, predictions: ArrayLike) -> "Rows":
@@ -184,7 +201,11 @@ class Rows:
             If `predictions` does not contain one finite number for each row.
         """
         other = _finite("predictions", as_vector("predictions", predictions, rows=self.size))
-        return Rows(self.labels, other, self.identities, self.settings, self.background)
+        found, known = replace(self, predictions=other), vars(self)
+        vars(found).update(
+            (key, known[key]) for key in ("positive", "members", "mentions", "split") if key in known
+        )
+        return found
 
 
 def _finite(argument: str, array: FloatArray) -> FloatArray:
@@ -262,7 +283,7 @@ def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
 def _count(rows: Rows, names: Sequence[str], kept: BoolArray) -> PairCounts:
     """Count the pairs of the named identities on the rows selected by a mask."""
     if kept.all():
-        return count_pairs(rows.only(names).split, rows.predictions)
+        return rows.only(names).pair_counts
     places = np.cumsum(kept) - 1
     members = [places[np.flatnonzero(rows.members[name] & kept)] for name in names]
     return count_pairs(_split(rows.positive[kept], names, members), rows.predictions[kept])

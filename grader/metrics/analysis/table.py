@@ -7,6 +7,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.rows import Background, Counted, Rows, count
+from grader.metrics.flat import Flat
 from grader.metrics.prepared import BoolArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason, values_of
 
@@ -20,7 +21,7 @@ _LARGEST_AEG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class TableLine:
+class TableLine(Flat):
     """The table row of one identity; undefined values are None.
 
     Attributes
@@ -36,6 +37,8 @@ class TableLine:
         The average equality gaps, in [-0.5, 0.5]. Above 0, the subgroup is scored higher than its
         background.
     """
+
+    DERIVED = ("share_positive",)
 
     name: str
     category: str | None
@@ -58,10 +61,6 @@ class TableLine:
         aucs = [self.subgroup_auc, self.bpsn_auc, self.bnsp_auc]
         defined = [auc for auc in aucs if auc is not None]
         return sum(defined) / len(aucs) if len(defined) == len(aucs) else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self) | {"share_positive": self.share_positive}
 
 
 @dataclass(frozen=True, slots=True)

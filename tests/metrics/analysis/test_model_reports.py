@@ -15,9 +15,9 @@ from fairboard import (
     identities_from_text,
     prepare,
 )
-from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import uncertainty_report
-from grader.metrics.analysis.paired_differences import Measured, paired_report
+from grader.metrics.analysis.paired_differences import paired_report
 
 DICE = np.random.default_rng(26)
 LABELS = DICE.random(400) < 0.4

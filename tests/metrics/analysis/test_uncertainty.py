@@ -14,7 +14,7 @@ from grader.metrics import (
     Weights,
     prepare,
 )
-from grader.metrics.analysis.influence import CELLS, Sets
+from grader.metrics.analysis.influence import CELLS, Measured, Sets
 from grader.metrics.analysis.intervals import (
     CHECKED_CELLS,
     CHECKED_DIFFERENCES,
@@ -29,7 +29,7 @@ from grader.metrics.analysis.intervals import (
     two_sided_p_value,
     uncertainty_report,
 )
-from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
+from grader.metrics.analysis.paired_differences import paired_report, score_difference
 from tests.fixtures.bootstrap import bootstrap
 
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from grader import feedback
 from grader.feedback import Basis
 from grader.files import RowIds, read_submission
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.paired_differences import Measured, score_difference
+from grader.metrics.analysis.influence import Measured, Sets
+from grader.metrics.analysis.paired_differences import score_difference
 from grader.models import (
     Competition,
     Score,
