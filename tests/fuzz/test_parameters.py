@@ -158,7 +158,8 @@ def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text):
     assert not _holds(answer, Unstorable().message), where
     names_nothing = "a\0b", *(WORST if f"<int:{parameter.name}>" in parameter.route else ())
     if parameter.place == "path" and value in names_nothing:
-        assert answer.status_code == 404, where
+        # Werkzeug compares the methods of a rule before it converts the numbers of the path.
+        assert answer.status_code in (404, 405), where
     elif parameter.place == "query" and value == "a\0b":
         assert (answer.status_code, _holds(answer, f"`{parameter.name}`")) == (400, True), where
 
