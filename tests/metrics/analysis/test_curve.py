@@ -53,6 +53,14 @@ def test_zero_equality_gap_at_every_threshold_implies_zero_aeg(subgroup, times):
     assert curve.meets_diagonal()
 
 
+@given(subgroup=sets, background=sets, shares=st.lists(st.floats(0.01, 1), min_size=1, max_size=5))
+def test_thresholds_that_reach_shares_equal_those_of_a_search(subgroup, background, shares):
+    curve = curve_of(subgroup, background)
+    for share, found in zip(shares, curve.reaching(shares), strict=True):
+        enough = [each for each in curve.thresholds if curve.at(each).background_rate >= share]
+        assert found == max(enough)
+
+
 def test_curve_with_zero_aeg_meets_the_diagonal_between_its_ends():
     small = [list(values) for size in (1, 2, 3) for values in combinations_with_replacement(range(4), size)]
     curves = [curve_of(subgroup, background) for subgroup in small for background in small]
