@@ -195,6 +195,7 @@ class Participation(Base):
     __table_args__ = (
         UniqueConstraint("competition_id", "user_id"),
         Index("ix_participation_competition_id_state", "competition_id", "state"),
+        {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -232,7 +233,7 @@ class DataFile(Base):
     """
 
     __tablename__ = "data_file"
-    __table_args__ = (UniqueConstraint("competition_id", "name"),)
+    __table_args__ = (UniqueConstraint("competition_id", "name"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
@@ -272,6 +273,7 @@ class Announcement(_WithTexts, Base):
     """An announcement in Markdown; a withdrawn announcement is hidden but kept for the audit log."""
 
     __tablename__ = "announcement"
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)

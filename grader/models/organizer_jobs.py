@@ -46,6 +46,7 @@ class OrganizerJob(Base):
     __table_args__ = (
         Index("ix_organizer_job_state_available_at", "state", "available_at"),
         Index("ix_organizer_job_competition_id_kind", "competition_id", "kind"),
+        {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -65,7 +65,7 @@ class Identity(Base):
     """
 
     __tablename__ = "identity"
-    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+    __table_args__ = (UniqueConstraint("issuer", "subject"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
@@ -80,6 +80,21 @@ class Identity(Base):
     user: Mapped[User | None] = relationship(back_populates="identities")
 
 
+class KeptIdentity(Base):
+    """The keyed hash of an identity or a verified address that a user has or had.
+
+    Two users with the same hash are the same person. The hashes of a deleted account are kept until the
+    competitions that it joined are revealed.
+    """
+
+    __tablename__ = "kept_identity"
+    __table_args__ = (UniqueConstraint("user_id", "identity_hash"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    identity_hash: Mapped[str] = mapped_column(String(64), index=True)
+
+
 class Login(Base):
     """A session; the cookie contains the token, and the table only its SHA-256.
 
@@ -87,6 +102,7 @@ class Login(Base):
     """
 
     __tablename__ = "login"
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
@@ -116,7 +132,7 @@ class SecondFactor(Base):
     """
 
     __tablename__ = "second_factor"
-    __table_args__ = (UniqueConstraint("user_id", "name"),)
+    __table_args__ = (UniqueConstraint("user_id", "name"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
@@ -213,6 +229,7 @@ class ApiToken(Base):
     """
 
     __tablename__ = "api_token"
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)

@@ -26,7 +26,7 @@ class Solution(Base):
     """
 
     __tablename__ = "solution"
-    __table_args__ = (UniqueConstraint("competition_id", "number"),)
+    __table_args__ = (UniqueConstraint("competition_id", "number"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
@@ -65,7 +65,7 @@ class ScoringVersion(Base):
     """
 
     __tablename__ = "scoring_version"
-    __table_args__ = (UniqueConstraint("competition_id", "number"),)
+    __table_args__ = (UniqueConstraint("competition_id", "number"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))

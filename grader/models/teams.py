@@ -32,6 +32,7 @@ class Team(Base):
             postgresql_where=text("is_organizers"),
             sqlite_where=text("is_organizers = 1"),
         ),
+        {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -79,6 +80,7 @@ class TeamInvite(Base):
     """An invitation to a team, for a named user or for anyone with the link."""
 
     __tablename__ = "team_invite"
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
@@ -106,6 +108,7 @@ class MergeRequest(Base):
     """A team's request to merge another team into itself, on which the other team's leader decides."""
 
     __tablename__ = "merge_request"
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     from_team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)

@@ -38,6 +38,7 @@ class Webhook(Base):
     """
 
     __tablename__ = "webhook"
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)

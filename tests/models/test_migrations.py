@@ -11,12 +11,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, inspect, select
+from sqlalchemy import MetaData, inspect, select, text
 
 import migrations
 from grader.db import Base, Database
 from grader.maintenance import schema
-from grader.models import Team
+from grader.models import SubmissionGrant, Team
 from tests.fixtures.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.both_databases
@@ -63,6 +63,43 @@ ROWS_OF_0023: dict[str, list[dict[str, Any]]] = {
         act(3, "team.free_name"),
     ],
 }
+
+
+ROWS_OF_0029: dict[str, list[dict[str, Any]]] = {
+    "competition": ROWS_OF_0023["competition"],
+    "team": [
+        {
+            "id": number,
+            "competition_id": 1,
+            "name": f"{number}",
+            "name_key": f"{number}",
+            "created_at": NOON,
+            "merged_into_id": into,
+        }
+        for number, into in ((3, None), (2, 3), (1, 2), (4, None))
+    ],
+    "submission_grant": [
+        {
+            "competition_id": 1,
+            "team_id": team_id,
+            "day": NOON.date(),
+            "count": 1,
+            "reason": "",
+            "granted_at": NOON,
+        }
+        for team_id in (None, 1, 2, 3, 4)
+    ],
+    # Team 5 was deleted after its disqualification.
+    "audit_entry": [act(5, "team.disqualify")],
+}
+# Rows of these tables are never deleted, or their ids appear nowhere.
+REUSABLE = {
+    "account_link", "announced_upload", "audit_entry", "backup_run", "competition", "content_state",
+    "daily_rank", "dispute", "factor_step", "fair_play_mark", "figure", "final_board", "final_standing",
+    "kept_identity", "known_address", "login_place", "mail", "notification", "organizer", "recovery_code",
+    "repeatable_request", "score", "scoring_job", "setup_link", "standing", "submission",
+    "submission_grant", "tally", "team_member", "user_account", "webhook_delivery",
+}  # fmt: skip
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -141,3 +178,45 @@ def test_organizers_team_names_are_read_from_the_audit_log(empty_database: Datab
             ("Neutral", None, "", ["Rude"]),
             ("Freed", None, "", None),
         ]
+
+
+def test_upgrade_of_filled_tables_keeps_rows_and_moves_grants_of_merged_teams(empty_database: Database):
+    schema.upgrade(empty_database, "0029")
+    with empty_database.engine.begin() as connection:
+        tables = MetaData()
+        tables.reflect(connection, only=list(ROWS_OF_0029))
+        for name, rows in ROWS_OF_0029.items():
+            for row in rows:
+                connection.execute(tables.tables[name].insert(), row)
+    schema.upgrade(empty_database)
+    with empty_database.write() as session:
+        assert session.execute(select(Team.id, Team.merged_into_id).order_by(Team.id)).all() == [
+            (1, 2), (2, 3), (3, None), (4, None)
+        ]  # fmt: skip
+        owners = session.scalars(select(SubmissionGrant.team_id).order_by(SubmissionGrant.id)).all()
+        assert owners == [None, 3, 3, 3, 4]
+        # PostgreSQL's sequences do not follow the ids that this test inserted.
+        if session.get_bind().dialect.name == "sqlite":
+            added = Team(competition_id=1, name="New", name_key="new", created_at=NOON)
+            session.add(added)
+            session.flush()
+            assert added.id > 5
+
+
+def test_ids_that_logs_mails_or_addresses_contain_are_never_reused_on_sqlite(tmp_path: Path):
+    database = Database(f"sqlite:///{tmp_path / 'empty.db'}")
+    schema.upgrade(database)
+    kept = {
+        table.name
+        for table in Base.metadata.tables.values()
+        if table.dialect_options["sqlite"]["autoincrement"]
+    }
+    with_ids = {
+        table.name for table in Base.metadata.tables.values() if table.primary_key.columns.keys() == ["id"]
+    }
+    assert with_ids - kept == REUSABLE
+    query = text("SELECT name FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'")
+    with database.read() as session:
+        assert set(session.scalars(query)) == kept
+        assert session.scalars(text("SELECT name FROM sqlite_sequence")).all() == []
+    database.dispose()

@@ -26,14 +26,14 @@ read
     select competition, organizer, scoring_version, solution
 read
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select submission
 write
     select api_token, user_account, competition
     select pg_advisory_xact_lock_shared
     lock competition
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select submission
     insert submission
     insert scoring_job, scoring_version
@@ -51,7 +51,7 @@ read
     select competition, organizer, scoring_version, solution
 read
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select submission
 read
     select solution
@@ -60,7 +60,7 @@ write
     select pg_advisory_xact_lock_shared
     lock competition
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select submission
     insert submission
     insert scoring_job, scoring_version
@@ -95,7 +95,7 @@ LIST_PAGE = """
 read
     select login, user_account
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select submission
     select submission
     select content_state
@@ -111,7 +111,7 @@ LIST_BY_API = """
 read
     select api_token, user_account, competition
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select submission
     select score
     select submission, score
@@ -183,7 +183,7 @@ read
     select clock_timestamp
     select announcement
     select competition, organizer, participation, team_member, team, scoring_version, solution
-    select submission, submission_grant, team
+    select submission, submission_grant
     select content_state
     select submission, score
     select submission

@@ -134,7 +134,7 @@ def pending(
 ) -> Identity:
     """Return an identity whose person may now create an account; raise UnknownIdentity.
 
-    Only the newest arrival counts. The id would not be sufficient, because SQLite reuses it.
+    Only the newest arrival counts.
     """
     found = _find(session, provider, {"sub": subject})
     is_newest = found is not None and found.user_id is None and found.last_login_at == arrived_at

@@ -250,8 +250,7 @@ def _used_by(session: Session, team_ids: Collection[int], today: date) -> dict[i
 
 
 def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -> dict[int, tuple[int, int]]:
-    """Return the extra submissions for today and in total so far, including those of merged teams."""
-    merged = select(Team.id).where(Team.merged_into_id.in_(own.values()))
+    """Return the extra submissions for today and in total so far."""
     grant = SubmissionGrant
     rows = session.execute(
         select(
@@ -262,7 +261,7 @@ def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -
         .where(
             grant.competition_id.in_([each.id for each in own]),
             grant.day <= today,
-            or_(grant.team_id.is_(None), grant.team_id.in_(own.values()), grant.team_id.in_(merged)),
+            or_(grant.team_id.is_(None), grant.team_id.in_(own.values())),
         )
         .group_by(grant.competition_id)
     )
@@ -270,11 +269,10 @@ def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -
 
 
 def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:
-    """Return the query for the extra submissions today and in total, including those of merged teams."""
+    """Return the query for the extra submissions today and in total."""
     whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
     if team is not None:
-        merged = select(Team.id).where(Team.merged_into_id == team.id)
-        whose = or_(whose, SubmissionGrant.team_id == team.id, SubmissionGrant.team_id.in_(merged))
+        whose = or_(whose, SubmissionGrant.team_id == team.id)
     today_sum = func.sum(SubmissionGrant.count).filter(SubmissionGrant.day == today)
     return select(
         func.coalesce(today_sum, 0).label("granted_today"),

@@ -17,6 +17,7 @@ from grader.models import (
     Participation,
     RequestState,
     Submission,
+    SubmissionGrant,
     Team,
     TeamMember,
 )
@@ -272,7 +273,7 @@ def _require_mergeable(
 def _merge(session: Session, competition: Competition, *, taken: Team, into: Team, now: datetime) -> None:
     session.flush()
     _free_used_keys(session, taken, into)
-    for model in (Submission, TeamMember):
+    for model in (Submission, SubmissionGrant, TeamMember):
         session.execute(update(model).where(model.team_id == taken.id).values(team_id=into.id))
     session.execute(
         update(Participation).where(Participation.bound_team_id == taken.id).values(bound_team_id=into.id)

@@ -69,23 +69,6 @@ def test_grant_applies_to_its_day_and_still_raises_the_total(service):
     assert (after.max_daily, after.granted_today, after.max_total, after.left) == (3, 0, 4, 1)
 
 
-def test_team_keeps_the_grants_of_a_team_merged_into_it(service):
-    competition = service.competition(max_daily_submissions=1)
-    service.submit(competition)
-    service.submit(competition, user="bob")
-    give(service, competition, team="bob")
-    with service.database.write() as session:
-        ada, bob = (
-            rosters.find_team(session, competition=competition, user=service.user(name))
-            for name in ("ada", "bob")
-        )
-        bob.merged_into_id = ada.id
-    with service.database.read() as session:
-        team = session.get_one(Team, ada.id)
-        allowance = limits.allowance(session, competition=competition, team=team, now=service.now)
-    assert allowance.max_daily == 3
-
-
 def test_public_log_shows_recipient_number_and_reason(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)

@@ -20,8 +20,9 @@ from grader.models import (
 )
 from grader.services.accounts import accounts
 from grader.services.competitions import lookup
+from grader.services.competitions.acting import Act
 from grader.services.leaderboards import leaderboard
-from grader.services.limits import limits
+from grader.services.limits import grants, limits
 from grader.services.limits.limits import DailyLimitReached
 from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
@@ -158,6 +159,32 @@ def test_sum_is_checked_again_when_the_request_is_accepted(scene, act, send):
     with pytest.raises(TooManySubmissions):
         act(mergers.accept, competition, "bob", request_id=request.id)
     act(mergers.accept, competition, "bob", request_id=request.id, after=DAY)
+
+
+@pytest.mark.parametrize("order", [("bob", "ada", "cleo", "bob"), ("ada", "bob", "ada", "cleo")])
+def test_extra_submissions_follow_every_merger(service, scene, act, send, merge, order):
+    competition = scene("ada", "bob", "cleo", max_daily_submissions=1)
+
+    def grant(act: Act, name: str) -> None:
+        team = rosters.find_by_name(act.session, competition=act.competition, name=name)
+        grants.grant(act, team=team, day=act.now.date(), count=2, reason="Lost files.")
+
+    act(grant, competition, "ada", name="Team ada")
+    for _ in range(3):
+        send(competition, "ada")
+    taken, into, second_taken, last = order[1], order[0], order[3], order[2]
+    merge(competition, into, taken)
+    merge(competition, last, second_taken)
+    used = allowance(service, competition, "ada")
+    assert (used.max_daily, used.granted_today, used.left_today) == (3, 2, 0)
+    with service.database.read() as session:
+        team = rosters.find_team(session, competition=competition, user=service.user("bob"))
+        listed = grants.list_newest(session, competition=competition, team=team)
+        left = limits.left_of_teams(
+            session, competitions=[competition], team_ids={competition.id: team.id}, now=service.now
+        )
+    assert [(each.grant.count, each.team) for each in listed] == [(2, team.name)]
+    assert left == {competition.id: 0}
 
 
 def test_merged_team_must_not_exceed_the_maximum_size(service, scene, act, merge):
