@@ -46,8 +46,13 @@ class Entry(StringField):
         self._read, self._show, self._is_optional = read, show, is_optional
 
     def process_formdata(self, valuelist: list[str]) -> None:
-        """Parse the entered text."""
-        text = valuelist[0].strip() if valuelist else ""
+        """Parse the entered text, unless it is the text that the form shows for the stored value."""
+        entered = "".join(valuelist[:1])
+        # Browsers send each line break as CR LF.
+        stored: Any = self.object_data
+        if stored is not None and entered.splitlines() == self._show(stored).splitlines():
+            return
+        text = entered.strip()
         try:
             self.data = None if self._is_optional and not text else self._read(text)
         except ValueError as error:
@@ -88,12 +93,16 @@ class MomentField(Field):
         if formdata is not None:
             self.date, self.time = (formdata.get(f"{self.name}_{part}", "") for part in ("date", "time"))
             try:
-                self.data = _moment(self.date, self.time or self._day)
+                self.data = entered = _moment(self.date, self.time or self._day)
             except ValueError:
                 self.process_errors.append(
                     f"{self.label.text}: enter a date such as 2026-12-31 and a time such as 23:59, not "
                     f"{self.date!r} and {self.time!r}."
                 )
+                return
+            # The inputs show no seconds, so the same minute is the stored time of day.
+            if chosen and entered and entered.time() == chosen.time().replace(second=0, microsecond=0):
+                self.data = datetime.combine(entered, chosen.timetz())
 
 
 def moment(name: str) -> datetime | None:

@@ -85,7 +85,9 @@ def _plain(value: Any) -> Any:
 
 
 def _date(moment: datetime | None) -> str:
-    return f"{moment.day} {moment:%b %Y, %H:%M} UTC" if moment else "not set"
+    if moment is None:
+        return "not set"
+    return f"{moment.day} {moment:%b %Y, %H:%M}{f':{moment:%S}' if moment.second else ''} UTC"
 
 
 def _limit(number: int | None) -> str:

@@ -118,6 +118,32 @@ def test_an_unchanged_form_changes_nothing(arena, root, step: str):
     assert settings_of(arena, "toxicity") == before
 
 
+def test_values_finer_than_their_inputs_are_kept_unless_they_are_changed(arena, root):
+    make(root)
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        opens_at = arena.now().replace(hour=10, minute=15, second=30, microsecond=250_000) + 2 * DAY
+        dates = ("opens_at", "entry_deadline", "merger_deadline", "closes_at", "reveals_at")
+        for days, name in enumerate(dates):
+            setattr(competition, name, opens_at + days * DAY)
+        competition.draft_metric |= {"identities": ["black ", "muslim "]}
+    before = settings_of(arena, "toxicity")
+    for step in STEPS:
+        sent = form_of(root.browser.get(f"{HERE}/settings/{step.key}").text)
+        sent |= {"max_daily_submissions": "7"} if step.key == "dates" else {"title": "Toxic"}
+        answer = root.post(f"{HERE}/settings/{step.key}", sent)
+        assert answer.status_code == 303, re.findall("fault.*", answer.text)
+    after = settings_of(arena, "toxicity")
+    assert (after.max_daily_submissions, after.title) == (7, "Toxic")
+    assert after.changed(max_daily_submissions=before.max_daily_submissions, title=before.title) == before
+    sent = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    day, minute = f"{before.closes_at + DAY:%Y-%m-%d}", {"merger_deadline_time": "10:14"}
+    assert root.post(f"{HERE}/settings/dates", sent | {"closes_at_date": day} | minute).status_code == 303
+    moved = settings_of(arena, "toxicity")
+    assert moved.closes_at == before.closes_at + DAY
+    assert moved.merger_deadline == before.merger_deadline.replace(minute=14, second=0, microsecond=0)
+
+
 def test_two_editors_do_not_silently_overwrite_each_other(arena, root):
     make(root)
     path = f"{HERE}/settings/dates"
