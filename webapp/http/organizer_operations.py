@@ -5,14 +5,13 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from grader import db
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.settings_problems import Fault
 from grader.services.jobs import organizer_jobs
 from webapp.http.api import operation
 from webapp.http.auth import View, organizers_only
-from webapp.http.context import actor, competition_of, writing
+from webapp.http.context import act_on, writing
 from webapp.http.errors import BadRequest
 from webapp.http.fields import Answer, Asked, Moment, Problems, Sent, Text
 from webapp.http.parameters import TEXT_MAX_LENGTH
@@ -105,8 +104,7 @@ def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[...
 def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
     """Call a service for the current user in its own transaction, and return its result."""
     with writing() as session:
-        competition = competition_of(session, slug)
-        return service(session, competition=competition, actor=actor(), now=db.now(session), **given)
+        return service(**act_on(session, slug).parts, **given)
 
 
 def job(found: OrganizerJob) -> Job:

@@ -12,6 +12,7 @@ from grader.models import Competition, CompetitionState, EntryMode, OrganizerJob
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from grader.services.competitions import acting, organizers, pauses, phases
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files as data_files
 from grader.services.people import names
@@ -69,6 +70,11 @@ def organized(session: Any, sent: SentFields, role: Role) -> Competition:
     return competition
 
 
+def act_on(session: Any, sent: SentFields, role: Role) -> Act:
+    """Lock the competition of a call for an action; raise NotOrganizer."""
+    return acting.begin(session, competition=organized(session, sent, role), actor=actor())
+
+
 @call(COMPETITIONS, "CreateCompetition", Scope.ORGANIZE)
 def create_competition(sent: SentFields) -> ResponseReturnValue:
     """Create a draft; unless its privacy is public, organizers must admit each participant."""
@@ -99,34 +105,26 @@ def create_competition_data(sent: SentFields) -> ResponseReturnValue:
     if sent.text("competitionDatabundleType").upper().endswith("RERUN"):
         raise Unsettable("Fairboard does not support reruns. Omit `--rerun`.")
     with writing() as session:
-        competition, now = organized(session, sent, Role.EDITOR), db.now(session)
+        act = act_on(session, sent, Role.EDITOR)
         files, kept = _sent_files(sent), set()
         for name, token in files.items():
             _, blob = held_upload(session, token)
-            file = data_files.add(
-                session, competition=competition, name=name, blob=blob, actor=actor(), now=now
-            )
+            file = data_files.add(**act.parts, name=name, blob=blob)
             kept.add(file.name)
-        for file in data_files.list_all(session, competition=competition):
+        for file in data_files.list_all(session, competition=act.competition):
             if file.name not in kept:
-                data_files.remove(session, competition=competition, name=file.name, actor=actor(), now=now)
-    url = page_address("organize_data.index", slug=competition.slug)
-    return {"url": url, "databundleId": competition.id, "databundleVersionId": len(kept)}
+                data_files.remove(**act.parts, name=file.name)
+    url = page_address("organize_data.index", slug=act.competition.slug)
+    return {"url": url, "databundleId": act.competition.id, "databundleVersionId": len(kept)}
 
 
 @call(COMPETITIONS, "CreateCompetitionSolution", Scope.ORGANIZE)
 def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
     """Start the check of an uploaded solution; the roles of its columns are guessed."""
     with writing() as session:
-        competition = organized(session, sent, Role.EDITOR)
+        act = act_on(session, sent, Role.EDITOR)
         upload, blob = held_upload(session, sent.text("blobToken"))
-        solution_checks.add(
-            session,
-            competition=competition,
-            file=UploadedFile.of(upload.name, blob),
-            actor=actor(),
-            now=db.now(session),
-        )
+        solution_checks.add(**act.parts, file=UploadedFile.of(upload.name, blob))
     return {}
 
 
@@ -154,24 +152,20 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
     asked = asked_time(sent, "futureTime")
     site = current_site()
     with writing() as session:
-        competition, now = organized(session, sent, Role.OWNER), db.now(session)
-        is_published = competition.state is CompetitionState.PUBLISHED
-        is_scheduled = is_published and phases.phase(competition, now) is Phase.SCHEDULED
+        act = act_on(session, sent, Role.OWNER)
+        is_published = act.competition.state is CompetitionState.PUBLISHED
+        is_scheduled = is_published and phases.phase(act.competition, act.now) is Phase.SCHEDULED
         if not is_scheduled:
-            _accept_newest(session, competition, now)
+            _accept_newest(act)
     # This needs a separate transaction: accepting the solution queues a check of the files against it.
     with writing() as session:
-        competition, now = organized(session, sent, Role.OWNER), db.now(session)
-        is_later = competition.opens_at is not None and competition.opens_at > now
+        act = act_on(session, sent, Role.OWNER)
+        is_later = act.competition.opens_at is not None and act.competition.opens_at > act.now
         if asked is not None or is_later:
-            competition_settings.change(
-                session, competition=competition, changes={"opens_at": asked or now}, actor=actor(), now=now
-            )
+            competition_settings.change(**act.parts, changes={"opens_at": asked or act.now})
         entered = None
         if not is_scheduled:
-            entered = benchmark_entries.publish(
-                session, storage=site.storage, competition=competition, actor=actor(), now=now
-            )
+            entered = benchmark_entries.publish(**act.parts, storage=site.storage)
     site.hints.send(entered.job_ids if entered else ())
     return {}
 
@@ -200,11 +194,9 @@ def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
 def add_competition_host(sent: SentFields) -> ResponseReturnValue:
     """Make a user an editor of the competition."""
     with writing() as session:
-        competition = organized(session, sent, Role.OWNER)
+        act = act_on(session, sent, Role.OWNER)
         user = names.get_user(session, name=sent.text("userName"))
-        organizers.add(
-            session, competition=competition, user=user, role=Role.EDITOR, actor=actor(), now=db.now(session)
-        )
+        organizers.add(**act.parts, user=user, role=Role.EDITOR)
     return {}
 
 
@@ -226,12 +218,13 @@ def _sent_files(sent: SentFields) -> dict[str, str]:
     return files
 
 
-def _accept_newest(session: Any, competition: Competition, now: Any) -> None:
+def _accept_newest(act: Act) -> None:
     """Accept a draft's newest checked solution if it is not accepted yet."""
-    newest = solution_checks.newest(session, competition=competition, limit=1)
+    competition = act.competition
+    newest = solution_checks.newest(act.session, competition=competition, limit=1)
     if competition.state is not CompetitionState.DRAFT or not newest or _is_accepted(competition, newest[0]):
         return
-    versions.accept_check(session, competition=competition, job_id=newest[0].id, actor=actor(), now=now)
+    versions.accept_check(**act.parts, job_id=newest[0].id)
 
 
 def _is_accepted(competition: Competition, job: OrganizerJob) -> bool:
@@ -291,13 +284,16 @@ def update_competition_settings(sent: SentFields) -> ResponseReturnValue:
     """
     given, names = sent.within("settings"), _masked(sent.text("updateMask"))
     with writing() as session:
-        competition, now = organized(session, sent, Role.EDITOR), db.now(session)
-        _require_settable(competition, given, names)
+        act = act_on(session, sent, Role.EDITOR)
+        competition, shown = act.competition, _told(act.competition)
+        _require_settable(shown, given, names)
         changes: dict[str, Any] = {TEXTS[name]: given.text(name) for name in names if name in TEXTS}
-        changes |= {TIMES[name]: asked_time(given, name) for name in names if name in TIMES}
-        competition_settings.change(session, competition=competition, changes=changes, actor=actor(), now=now)
+        # The command reads and sends whole seconds, but stored times are finer.
+        times = {name: asked_time(given, name) for name in names if name in TIMES}
+        changes |= {TIMES[name]: time for name, time in times.items() if time_text(time) != shown[name]}
+        competition_settings.change(**act.parts, changes=changes)
         if PAUSE in names:
-            _pause(session, competition, is_wanted=given.flag(PAUSE, default=False))
+            _pause(act, is_wanted=given.flag(PAUSE, default=False))
         session.refresh(competition)
         return _told(competition)
 
@@ -306,13 +302,12 @@ def _masked(mask: str) -> list[str]:
     return [name.strip() for name in mask.split(",") if name.strip()]
 
 
-def _require_settable(competition: Competition, given: SentFields, names: list[str]) -> None:
+def _require_settable(shown: Mapping[str, Any], given: SentFields, names: list[str]) -> None:
     """Raise Unsettable if a setting that cannot be set here would change."""
-    now_told = _told(competition)
     refused = [
         name
         for name in names
-        if name not in (*TEXTS, *TIMES, PAUSE) and (given.value(name) or None) != (now_told.get(name) or None)
+        if name not in (*TEXTS, *TIMES, PAUSE) and (given.value(name) or None) != (shown.get(name) or None)
     ]
     if refused:
         raise Unsettable(
@@ -322,11 +317,10 @@ def _require_settable(competition: Competition, given: SentFields, names: list[s
         )
 
 
-def _pause(session: Any, competition: Competition, *, is_wanted: bool) -> None:
-    act = acting.begin(session, competition=competition, actor=actor())
-    if is_wanted and competition.paused_at is None:
+def _pause(act: Act, *, is_wanted: bool) -> None:
+    if is_wanted and act.competition.paused_at is None:
         pauses.pause(act, message=PAUSED)
-    if not is_wanted and competition.paused_at is not None:
+    if not is_wanted and act.competition.paused_at is not None:
         pauses.resume(act)
 
 

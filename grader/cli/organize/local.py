@@ -12,7 +12,7 @@ from grader.cli.parameters import LocalPath
 from grader.models import Competition, CompetitionState
 from grader.services.accounts import accounts, administrators, logins
 from grader.services.audit.log import Actor, operator
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions.metric import Rules
 from grader.services.people import names
 from grader.services.rescoring import versions
@@ -85,13 +85,9 @@ def _draw(installation: Installation, competition: Competition, request: CanaryR
     )
     stored = intake.keep(installation.storage, assessed)
     with installation.database.write() as session:
-        versions.set_first(
-            session,
-            competition=lookup.get(session, slug=competition.slug),
-            solution=stored,
-            actor=Actor.shell(),
-            now=db.now(session),
-        )
+        draft = lookup.get(session, slug=competition.slug)
+        act = acting.begin(session, competition=draft, actor=Actor.shell())
+        versions.set_first(**act.parts, solution=stored)
 
 
 @click.command()

@@ -18,7 +18,7 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.context import act_on, competition_of, reading, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import DESK, act, organizers_operation
@@ -150,13 +150,10 @@ def class_of(slug: str, names: list[str], *, with_tokens: bool) -> list[dict[str
         password_hash = accounts.unknown_password(site.passwords)
     with writing() as session:
         made = class_accounts.create_all(
-            session,
-            competition=competition_of(session, slug),
+            **act_on(session, slug).parts,
             names=names,
             with_tokens=with_tokens,
             password_hash=password_hash,
-            actor=actor(),
-            now=db.now(session),
         )
     return [
         {
@@ -175,9 +172,9 @@ def _save(
         with writing() as session:
             user = names.get_user(session, name=name)
             given: dict[str, Any] = {"role": _role()} if with_role else {}
-            competition = competition_of(session, slug)
-            service(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
-            stays = organizers.role_of(session, competition=competition, user=g.user) is not None
+            act = act_on(session, slug)
+            service(**act.parts, user=user, **given)
+            stays = organizers.role_of(session, competition=act.competition, user=g.user) is not None
             if not with_role or (user.id == g.user.id and service is organizers.change):
                 confirm(_question(slug, user, given.get("role")))
     except (*REFUSALS, UnknownRole) as error:

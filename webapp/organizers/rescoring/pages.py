@@ -17,7 +17,7 @@ from grader.services.solutions.checks import NotAcceptable
 from grader.services.solutions.intake import StoredSolution
 from webapp.competitions.views import CompetitionView
 from webapp.http.auth import organizers_only
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.context import act_on, actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.parameters import asked_number, entered_number
 from webapp.http.site import current_site
@@ -79,16 +79,14 @@ def settings(slug: str) -> ResponseReturnValue:
 def check_settings(slug: str) -> ResponseReturnValue:
     """Start a check of changed settings against the live solution."""
     with writing() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        before = competition_settings.of(competition)
+        act = act_on(session, slug)
+        before = competition_settings.of(act.competition)
         form = forms.form_of(RESCORING, before, is_sent=True)
         changes, problem = form.changes(before), ""
         if not form.errors:
             rules = Rules(identities=changes["identities"] or (), metric=changes["metric"])
             try:
-                solution_checks.add_settings_check(
-                    session, competition=competition, rules=rules, actor=actor(), now=now
-                )
+                solution_checks.add_settings_check(**act.parts, rules=rules)
             except NotAcceptable as error:
                 problem = error.message
     if problem or form.errors:

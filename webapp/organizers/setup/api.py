@@ -22,7 +22,7 @@ from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
-from webapp.http.context import actor, competition_of, is_shell, reading, require_role, writing
+from webapp.http.context import act_on, actor, competition_of, is_shell, reading, require_role, writing
 from webapp.http.fields import FileForm
 from webapp.http.organizer_operations import (
     DESK,
@@ -186,7 +186,8 @@ def _settings(slug: str) -> dict[str, Any]:
 
 def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any:
     with writing() as session:
-        competition, now = competition_of(session, slug), db.now(session)
+        act = act_on(session, slug)
+        competition, now = act.competition, act.now
         expected = expected_versions()
         if expected is not None and not competition_settings.has_version(
             session, competition=competition, expected=expected
@@ -194,9 +195,7 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
             raise competition_settings.ChangedMeanwhile
         if faults := competition_settings.refusals(competition, changes, now):
             raise RefusedSettings(faults)
-        changed = competition_settings.change(
-            session, competition=competition, changes=changes, actor=actor(), now=now
-        )
+        changed = competition_settings.change(**act.parts, changes=changes)
         doubtful = settings_warnings.to_confirm(competition, changed, now)
         if doubtful and not is_confirmed:
             raise ConfirmationNeeded(doubtful)

@@ -26,7 +26,7 @@ from webapp.http import api
 from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.context import act_on, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.fields import Answer, FileForm, Moment, Sent, Text
 from webapp.http.organizer_operations import (
@@ -192,8 +192,7 @@ def remove(slug: str) -> ResponseReturnValue:
     """Remove a data file."""
     name = request.form.get("name", "")
     with writing() as session:
-        competition = competition_of(session, slug)
-        data_files.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+        data_files.remove(**act_on(session, slug).parts, name=name)
         confirm(
             Question(
                 heading=f"Remove {name}?",
@@ -214,13 +213,10 @@ def allow(slug: str) -> ResponseReturnValue:
     try:
         with writing() as session:
             data_files.allow(
-                session,
-                competition=competition_of(session, slug),
+                **act_on(session, slug).parts,
                 name=name,
                 typed=request.form.get("typed", ""),
                 reason=request.form.get("reason", ""),
-                actor=actor(),
-                now=db.now(session),
             )
     except REFUSALS as error:
         return _refused(slug, error)
@@ -233,14 +229,7 @@ def allow(slug: str) -> ResponseReturnValue:
 def check_again(slug: str) -> ResponseReturnValue:
     """Check a data file again."""
     name = request.form.get("name", "")
-    with writing() as session:
-        data_files.check_again(
-            session,
-            competition=competition_of(session, slug),
-            name=name,
-            actor=actor(),
-            now=db.now(session),
-        )
+    act(slug, data_files.check_again, name=name)
     flash(f"{name} is being checked again.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 

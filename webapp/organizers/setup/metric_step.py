@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from flask import url_for
 
 from grader.models import Competition, CompetitionState, JobState, OrganizerJob
-from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.jobs import organizer_jobs
@@ -175,13 +174,7 @@ class Told:
 
 
 def save(
-    session: Any,
-    competition: Competition,
-    before: CompetitionSettings,
-    changes: Mapping[str, Any],
-    *,
-    actor: Actor,
-    now: datetime,
+    act: Act, before: CompetitionSettings, changes: Mapping[str, Any]
 ) -> tuple[frozenset[str], Told | None]:
     """Save the step; return the changed settings, and a message if the metric settings changed.
 
@@ -190,7 +183,7 @@ def save(
     """
     after = before.changed(**changes)
     is_other = after.metric_choice != before.metric_choice
-    everything: dict[str, Any] = {"session": session, "competition": competition, "actor": actor, "now": now}
+    session, competition, everything = act.session, act.competition, act.parts
     if competition.live_scoring_version is None:
         changed = competition_settings.change(**everything, changes=changes)
         job = checks.check_choice(**everything, choice=after.metric_choice) if is_other else None
@@ -203,7 +196,7 @@ def save(
     pending = pending_check(session, competition)
     if not is_other:
         if pending is not None:
-            organizer_jobs.dismiss(session, job=pending, now=now)
+            organizer_jobs.dismiss(session, job=pending, now=act.now)
         return changed, None
     url = url_for("organize_settings.show", slug=competition.slug, step="metric")
     rules = Rules(identities=after.identities or (), metric=after.metric)

@@ -24,7 +24,7 @@ from webapp.http import organizer_operations as organizing
 from webapp.http.actions import Family, is_form
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.context import act_on, competition_of, reading, writing
 from webapp.http.fields import Answer
 from webapp.http.organizer_operations import (
     DESK,
@@ -66,12 +66,7 @@ def delete(slug: str) -> ResponseReturnValue:
         return _page(slug, problem="Nothing was deleted. Select the checkbox to confirm."), 422
     try:
         with writing() as session:
-            drafts.delete_draft(
-                session,
-                competition=competition_of(session, slug),
-                actor=actor(),
-                now=db.now(session),
-            )
+            drafts.delete_draft(**act_on(session, slug).parts)
     except (drafts.HasSubmissions, drafts.NotDraft) as error:
         return _page(slug, problem=error.message), 409
     flash(f"Draft {slug} deleted.")

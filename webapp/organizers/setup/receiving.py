@@ -6,7 +6,6 @@ from typing import Any
 from flask import g, request
 from werkzeug.datastructures import FileStorage
 
-from grader import db
 from grader.errors import ErrorKind
 from grader.models import OrganizerJob
 from grader.services.data_files import files as data_files
@@ -18,7 +17,7 @@ from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from grader.storage import blobs
 from webapp.competitions import prose
-from webapp.http.context import actor, competition_of, is_shell, reading, writing
+from webapp.http.context import act_on, competition_of, is_shell, reading, writing
 from webapp.http.errors import BadRequest
 from webapp.http.site import current_site
 from webapp.submissions import uploads
@@ -49,13 +48,10 @@ def add_data_file(slug: str) -> str:
     with writing() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         data_files.add(
-            session,
-            competition=competition_of(session, slug),
+            **act_on(session, slug).parts,
             name=name,
             description=request.values.get("description", ""),
             blob=blob,
-            actor=actor(),
-            now=db.now(session),
         )
     return name
 
@@ -71,13 +67,10 @@ def add_figure(slug: str, file: FileStorage | None) -> str:
     with writing() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         figures.add(
-            session,
-            competition=competition_of(session, slug),
+            **act_on(session, slug).parts,
             name=name,
             picture=picture,
             blob=blob,
-            actor=actor(),
-            now=db.now(session),
         )
     prose.format_saved(slug)
     return name
@@ -96,14 +89,11 @@ def add_solution(slug: str) -> OrganizerJob:
         for each in filter(None, (sent, test)):
             blobs.hold(session, storage=site.storage, sha256=each.sha256)
         return solution_checks.add(
-            session,
-            competition=competition_of(session, slug),
+            **act_on(session, slug).parts,
             file=sent,
             test=test,
             finds_test=request.values.get("finds_test", "") != "false",
             canaries=asked_canaries(request.values),
-            actor=actor(),
-            now=db.now(session),
         )
 
 
@@ -131,14 +121,11 @@ def add_baseline(slug: str) -> Entered:
     with writing() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         entered = benchmark_entries.add(
-            session,
-            competition=competition,
+            **act_on(session, slug).parts,
             blob=blob,
             file_name=sent.file_name,
             name=request.values.get("name", ""),
             user=g.user or benchmark_entries.first_organizer(session, competition=competition),
-            actor=actor(),
-            now=db.now(session),
         )
     site.hints.send(entered.job_ids)
     return entered

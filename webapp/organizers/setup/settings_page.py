@@ -34,7 +34,7 @@ from webapp.competitions.views import CompetitionView
 from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.context import act_on, competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.site import current_site
 from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
@@ -80,7 +80,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     written: list[str] = []
     expected = request.form.get("version")
     with writing() as session:
-        competition, now = competition_of(session, slug), db.now(session)
+        act = act_on(session, slug)
+        competition, now = act.competition, act.now
         is_stale = expected is not None and not competition_settings.has_version(
             session, competition=competition, expected=(expected,), names=_settings_of(page)
         )
@@ -106,13 +107,9 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         is_refused = bool(form.errors or others or is_stale)
         if not is_refused:
             if report is None:
-                changed = competition_settings.change(
-                    session, competition=competition, changes=changes, actor=actor(), now=now
-                )
+                changed = competition_settings.change(**act.parts, changes=changes)
             else:
-                changed, told = metric_step.save(
-                    session, competition, before, changes, actor=actor(), now=now
-                )
+                changed, told = metric_step.save(act, before, changes)
             written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
             past = settings_warnings.date_warnings_of_change(competition, changed, now)
             joined = settings_warnings.joined_names_warnings(competition) if "identities" in changed else []
@@ -150,8 +147,7 @@ def upload_figure(slug: str, step: str) -> ResponseReturnValue:
 def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
     """Remove a figure, and show the page again with the entered values."""
     with writing() as session:
-        competition = competition_of(session, slug)
-        figures.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+        figures.remove(**act_on(session, slug).parts, name=name)
     prose.format_saved(slug)
     return _page(slug, BY_KEY[step], is_sent=True)
 
