@@ -12,6 +12,7 @@ import unicodedata
 from functools import cache
 from typing import NamedTuple
 
+import idna
 import regex
 from confusable_homoglyphs import utils as confusables
 from sqlalchemy import ColumnElement, exists, select
@@ -31,6 +32,8 @@ LENGTH_LOOKED_AT = 4096
 _WRONG_LENGTH = f"The name has {{:,}} characters. Use 1 to {MAX_LENGTH}."
 # Control and direction characters, all spaces except the ordinary one, and other invisible characters.
 _HIDDEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800--\ ]", regex.VERSION1)
+# Some scripts need zero-width joiners inside words. A name's key ignores them.
+_JOINERS = regex.compile("[\u200c\u200d]")
 _EMOJI_STYLES = regex.compile("[\ufe0e\ufe0f]")
 # These marks distinguish names (C, C++ and C#). Other punctuation is ignored, because it is often used to
 # decorate look-alike names.
@@ -189,7 +192,9 @@ def find_user(session: Session, *, name: str) -> User | None:
 
 
 def _problem(name: str) -> str | None:
-    hidden = next(iter(_HIDDEN.findall(name)), None)
+    hidden = next(
+        (match[0] for match in _HIDDEN.finditer(name) if not _is_joining(name, match.start())), None
+    )
     if hidden is not None:
         return f"The name contains the invisible character U+{ord(hidden):04X}. Remove it."
     characters = regex.findall(r"\X", name)
@@ -202,6 +207,12 @@ def _problem(name: str) -> str | None:
     if not any(char.isalnum() for char in name):
         return "The name needs at least one letter or digit."
     return None
+
+
+def _is_joining(name: str, position: int) -> bool:
+    """Return whether a character is a joiner where RFC 5892 (appendices A.1 and A.2) allows one."""
+    is_joiner = len(name) <= MAX_CODE_POINTS and _JOINERS.match(name, position)
+    return bool(is_joiner) and idna.valid_contextj(name, position)
 
 
 class _Reserved(NamedTuple):
@@ -237,7 +248,7 @@ def _is_decoration(char: str) -> bool:
 
 def _skeleton(text: str) -> str:
     prototypes = _prototypes()
-    decomposed = unicodedata.normalize("NFD", text)
+    decomposed = unicodedata.normalize("NFD", _JOINERS.sub("", text))
     return unicodedata.normalize("NFD", "".join(prototypes.get(char, char) for char in decomposed))
 
 

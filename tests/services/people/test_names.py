@@ -32,6 +32,8 @@ def valid(text: str) -> str | None:
         ("Москва", "москва"),
         ("café", "cafe\u0301"),
         ("Team 10", "team lO"),
+        ("سس\u200cسس", "سسسس"),
+        ("क्\u200dष", "क्ष"),
     ],
 )
 def test_similar_names_and_names_in_another_letter_case_are_the_same(one: str, other: str):
@@ -58,6 +60,12 @@ def test_different_names_are_distinct(one: str, other: str):
     [
         ("evil\u202ename", r"U\+202E"),
         ("zero\u200bwidth", r"U\+200B"),
+        ("jo\u200cin", r"U\+200C"),
+        ("jo\u200din", r"U\+200D"),
+        ("سس\u200dسس", r"U\+200D"),
+        ("سس\u200c", r"U\+200C"),
+        ("\u200cनमस्ते", r"U\+200C"),
+        ("س\u200c" * 2000, r"U\+200C"),
         ("soft\u00adhyphen", r"U\+00AD"),
         ("join\u034fer", r"U\+034F"),
         ("filler\u3164", r"U\+1160"),
@@ -79,7 +87,20 @@ def test_invalid_name_is_rejected_with_its_reason(name: str, why: str):
         clean_name(name)
 
 
-@pytest.mark.parametrize("name", ["g\u0308" * 64, "नमस्ते" * 16, "👩🏽" * 60 + "x", "❤ 7", "名前", "o'neil"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "g\u0308" * 64,
+        "नमस्ते" * 16,
+        "👩🏽" * 60 + "x",
+        "❤ 7",
+        "名前",
+        "o'neil",
+        "سس\u200cسس",
+        "क्\u200dष",
+        "क्\u200cष",
+    ],
+)
 def test_length_is_counted_in_visible_characters(name: str):
     assert clean_name(name) == name
 
