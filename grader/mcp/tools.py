@@ -55,6 +55,13 @@ TOOLS = (
     ("select_submission", SUBMIT, "Select a submission for the private leaderboard, or deselect it."),
     ("read_leaderboard", READ, f"Read the public leaderboard: the first {ROWS} rows and your team's row."),
 )
+# The hints about tools that change something on the site or in the folder. All others only read.
+CHANGING: Mapping[str, Mapping[str, bool]] = {
+    "join_competition": {},
+    "download_data": {"idempotentHint": True},
+    "submit_file": {},
+    "select_submission": {"destructiveHint": True, "idempotentHint": True},
+}
 ARGUMENTS = {
     "competition": (
         "string",
@@ -143,7 +150,11 @@ class Tool:
                 "required": self.required,
                 "additionalProperties": False,
             },
-            "annotations": {"readOnlyHint": self.scope == READ, "destructiveHint": False},
+            "annotations": {
+                "readOnlyHint": self.name not in CHANGING,
+                "destructiveHint": False,
+                **CHANGING.get(self.name, {}),
+            },
         }
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

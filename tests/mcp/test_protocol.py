@@ -86,6 +86,9 @@ def test_agent_reads_checks_submits_waits_and_appears_on_the_leaderboard(service
     async def act(agent):
         offered = (await agent.list_tools()).tools
         assert {tool.name for tool in offered} == READING | SENDING
+        read_only = {tool.name for tool in offered if tool.annotations.read_only_hint}
+        assert read_only == READING - {"download_data"} | {"check_file"}
+        assert [tool.name for tool in offered if tool.annotations.destructive_hint] == ["select_submission"]
         found = await call(agent, "list_competitions")
         assert [each["slug"] for each in found["competitions"]] == ["toxicity"]
         assert (await call(agent, "read_competition"))["overview"] == "Find what hurts."
