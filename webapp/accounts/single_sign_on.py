@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from flask import abort, g, redirect, render_template, request, url_for
+from flask import abort, flash, g, redirect, render_template, request, url_for
 from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from grader.services.accounts.openid_connect import OpenIDConnect
 
 log = logging.getLogger(__name__)
-FLOWS, ARRIVAL = "oidc_flows", "oidc_arrival"  # keys in the signed cookie
+ARRIVAL = "oidc_arrival"  # key in the signed cookie
 MOST_FLOWS = 3  # such as tabs with a login page
 FLOW_SECONDS = 600
 EXPIRED = "This login attempt has expired or was already used. Start again."
+LOGGED_IN = "You are already logged in. An expired login attempt was ignored."
 
 
 @blueprint.get("/login/with/<provider>")
@@ -45,6 +46,9 @@ def arrive(provider: str) -> ResponseReturnValue:
     """Receive a person from a provider: log in, ask for a name, or link the account."""
     client = _client(provider)
     flow = _spend_flow(provider)
+    if flow is None and g.user is not None:
+        flash(LOGGED_IN)
+        return redirect(url_for("competitions.index"), 303)
     if flow is None:
         return _login_page(ParticipantError(EXPIRED))
     context.end_reading()  # The provider may take seconds to respond.
@@ -206,18 +210,18 @@ def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | Non
         "at": int(time.time()),
     }
     url = client.authorization_url(attempt, redirect_uri=_callback(client))
-    flows = {**cookie.get(FLOWS, {}), attempt.state: flow}
-    cookie[FLOWS] = dict(list(flows.items())[-MOST_FLOWS:])
+    flows = {**cookie.get(auth.FLOWS, {}), attempt.state: flow}
+    cookie[auth.FLOWS] = dict(list(flows.items())[-MOST_FLOWS:])
     return url
 
 
 def _spend_flow(provider: str) -> dict[str, Any] | None:
     """Remove and return the login attempt to which this request belongs, or None."""
-    flows = dict(cookie.get(FLOWS, {}))
+    flows = dict(cookie.get(auth.FLOWS, {}))
     found = flows.pop(request.args.get("state", ""), None)
     if found is None:
         return None
-    cookie[FLOWS] = flows
+    cookie[auth.FLOWS] = flows
     is_fresh = 0 <= time.time() - found["at"] <= FLOW_SECONDS
     return found if is_fresh and found["provider"] == provider else None
 

@@ -28,6 +28,7 @@ from webapp.http.site import Site, current_site
 View = Callable[..., ResponseReturnValue]
 STEP, TARGET, PROVIDER = "factor_step", "factor_target", "factor_provider"
 """Keys in the signed cookie: the token of a step with a second factor, and the page to open after login."""
+FLOWS = "oidc_flows"  # key of the attempts to log in at a provider
 TARGET_MAX_LENGTH = 500  # cookies are limited to 4 KB
 
 
@@ -112,7 +113,7 @@ def log_in_within(db_session: Any, user: User, *, target: str, provider: Provide
     except logins.SecondFactorAsked:
         now = db.now(db_session)
         token = factor_steps.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
-    session.clear()
+    _clear_session()
     session[STEP], session[TARGET] = token, target if len(target) <= TARGET_MAX_LENGTH else None
     session[PROVIDER] = None if provider is None else provider.slug
     return make_response(redirect(url_for("account.second_factor")))
@@ -156,11 +157,19 @@ def start_session(
             secret=site.settings.secret(),
             now=db.now(db_session),
         )
-    session.clear()
+    _clear_session()
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
     )
     return response
+
+
+def _clear_session() -> None:
+    """Forget the time before a login, except login attempts at a provider in other tabs."""
+    flows = session.get(FLOWS)
+    session.clear()
+    if flows:
+        session[FLOWS] = flows
 
 
 def know_place(user: User, response: Response) -> Response:

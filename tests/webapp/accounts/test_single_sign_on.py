@@ -207,6 +207,22 @@ def test_a_callback_is_accepted_only_once(arena: Arena, campus: DjangoProvider):
     assert arena.app.test_client().get(callback).status_code == 400
 
 
+def test_login_pages_in_two_tabs_both_lead_to_the_page_that_was_requested(
+    arena: Arena, campus: DjangoProvider
+):
+    sign_up_with(arena, campus, arena.app.test_client(), "ada")
+    browser = arena.app.test_client()
+    pages = ("/account", "/notifications")
+    tabs = [
+        campus.answer(browser.get("/login/with/campus", query_string={"next": page}).location, "ada")
+        for page in pages
+    ]
+    for tab, page in zip(tabs, pages, strict=True):
+        assert (browser.get(tab).location, who(browser)) == (page, "ada")
+    used = browser.get(tabs[0])
+    assert (used.status_code, used.location, who(browser)) == (303, "/", "ada")
+
+
 @pytest.mark.parametrize(
     "state",
     [
