@@ -216,14 +216,18 @@ def _named(search: str) -> Select[User]:
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
-    """Return whether a password is correct. The response time does not reveal whether the account exists."""
-    decoy = _decoy(passwords)
-    stored = decoy if user is None or user.deleted_at is not None else user.password_hash
+    """Return whether a password is correct.
+
+    The response time does not reveal whether the account exists and has a password.
+    """
+    decoy, stored = _decoy(passwords), NO_PASSWORD
+    if user is not None and user.deleted_at is None:
+        stored = user.password_hash
     try:
-        passwords.verify(stored, _normalized(password[:MAX_LENGTH]))
+        passwords.verify(decoy if stored == NO_PASSWORD else stored, _normalized(password[:MAX_LENGTH]))
     except (VerificationError, InvalidHashError):
         return False
-    return user is not None and user.deleted_at is None
+    return stored != NO_PASSWORD
 
 
 def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:

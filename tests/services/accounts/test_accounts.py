@@ -51,6 +51,25 @@ def test_user_can_log_in_with_any_letter_case_of_the_name(service, passwords):
     assert not found.is_admin
 
 
+def test_every_login_attempt_verifies_a_hash_even_without_an_account_or_a_password(service):
+    verified = []
+
+    class Noting(PasswordHasher):
+        def verify(self, *parts):
+            verified.append(parts[0])
+            return super().verify(*parts)
+
+    passwords = Noting(time_cost=1, memory_cost=8, parallelism=1)
+    sign_up(service, "Ada")
+    with service.database.write() as session:
+        for name, deleted_at in (("Bob", None), ("Eve", service.now)):
+            user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=service.now)
+            accounts.add(session, user=user).deleted_at = deleted_at
+    for name in ("Ada", "Bob", "Eve", "Nobody"):
+        assert authenticate(service, name, "!", passwords) is None
+    assert [each.startswith("$argon2id$") for each in verified] == [True] * 4
+
+
 @pytest.mark.parametrize(
     ("name", "password"), [("ada", "wrong password"), ("bob", GOOD), ("a\0b", GOOD), ("", "")]
 )
