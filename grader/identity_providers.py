@@ -4,6 +4,7 @@ import enum
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+
+from grader.hosts import ascii_name
 
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
 GOOGLE = "https://accounts.google.com"
@@ -48,6 +51,13 @@ def _secure(address: str) -> str:
     return address
 
 
+def full_domain(text: str) -> str:
+    """Return a domain of at least two labels in ASCII; raise ValueError."""
+    if "." not in (name := ascii_name(text)).strip("."):
+        raise ValueError("must be a domain such as example.org")
+    return name
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
@@ -56,9 +66,7 @@ def _is_loopback(host: str) -> bool:
 
 
 Line = Annotated[str, Field(min_length=1, max_length=200)]
-Domain = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$", max_length=253), AfterValidator(str.lower)
-]
+Domain = Annotated[str, AfterValidator(full_domain)]
 
 
 class Provider(BaseModel):
@@ -114,7 +122,7 @@ class Provider(BaseModel):
         if not self.allowed_domains:
             return True
         if self.issuer == GOOGLE:
-            return claims.get("hd") in self.allowed_domains
+            return domain_of(f"user@{claims.get('hd')}") in self.allowed_domains
         return domain_of(self.verified_email(claims) or "") in self.allowed_domains
 
     def groups(self, claims: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -123,9 +131,11 @@ class Provider(BaseModel):
 
 
 def domain_of(address: str) -> str:
-    """Return the domain of an e-mail address in lower case; empty for other text."""
+    """Return the domain of an e-mail address in ASCII; empty for other text."""
     local, _, domain = address.strip().rpartition("@")
-    return domain.lower() if local else ""
+    with suppress(ValueError):
+        return ascii_name(domain) if local else ""
+    return ""
 
 
 def values_of(claims: Mapping[str, Any], name: str) -> frozenset[str]:

@@ -27,6 +27,7 @@ from pydantic_settings import (
 )
 
 from grader import identity_providers
+from grader.hosts import ascii_host, origin
 from grader.identity_providers import Provider, SignUp
 from grader.text import is_elsewhere, not_a_path
 
@@ -214,7 +215,9 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(7777, ge=0, le=MAX_PORT, description="Port that `serve` listens on.")
     base_url: str | None = Field(
-        None, description="Public address of the site, used in links; by default, the address of `serve`."
+        None,
+        description="Public address of the site without a path, used in links; by default, the address of "
+        "`serve`.",
     )
     trusted_hosts: str = Field(
         "",
@@ -255,7 +258,8 @@ class Settings(BaseSettings):
     )
     sign_up: SignUp = Field(
         SignUp.OPEN,
-        description="Who may create an account: open, invite (with an administrator's link) or closed.",
+        description="Who may create an account: open, invite (with an administrator's link) or closed. "
+        "Owners of competitions can always create accounts for a class.",
     )
     oidc_providers: SecretStr | None = Field(
         None,
@@ -343,6 +347,19 @@ class Settings(BaseSettings):
         if folder is not None and is_elsewhere(str(folder)):
             raise ValueError(not_a_path(str(folder)).rstrip("."))
         return folder
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_origin(cls, url: str | None) -> str | None:
+        return None if url is None else origin(url)
+
+    @field_validator("trusted_hosts", "smtp_host")
+    @classmethod
+    def _are_hosts(cls, text: str | None) -> str | None:
+        # A leading dot includes all subdomains.
+        return text and ",".join(
+            "." * name.startswith(".") + ascii_host(name.strip(".[]")).strip("[]") for name in _listed(text)
+        )
 
     @field_validator("backup_target")
     @classmethod
@@ -470,11 +487,11 @@ class Settings(BaseSettings):
     def site(self) -> str:
         """Return the public address of the site, without a trailing slash."""
         host = "localhost" if self.host in EVERYWHERE else self.host
-        return (self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+        return self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def trusted_names(self) -> frozenset[str] | None:
         """Return the accepted host names (`.example.org` includes all subdomains); None accepts any name."""
-        given = {name.strip().rstrip(".").lower() for name in self.trusted_hosts.split(",")} - {""}
+        given = set(_listed(self.trusted_hosts))
         if not given and not self.base_url:
             return None
         public = urlsplit(self.base_url or "").hostname

@@ -4,6 +4,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from grader.identity_providers import GOOGLE, Provider, SignUp, read, values_of
+from grader.services.competitions.settings_model import Group
 from grader.settings import Settings
 
 CAMPUS = """
@@ -98,6 +99,20 @@ def test_values_of_claims_are_texts(claims: dict, name: str, values: set[str]):
 def test_only_verified_addresses_of_the_domain_are_admitted(claims: dict, is_admitted: bool):
     assert provider(allowed_domains=["example.org"]).admits(claims) is is_admitted
     assert provider().admits(claims)
+
+
+def test_domains_are_compared_in_ascii_without_merging_different_ones():
+    campus = provider(allowed_domains=["Straße.example"])
+    for domain, is_admitted in (
+        ("straße.example", True),
+        ("xn--strae-oqa.example", True),
+        ("strasse.example", False),
+        ("a..b", False),
+    ):
+        assert campus.admits({"email": f"a@{domain}", "email_verified": True}) is is_admitted
+        assert Group.parse("@straße.example").contains(f"a@{domain}") is is_admitted
+        google = provider(issuer=GOOGLE, allowed_domains=["straße.example"])
+        assert google.admits({"hd": domain}) is is_admitted
 
 
 def test_google_accounts_are_admitted_by_their_organization_only():

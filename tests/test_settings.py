@@ -101,11 +101,25 @@ def test_settings_are_immutable_and_hide_secrets():
         ({}, "http://127.0.0.1:7777"),
         ({"host": "0.0.0.0", "port": 80}, "http://localhost:80"),
         ({"host": "::1"}, "http://[::1]:7777"),
-        ({"base_url": "https://board.example.org/"}, "https://board.example.org"),
+        ({"base_url": "HTTPS://Board.example.org:443/"}, "https://board.example.org"),
     ],
 )
 def test_links_use_the_sites_public_address(given: dict[str, object], address: str):
     assert Settings(**given).site() == address  # type: ignore[arg-type]
+
+
+def test_public_address_with_a_path_is_rejected_with_the_reason():
+    with pytest.raises(ValidationError, match="expected an address without a path"):
+        Settings(base_url="https://example.org/board")
+
+
+def test_hosts_are_stored_in_ascii():
+    mail = {"smtp_host": "Straße.example", "smtp_sender": "a@b.example", "base_url": "https://b.example"}
+    settings = Settings(trusted_hosts=".Straße.example, [2001:DB8::1]", **mail)
+    assert settings.trusted_names() >= {".xn--strae-oqa.example", "2001:db8::1"}
+    assert settings.smtp_host == "xn--strae-oqa.example"
+    with pytest.raises(ValidationError, match="is not a host name"):
+        Settings(trusted_hosts="*.example.org")
 
 
 def test_another_process_receives_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

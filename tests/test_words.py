@@ -20,7 +20,6 @@ SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
 # Exceptions where a ruled-out word means something else: the file, the surrounding words, and the meaning
 # there.
 ALLOWED: dict[str, tuple[str, ...]] = {
-    "grader/cli/installation.py": ("https://board.example.org",),  # an address
     "grader/settings.py": ("<board@example.org>",),
     "docs/operations.md": ("<board@example.org>",),  # an address
     "grader/services/exports/bundle_files.py": ("boards/ both",),  # a folder's name

@@ -209,9 +209,6 @@ def _unusable_urls(settings: Settings) -> Iterator[str]:
     broker = settings.broker_url.get_secret_value() if settings.broker_url else None
     if broker and urlsplit(broker).scheme not in BROKERS:
         yield f"{PREFIX}BROKER_URL: expected redis://host:6379/0, rediss://… or redis+socket:///path."
-    site = urlsplit(settings.base_url or "http://localhost")
-    if site.scheme not in ("http", "https") or not site.netloc:
-        yield f"{PREFIX}BASE_URL: expected an address such as https://board.example.org."
 
 
 def _unusable(problems: list[str]) -> click.ClickException:

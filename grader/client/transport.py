@@ -22,6 +22,7 @@ from grader.client.errors import (
     Unreachable,
     Unusable,
 )
+from grader.hosts import ascii_host
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
@@ -185,14 +186,13 @@ def site_address(text: str) -> str:
     """
     try:
         parts = urlsplit(text.strip())
-        port = parts.port
+        host, port = ascii_host(parts.hostname or ""), parts.port
     except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+        parts, host, port = urlsplit(""), "", None
+    if parts.scheme not in ("http", "https") or parts.username or parts.query:
         raise Unusable(
             f"{text.strip()!r} is not the address of a site, such as https://fairboard.example.org."
         )
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
     return f"{parts.scheme}://{place}{parts.path.rstrip('/')}/"
 

@@ -71,6 +71,19 @@ def test_every_link_starts_with_the_public_address(make_arena):
             assert f"http://{host}/" not in text or host == "board.example:8080"
 
 
+@pytest.mark.parametrize("header", ["Origin", "Referer"])
+@pytest.mark.parametrize(
+    "url", ["http://[", "https://[v1.x]/", "https://board.example.org:x/", "//", "\u00fc"]
+)
+def test_form_with_an_invalid_address_in_a_header_is_rejected(make_arena, header: str, url: str):
+    arena = make_arena(base_url="https://board.example.org")
+    browser, site = arena.app.test_client(), {"base_url": "https://board.example.org"}
+    token = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/login", **site).text)[1]
+    sent = {"Referer": "https://board.example.org/login"} | {header: url}
+    answer = browser.post("/login", data={"csrf_token": token}, headers=sent, **site)
+    assert (answer.status_code, "another site" in answer.text) == (403, True)
+
+
 def test_unknown_host_names_are_rejected_and_configured_ones_accepted(make_arena):
     arena = make_arena(base_url="http://board.example", trusted_hosts="Other.example, .inside.example")
     arena.competition()

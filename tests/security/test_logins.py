@@ -178,6 +178,24 @@ def test_forged_forwarded_address_does_not_evade_the_limit(make_arena):
     assert answers[-1] == 429
 
 
+@pytest.mark.parametrize(
+    "forged", ["10.0.0.1:{}", '"[2001:db8::{}]:1"', "2001:db8::{}%eth0", "{}", '"{}, 10.0.0.1', "unknown:{}"]
+)
+def test_no_notation_of_a_forwarded_address_evades_the_limit(make_arena, forged: str):
+    arena = make_arena(rate_limits=True, trusted_proxies=1)
+    browser = arena.app.test_client()
+    token = arena.form_token(browser)
+    answers = [
+        browser.post(
+            "/login",
+            data={"csrf_token": token, "name": f"n{place}", "password": "guess"},
+            headers={"X-Forwarded-For": forged.format(place), "Forwarded": f"for=10.0.1.{place}"},
+        ).status_code
+        for place in range(1, 22)
+    ]
+    assert answers[-1] == 429
+
+
 def test_each_address_behind_a_trusted_proxy_has_its_own_limit(make_arena):
     arena = make_arena(rate_limits=True, trusted_proxies=1)
     browser = arena.app.test_client()

@@ -74,6 +74,7 @@ def test_connection_is_kept_alive_and_pipelined_requests_are_answered_in_order(
         post(b"/a", b"Transfer-Encoding: chunked").replace(b"HTTP/1.1", b"HTTP/1.0"),
         post(b"/a", b"Content-Length: 5").replace(b"Host: localhost", b"Host: a\r\nHost: b"),
         post(b"/a").replace(b"Host: localhost\r\n", b""),
+        post(b"http://["),
         b"GET /a HTTP/1.1\nHost: localhost\n\n\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     ],
@@ -309,9 +310,9 @@ def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_ru
     eventually(lambda: len(running.server.channels) == 20)
     time.sleep(0.6)
     assert len(running.server.channels) == 20
-    one = [running.connect(named + b"1.2.3.4, 10.0.0.99\r\n\r\n") for _ in range(8)]
+    one = [running.connect(named + b"1.2.3.4, [2001:db8::%d]:9\r\n\r\n" % number) for number in range(8)]
     eventually(lambda: _has_ended(one[2]))  # The three connections that have waited longest exceed the limit.
-    assert len(_of(running, "10.0.0.99")) == 5
+    assert len(_of(running, "2001:db8::/64")) == 5
     assert not _of(running, "1.2.3.4")
     for each in many:
         each.sendall(b"abcde")

@@ -1,9 +1,9 @@
 """Middleware: request checks, security headers, rate limits, CSRF and compression."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from urllib.parse import urlsplit
+from typing import Any
 
 from flask import Flask, Request, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
@@ -13,7 +13,7 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader import logs
-from grader.services.accounts import logins
+from grader.hosts import client_address, network
 from grader.settings import Settings
 from grader.text import is_storable
 from webapp.http import auth, context, monitoring
@@ -55,7 +55,7 @@ Check = Callable[[], ResponseReturnValue | None]
 
 def address() -> str:
     """Return the client's address; for IPv6, only the prefix that is assigned to one customer."""
-    return logins.network(request.remote_addr)
+    return network(request.remote_addr)
 
 
 def person() -> str:
@@ -104,8 +104,8 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
     settings = site.settings
     app.request_class = FairboardRequest
     if proxies := settings.trusted_proxies:
-        wrapped = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
-        app.wsgi_app = wrapped  # type: ignore[method-assign]
+        wrapped = ProxyFix(app.wsgi_app, x_for=0, x_proto=proxies, x_host=proxies)
+        app.wsgi_app = partial(_with_client_address, wrapped, proxies)  # type: ignore[method-assign]
     if settings.metrics_dir():
         monitoring.init_app(app)
     _compress_responses(app)  # This is registered first, so that it runs last.
@@ -127,6 +127,15 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
 
     for check in (refuse_unreadable_query, limit_body, _answer_early, refuse_foreign_forms):
         app.before_request(check)
+
+
+def _with_client_address(
+    application: ProxyFix, proxies: int, environ: dict[str, Any], start_response: Any
+) -> Iterable[bytes]:
+    """Run the application with the address of the client instead of that of the nearest proxy."""
+    peer, forwarded_for = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
+    environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, proxies=proxies)
+    return application(environ, start_response)
 
 
 def _bind_route() -> None:
@@ -152,14 +161,17 @@ def refuse_foreign_forms() -> None:
     # form, the `Sec-Fetch-Site` header is therefore sufficient.
     if request.endpoint == "account.log_out" and request.headers.get("Sec-Fetch-Site") == "same-origin":
         return
-    current_app.extensions["csrf"].protect()
+    try:
+        current_app.extensions["csrf"].protect()
+    except ValueError:  # from the library's parser of the Referer header
+        raise CSRFError("The Referer header is invalid.") from None
 
 
 def _is_foreign(request: Request) -> bool:
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = request.headers.get("Origin")
-    return origin is not None and urlsplit(origin).netloc != request.host
+    return origin is not None and origin.partition("://")[2] != request.host
 
 
 def _limit_rates(app: Flask, settings: Settings) -> None:

@@ -111,7 +111,7 @@ def base_url() -> str:
     """Return the site's public URL; without one, the request's URL if its host name is trusted."""
     settings = current_site().settings
     if settings.base_url:
-        return settings.base_url.rstrip("/")
+        return settings.base_url
     if _host() in _own_names() or _is_among(_host(), current_site().trusted_names or ()):
         return request.url_root.rstrip("/")
     return settings.site()

@@ -12,6 +12,7 @@ from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
 from grader import logs, traces
+from grader.hosts import network
 from grader.services.accounts import passwords
 from webapp.server.requests import CHECKED, Answer, Head, Refusal, Request, TooLate, ask
 
@@ -166,7 +167,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.written_bytes = 0  # of all responses, including those that are still buffered
         super().__init__(server, *args, **options)
         # Behind a proxy, the client's address is known only from the headers.
-        self.address: str | None = None if server.trusted_proxies else self.addr[0]
+        self.address: str | None = None if server.trusted_proxies else network(self.addr[0])
 
     @property
     def is_waiting(self) -> bool:

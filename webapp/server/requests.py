@@ -184,7 +184,10 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     def parse_header(self, header_plus: bytes) -> None:
         """Parse the headers; raise ParsingError for an ambiguous length."""
-        super().parse_header(header_plus)
+        try:
+            super().parse_header(header_plus)
+        except ValueError:
+            raise ParsingError("The request target is not a URL") from None
         has_coding = self.chunked or "TRANSFER_ENCODING" in self.headers
         if has_coding and ("CONTENT_LENGTH" in self.headers or not self.chunked):
             raise ParsingError("The request has two lengths")

@@ -11,6 +11,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
+from grader.hosts import client_address, network
 from webapp.server.connections import PASSWORD_THREADS, Bounds, Channel
 from webapp.server.requests import Request
 
@@ -78,9 +79,9 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         return sum(request.announced_bytes for request in receiving if request is not None)
 
     def visitor_of(self, request: Request, peer: str) -> str:
-        """Return the client's address, according to the trusted proxies."""
-        named = [each.strip() for each in request.headers.get("X_FORWARDED_FOR", "").split(",")]
-        return named[-self.trusted_proxies] if len(named) >= self.trusted_proxies and named[0] else peer
+        """Return the client's address or IPv6 network, according to the trusted proxies."""
+        forwarded_for = request.headers.get("X_FORWARDED_FOR", "")
+        return network(client_address(peer, forwarded_for, proxies=self.trusted_proxies))
 
     def look(self) -> None:
         """Process network events, waiting at most half a second."""

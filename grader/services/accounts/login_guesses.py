@@ -19,9 +19,9 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
+from grader.hosts import network
 from grader.services import counting
 from grader.services import counting as tallies
-from grader.services.accounts.logins import network
 from grader.services.counting import DAY, HOUR, MINUTE, Limit
 from grader.services.people import names
 from grader.text import folded

@@ -5,7 +5,6 @@ Addresses and browsers are stored as keyed hashes, so they can only be compared.
 
 import hashlib
 import hmac
-import ipaddress
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -14,6 +13,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
+from grader.hosts import network
 from grader.models import (
     ApiToken,
     FactorPurpose,
@@ -177,19 +177,6 @@ def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
     if stored is not None and needs_touch(stored, now=now):
         stored.last_used_at = now
         session.flush()
-
-
-def network(address: str | None) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address, which counts as one address."""
-    try:
-        found = ipaddress.ip_address((address or "").partition("%")[0])
-    except ValueError:
-        return address or ""
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
 
 
 def note_place(

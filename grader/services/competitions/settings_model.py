@@ -4,8 +4,8 @@ The service, the form, the TOML file and docs/competition-settings.md are derive
 are in the order of the TOML file; the wizard in the web package has its own order.
 """
 
-import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
 from enum import StrEnum
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from grader.identity_providers import domain_of
+from grader.identity_providers import domain_of, full_domain
 from grader.metrics import MetricSettings
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
@@ -25,7 +25,6 @@ MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
-_DOMAIN = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+")
 START_OF_DAY = time(0, 0, tzinfo=UTC)
 END_OF_DAY = time(23, 59, tzinfo=UTC)
 
@@ -107,10 +106,11 @@ class Group(NamedTuple):
         provider, _, rest = line.partition(":")
         claim, _, value = rest.partition("=")
         parts = tuple(part.strip() for part in (provider, claim, value))
-        domain = line.strip().removeprefix("@").lower()
-        if line.strip().startswith("@"):
-            if _DOMAIN.fullmatch(domain):
-                return cls(domain=domain)
+        domain = line.strip()
+        if domain.startswith("@"):
+            wildcard = "*." if domain.startswith("@*.") else ""
+            with suppress(ValueError):
+                return cls(domain=wildcard + full_domain(domain.removeprefix(f"@{wildcard}")))
         elif all(parts):
             return cls("", *parts)
         raise ValueError(

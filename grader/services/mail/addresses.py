@@ -3,6 +3,7 @@
 import re
 
 from grader.errors import ParticipantError
+from grader.hosts import ascii_name
 
 MAX_LENGTH = 254
 
@@ -23,8 +24,8 @@ def clean_address(address: str) -> str:
     """Return an address without surrounding spaces, its domain in ASCII; raise InvalidAddress."""
     local, _, domain = address[: 4 * MAX_LENGTH].strip().rpartition("@")
     try:
-        plain = f"{local}@{domain.encode('idna').decode()}"
-    except UnicodeError:
+        plain = f"{local}@{ascii_name(domain)}"
+    except ValueError:
         raise InvalidAddress from None
     if len(plain) > MAX_LENGTH or not _ADDRESS.fullmatch(plain):
         raise InvalidAddress

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import urlsplit
 
 from grader.errors import ParticipantError
+from grader.hosts import ascii_name
 
 MAX_LENGTH = 1000
 SCHEMES = {"https": 443, "http": 80}
@@ -19,8 +20,6 @@ NOT_PUBLIC = "This address is not public. Enter an address that can be reached f
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?", re.ASCII)
 # `inet_aton` and browsers interpret hosts such as 0x7f000001, 2130706433 and 127.1 as IPv4 addresses.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
 _LOCAL = re.compile(r"(?:.*\.)?localhost\.?")
@@ -112,13 +111,11 @@ def _clean_host(host: str, networks: Sequence[Network]) -> str:
 
 def _clean_name(host: str, networks: Sequence[Network]) -> str:
     try:
-        name = host.encode("idna").decode().lower()
-    except UnicodeError:
-        name = ""
-    if len(name) > 253 or not _NAME.fullmatch(name):
+        name = ascii_name(host)
+    except ValueError:
         raise InvalidWebhookUrl(
             "The URL has no valid host name. Enter a URL such as https://example.org/hook."
-        )
+        ) from None
     if _NUMBER.fullmatch(name):
         raise InvalidWebhookUrl(
             "The IP address is invalid. Write it as four decimal numbers, such as 203.0.113.7."

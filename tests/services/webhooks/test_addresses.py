@@ -57,6 +57,10 @@ def test_host_that_some_parsers_read_as_an_internal_address_is_rejected_on_entry
         clean_url(f"https://{host}/hook", allows_http=False)
 
 
+def test_host_is_stored_in_the_form_that_browsers_resolve():
+    assert clean_url("https://Straße.example/hook", allows_http=False) == "https://xn--strae-oqa.example/hook"
+
+
 def test_local_name_is_accepted_if_the_operator_allows_its_network():
     url = "http://localhost:8080/"
     assert clean_url(url, allows_http=True, networks=[ip_network("127.0.0.0/8")]) == url

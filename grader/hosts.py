@@ -1,0 +1,92 @@
+"""Host names in ASCII, origins of sites, and addresses of clients."""
+
+import re
+from contextlib import suppress
+from ipaddress import IPv4Address, ip_address, ip_network
+from urllib.parse import urlsplit
+
+import idna
+
+PORTS = {"http": 80, "https": 443}
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
+_EXAMPLE = "https://fairboard.example.org"
+# An address as proxies write it: with quotes, or with a port.
+_V4 = re.compile(r"([0-9.]+)(?::[0-9]{1,5})?")
+_V6 = re.compile(r"\[([0-9A-Fa-f:.]+)(?:%[^\]]*)?\](?::[0-9]{1,5})?")
+
+
+def ascii_name(host: str) -> str:
+    """Return the form of a host name that browsers resolve, compare and send; raise ValueError.
+
+    Examples
+    --------
+    >>> ascii_name("Straße.example"), ascii_name("STRASSE.example")
+    ('xn--strae-oqa.example', 'strasse.example')
+    """
+    with suppress(idna.IDNAError):
+        labels = idna.uts46_remap(host[:1_000], std3_rules=False).split(".")
+        name = ".".join(label if label.isascii() else idna.alabel(label).decode() for label in labels)
+        if len(name) <= 253 and _NAME.fullmatch(name):
+            return name
+    raise ValueError(f"{host[:100]!r} is not a host name")
+
+
+def ascii_host(host: str) -> str:
+    """Return a host name in ASCII, or an IP address in its shortest form; raise ValueError."""
+    with suppress(ValueError):
+        address = ip_address(host)
+        return f"[{address}]" if address.version == 6 else str(address)
+    return ascii_name(host)
+
+
+def origin(url: str) -> str:
+    """Return the scheme, host and port of a site in the form that browsers send.
+
+    Raises ValueError for other URLs, with the reason.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, port = ascii_host(parts.hostname or ""), parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), "", None
+    if parts.scheme not in PORTS or "%" in host:
+        raise ValueError(f"expected an address such as {_EXAMPLE}")
+    surplus = {
+        "a user name": "@" in parts.netloc,
+        "a path": parts.path.strip("/"),
+        "a query": parts.query,
+        "a fragment": parts.fragment,
+    }
+    if names := [name for name, value in surplus.items() if value]:
+        raise ValueError(
+            f"expected an address without {' and '.join(names)}, such as {_EXAMPLE}. The site needs a host "
+            "name of its own"
+        )
+    return f"{parts.scheme}://{host}" + ("" if port in (None, PORTS[parts.scheme]) else f":{port}")
+
+
+def client_address(peer: str, forwarded_for: str, *, proxies: int) -> str:
+    """Return the address in `X-Forwarded-For` that the outermost of the trusted proxies added.
+
+    If there is none, or if it is not an IP address, the result is the `peer`, so that no client can choose
+    the name under which its requests are counted.
+    """
+    entries = forwarded_for.split(",")
+    if not 0 < proxies <= len(entries):
+        return peer
+    text = entries[-proxies].strip().strip('"')
+    match = _V4.fullmatch(text) or _V6.fullmatch(text)
+    with suppress(ValueError):
+        return str(ip_address(match[1] if match else text.partition("%")[0]))
+    return peer
+
+
+def network(address: str | None) -> str:
+    """Return an IPv4 address, or the /64 network of an IPv6 address, which counts as one address."""
+    with suppress(ValueError):
+        found = ip_address((address or "").partition("%")[0])
+        if isinstance(found, IPv4Address):
+            return str(found)
+        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+    return address or ""
