@@ -3,11 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from flask import request
 
-from grader import db
-from grader.services.audit import log
-from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES, Route
 from tests.fixtures.walks import methods, values_of
 
@@ -37,28 +33,6 @@ def test_every_route_returns_the_manifests_status_for_each_role(make_scene, plac
             scene.browser(role).delete_cookie("fairboard_login")
             scene.arena.log_in(scene.browser(role), {"outsider": "Bob", "owner": "Ann"}[role])
     assert not wrong
-
-
-def test_the_time_of_an_action_is_read_under_the_lock_of_its_competition(make_scene, monkeypatch):
-    early, lock, record = set(), lookup.lock, log.record
-
-    def lock_and_note(session, **parts):
-        competition = lock(session, **parts)
-        session.info.setdefault("locked_at", db.now(session))
-        return competition
-
-    def record_and_compare(session, *, now, **parts):
-        if now < session.info.get("locked_at", now):
-            early.add(request.endpoint)
-        record(session, now=now, **parts)
-
-    scene = make_scene()
-    monkeypatch.setattr(lookup, "lock", lock_and_note)
-    monkeypatch.setattr(log, "record", record_and_compare)
-    for name, _, path in _routes(scene):
-        if not name.startswith("GET ") and name not in NEW_LOGINS:
-            _ask(scene, "owner", name, path)
-    assert not early
 
 
 def test_unsafe_requests_need_a_csrf_token(make_scene):

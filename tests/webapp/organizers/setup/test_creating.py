@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from grader.models import Competition, CompetitionState
+from grader.models import AuditEntry, Competition, CompetitionState
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMES
+from tests.fixtures.databases import set_clock
 from webapp.organizers.setup.wizard_steps import STEPS
 
 HERE = "/competitions/toxicity/organize"
@@ -142,6 +143,43 @@ def test_values_finer_than_their_inputs_are_kept_unless_they_are_changed(arena, 
     moved = settings_of(arena, "toxicity")
     assert moved.closes_at == before.closes_at + DAY
     assert moved.merger_deadline == before.merger_deadline.replace(minute=14, second=0, microsecond=0)
+
+
+def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, monkeypatch):
+    make(root)
+    arena.person("Bob")
+    page = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    time, lock = [arena.now()], lookup.lock
+    set_clock(monkeypatch, lambda: time[0])
+
+    def wait_and_lock(session, **parts):
+        time[0] += timedelta(seconds=1)
+        return lock(session, **parts)
+
+    monkeypatch.setattr(lookup, "lock", wait_and_lock)
+    client, api = arena.app.test_client(), f"/api/v1{HERE}"
+    kaggle = "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings"
+    settings = {"competitionName": "toxicity", "settings": {"title": "Other"}, "updateMask": "title"}
+    csv = {"file": (io.BytesIO(b"id,text\n1,a\n"), "train.csv")}
+    for path, sent in (
+        (f"{HERE}/settings/dates", {"data": page | {"max_daily_submissions": "7"}}),
+        (f"{HERE}/organizers", {"data": {"name": "Bob", "role": "editor"}}),
+        (f"{HERE}/organizers/accounts", {"data": {"names": "Cleo"}}),
+        (f"{api}/settings", {"method": "PATCH", "json": {"max_daily_submissions": 8}}),
+        (f"{api}/data", {"data": csv}),
+        (f"{api}/data/train.csv", {"method": "DELETE"}),
+        (f"{api}/accounts", {"json": {"names": ["Dora"]}}),
+        (kaggle, {"json": settings}),
+    ):
+        before, sender = time[0], {"headers": root.bearer} if path.startswith("/api") else {}
+        if sender:
+            answer = client.open(path, **{"method": "POST"} | sent | sender)
+        else:
+            answer = root.post(path, **sent)
+        assert answer.status_code < 400, (path, answer.text)
+        with arena.database.read() as session:
+            newest = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
+        assert newest.at > before, path
 
 
 def test_two_editors_do_not_silently_overwrite_each_other(arena, root):
