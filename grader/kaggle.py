@@ -6,15 +6,20 @@ a `ParticipantVisibleError` to the participant and hides all other errors.
 
 from __future__ import annotations
 
+import csv
+import warnings
+from collections import Counter
 from collections.abc import Sequence
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import ParticipantError
-from grader.files.reading.numbers import finite
-from grader.files.solution.column_roles import LABEL_COLUMNS, USAGE_COLUMN, Tally
+from grader.files import ColumnRole, FileRejected, RowIds, Solution, WrongColumns, read_solution, unused_note
+from grader.files.reading.numbers import BLANKS, finite
+from grader.files.reading.row_ids import ROUNDED, describe_id, place_of
 from grader.metrics import MetricSettings, bias_report
 from grader.text import counted
 
@@ -55,9 +60,9 @@ def score(
         Name of the label column. By default, the solution must contain exactly one of ``target``, ``label``
         and ``toxicity``.
     identities : sequence of str, optional
-        Names of the identity columns. By default, these are all other columns whose values are blank or
-        between 0 and 1. A column in which only nearly all values meet this condition is an error, because
-        including it and excluding it would result in two different metrics.
+        Names of the identity columns. By default, the roles of the columns are guessed as for files. A column
+        that may be an identity, but is continuous or codes its values in another way than from 0 to 1, is an
+        error. A warning lists the other columns that are not used.
     prediction : str, optional
         Name of the prediction column.
     settings : MetricSettings, optional
@@ -87,18 +92,11 @@ def score(
     >>> score(solution, submission, "id")
     1.0
     """
-    label = label or _only_label(solution)
-    if identities is None:
-        identities = _identity_columns(solution, {row_id_column_name, label, USAGE_COLUMN})
-    missing = sorted({row_id_column_name, label, *identities} - set(solution.columns))
-    if missing:
-        raise ValueError(f"The solution has no column {_listed(missing)}.")
-    for name in (label, *identities):
-        _refuse_misfits(solution, row_id_column_name, name, may_be_blank=name != label)
+    read = _read(solution, row_id_column_name, label, identities)
     report = bias_report(
-        _numbers(solution[label]),
-        _joined_predictions(solution, submission, row_id_column_name, prediction),
-        {name: _numbers(solution[name]) for name in identities},
+        read.labels,
+        _joined_predictions(read.row_ids, submission, row_id_column_name, prediction),
+        read.identities,
         settings=settings,
     )
     if report.score is None:
@@ -107,74 +105,41 @@ def score(
     return report.score
 
 
-def _only_label(solution: pd.DataFrame) -> str:
-    found = [name for name in LABEL_COLUMNS if name in solution.columns]
-    if len(found) != 1:
-        raise ValueError(
-            f"The solution must have exactly one of the columns {_listed(LABEL_COLUMNS)}, but it has "
-            f"{_listed(found) if found else 'none of them'}. Pass the name of the label column as `label`."
-        )
-    return found[0]
-
-
-def _identity_columns(solution: pd.DataFrame, others: set[str]) -> list[str]:
-    tallies = {name: _tally(solution[name]) for name in solution.columns if name not in others}
-    near = [name for name, tally in tallies.items() if tally.is_near]
-    if near:
-        value = solution[near[0]][_is_misfit(solution[near[0]])].iloc[0]
-        raise ValueError(
-            f"The solution's column {_listed(near)} would be an identity except for a few values, such as "
-            f"{str(value)!r}. Fix these values or pass `identities`."
-        )
-    return [name for name, tally in tallies.items() if tally.is_whole]
-
-
-def _tally(column: pd.Series) -> Tally:
-    tally = Tally()
-    if _is_numeric(column):
-        tally.add_numbers(_numbers(column))
-    else:
-        for value in column[~column.isna()]:
-            tally.add(str(value), _float(value))
-    return tally
-
-
-def _is_misfit(column: pd.Series) -> NDArray[np.bool_]:
-    """Return a mask of the values that are neither blank nor in [0, 1]."""
-    if _is_numeric(column):
-        values = _numbers(column)
-        return ~(np.isnan(values) | ((values >= 0) & (values <= 1)))
-    numbers = (np.nan if blank else _float(value) for value, blank in zip(column, column.isna(), strict=True))
-    return np.array([number is None or number < 0 or number > 1 for number in numbers], np.bool_)
-
-
-def _is_numeric(column: pd.Series) -> bool:
-    return column.dtype.kind in "iufb"
-
-
-def _float(value: object) -> float | None:
+def _read(
+    solution: pd.DataFrame, row_id: str, label: str | None, identities: Sequence[str] | None
+) -> Solution:
+    """Read the solution as a file with the same values, so that columns and ids have the same meaning."""
+    table = StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(solution.columns)
+    writer.writerows(zip(*(_texts(column) for _, column in solution.items()), strict=True))
+    content = table.getvalue().encode("utf-8", "replace")
     try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
+        read = read_solution(content, label=label, identities=identities, named={row_id: ColumnRole.ID})
+    except (FileRejected, WrongColumns) as error:
+        raise ValueError(f"The solution is invalid; line 2 is the first row. {error}") from error
+    if near := [each.sentence for each in read.near_misses]:
+        raise ValueError(f"Line 2 is the first row. {' '.join(near)} Fix the column, or pass `identities`.")
+    if read.roles.undeclared:
+        warnings.warn(unused_note(read.roles.undeclared).message, stacklevel=3)
+    return read
 
 
-def _refuse_misfits(solution: pd.DataFrame, row_id: str, name: str, *, may_be_blank: bool) -> None:
-    column = solution[name]
-    is_wrong = _is_misfit(column)
-    if not may_be_blank:
-        is_wrong |= column.isna().to_numpy()
-    if is_wrong.any():
-        expected = "a number from 0 to 1" + (" or a blank" if may_be_blank else "")
-        ids = solution[row_id][is_wrong].unique()
-        raise ValueError(
-            f"The solution's column `{name}` has {str(column[is_wrong].iloc[0])!r}; expected {expected}. "
-            f"{counted(int(is_wrong.sum()), 'such row')}: {_listed(ids)}."
-        )
+def _texts(column: pd.Series) -> list[str]:
+    """Return the values as a file contains them: integral floats as integers, Booleans as 0 and 1."""
+    return ["" if blank else _text(value) for value, blank in zip(column, column.isna(), strict=True)]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)
 
 
 def _joined_predictions(
-    solution: pd.DataFrame, submission: pd.DataFrame, row_id: str, prediction: str
+    row_ids: RowIds, submission: pd.DataFrame, row_id: str, prediction: str
 ) -> NDArray[np.float64]:
     """Return the predictions in the order of the solution, joined on the ids as text."""
     for name in (row_id, prediction):
@@ -184,16 +149,22 @@ def _joined_predictions(
             )
         if list(submission.columns).count(name) > 1:
             raise ParticipantVisibleError(f"The submission has several columns named `{name}`; expected one.")
-    expected, found = solution[row_id].astype(str), submission[row_id].astype(str)
-    if expected.duplicated().any():
-        raise ValueError("The solution contains repeated ids.")
-    _refuse_ids(found[found.duplicated()], "Repeated in the submission")
-    _refuse_ids(found[~found.isin(expected)], "In the submission but not expected")
-    _refuse_ids(expected[~expected.isin(found)], "Missing from the submission")
+    expected, texts = list(row_ids), [text.strip(BLANKS) for text in _texts(submission[row_id])]
+    index = row_ids.index()
+    places = [place_of(text.encode("utf-8", "surrogatepass"), index) for text in texts]
+    found = [text if place is None else expected[place] for text, place in zip(texts, places, strict=True)]
     values = _predictions(submission[prediction])
-    _refuse_ids(found[~np.isfinite(values)], "Prediction is not a finite decimal number")
-    place_of = {text: place for place, text in enumerate(found)}
-    return values[[place_of[text] for text in expected]]
+    unknown = [text for text, place in zip(texts, places, strict=True) if place is None]
+    hint = describe_id("unknown_id", unknown[0].encode("utf-8", "replace"), index).sentence if unknown else ""
+    _refuse_ids(unknown, "In the submission but not expected", ROUNDED if ROUNDED in hint else "")
+    _refuse_ids(list((Counter(found) - Counter(set(found))).elements()), "Repeated in the submission")
+    known = set(found)
+    _refuse_ids([text for text in expected if text not in known], "Missing from the submission")
+    is_wrong = ~np.isfinite(values)
+    _refuse_ids([found[n] for n in np.flatnonzero(is_wrong)], "Prediction is not a finite decimal number")
+    joined = np.empty(len(expected))
+    joined[[place for place in places if place is not None]] = values
+    return joined
 
 
 def _predictions(column: pd.Series) -> NDArray[np.float64]:
@@ -202,7 +173,7 @@ def _predictions(column: pd.Series) -> NDArray[np.float64]:
     Text is parsed like submission files.
     """
     if column.dtype.kind in "iuf":
-        return _numbers(column)
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.array([_number(value) for value in column], np.float64)
 
 
@@ -210,7 +181,7 @@ def _number(value: object) -> float:
     if isinstance(value, bool | np.bool_):
         return np.nan
     if isinstance(value, str):
-        number = finite(value.strip(" \t").encode("utf-8", "replace"))
+        number = finite(value.strip(BLANKS).encode("utf-8", "replace"))
         return np.nan if number is None else number
     try:
         return float(value)  # type: ignore[arg-type]
@@ -218,16 +189,13 @@ def _number(value: object) -> float:
         return np.nan
 
 
-def _refuse_ids(ids: pd.Series, what: str) -> None:
-    if len(ids):
-        raise ParticipantVisibleError(f"{what}: {counted(len(ids), 'id')}, {_listed(ids.unique())}.")
+def _refuse_ids(ids: Sequence[str], what: str, hint: str = "") -> None:
+    if ids:
+        shown = _listed(list(dict.fromkeys(ids)))
+        raise ParticipantVisibleError(f"{what}: {counted(len(ids), 'id')}, {shown}{hint}.")
 
 
-def _numbers(column: pd.Series) -> NDArray[np.float64]:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _listed(names: Sequence[str] | pd.Index | NDArray[np.object_]) -> str:
+def _listed(names: Sequence[str] | pd.Index) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:NAMED_AT_MOST])
     more = len(names) - NAMED_AT_MOST
     return f"{shown} and {more} more" if more > 0 else shown

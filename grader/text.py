@@ -6,6 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from importlib.resources import files
+
+# Patterns of the parts of a path. The second implementation reads the same list.
+_SYSTEM_FILES = files("grader").joinpath("system_files.txt").read_text("utf-8").lower().split("\n")[:-1]
 
 # PostgreSQL rejects NUL characters, and surrogates cannot be encoded as UTF-8.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -204,3 +209,9 @@ def is_elsewhere(path: str) -> bool:
 def not_a_path(path: str) -> str:
     """Return the error message for a path that is a URL or a remote address."""
     return f"{path!r} is a URL or a remote address. Use a path on this machine, such as /srv/fairboard."
+
+
+def is_system_file(name: str) -> bool:
+    """Return whether an operating system adds a file with this path to folders and archives."""
+    parts = name.lower().replace("\\", "/").split("/")
+    return any(fnmatchcase(part, pattern) for part in parts for pattern in _SYSTEM_FILES)

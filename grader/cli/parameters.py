@@ -284,7 +284,7 @@ _evaluation_options = options(
     click.option(
         "--identities",
         type=NameList(),
-        help="The identity columns; by default, all other columns whose values are blank or between 0 and 1.",
+        help="The identity columns; by default, they are guessed from the names and values.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision."),
 )

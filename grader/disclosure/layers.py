@@ -18,6 +18,7 @@ from grader.disclosure import table_formats, tables
 from grader.disclosure.source import CHUNK_BYTES, Budget, CountedStream, GivenUp, NotReadNow, copy
 from grader.disclosure.table_formats import delimited, parquet
 from grader.disclosure.tables import Table
+from grader.text import is_system_file
 
 BEGINNING = 1 << 12
 DEEPEST = 4
@@ -166,7 +167,7 @@ def _encoding(beginning: bytes) -> str | None:
 def _zip(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
     with zipfile.ZipFile(stream) as archive:
         entries = [
-            entry for entry in archive.infolist() if not entry.is_dir() and not _is_litter(entry.filename)
+            entry for entry in archive.infolist() if not entry.is_dir() and not is_system_file(entry.filename)
         ]
         names = [entry.filename for entry in entries]
         for folder, kind in OFFICE.items():
@@ -174,7 +175,10 @@ def _zip(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[T
                 raise GivenUp(f"it is {kind}")
         if len(entries) > MOST_FILES:
             raise GivenUp(f"it contains {len(entries):,} files")
-        yield tables.names_as_table(names)
+        times = [int("{:04}{:02}{:02}{:02}{:02}{:02}".format(*entry.date_time)) for entry in entries]
+        yield tables.members_as_table(
+            [(e.filename, e.file_size, time, e.header_offset) for e, time in zip(entries, times, strict=True)]
+        )
         for entry in entries:
             place = _below(name, entry.filename)
             if entry.flag_bits & 1:
@@ -185,24 +189,20 @@ def _zip(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[T
 
 
 def _tar(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
-    names = []
+    members = []
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             inner = archive.extractfile(member) if member.isfile() else None
-            if inner is not None and not _is_litter(member.name):
-                names.append(member.name)
-                if len(names) > MOST_FILES:
+            if inner is not None and not is_system_file(member.name):
+                members.append((member.name, member.size, member.mtime, member.offset))
+                if len(members) > MOST_FILES:
                     raise GivenUp(f"it contains more than {MOST_FILES:,} files")
                 yield from _opened(_counted(inner, budget), _below(name, member.name), budget, depth + 1)
-    yield tables.names_as_table(names)
+    yield tables.members_as_table(members)
 
 
 def _below(name: str, inner: str) -> str:
     return f"{name}/{inner}" if name else inner
-
-
-def _is_litter(name: str) -> bool:
-    return name.endswith(".DS_Store") or name.startswith("__MACOSX/")
 
 
 def _counted(stream: IO[bytes], budget: Budget) -> io.BufferedReader:

@@ -12,6 +12,8 @@ CHUNK_ROWS = 10_000
 CHUNK_CHARACTERS = 1 << 22
 MOST_COLUMNS = 5_000
 
+MEMBER_COLUMNS = ("file name", "size of the file", "time of the file", "position of the file")
+
 Column = Sequence[Any] | NDArray[Any]
 Rows = NDArray[np.intp]
 
@@ -60,9 +62,10 @@ def texts_of(values: Iterable[Any]) -> list[str]:
     return [value.strip() if type(value) is str else text_of(value) for value in values]
 
 
-def names_as_table(names: Sequence[str]) -> Table:
-    """Return the file names of an archive as a table, because folder names may disclose labels."""
-    return Table("the list of its files", iter([chunk_of({"file name": names}, len(names))]))
+def members_as_table(members: Sequence[tuple[str, int, float, int]]) -> Table:
+    """Return the names, sizes, times and positions of an archive's files, which may disclose labels."""
+    columns = dict(zip(MEMBER_COLUMNS, zip(*members, strict=True), strict=True)) if members else {}
+    return Table("the list of its files", iter([chunk_of(columns, len(members))]))
 
 
 def as_text(stream: io.BufferedReader, encoding: str) -> IO[str]:

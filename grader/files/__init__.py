@@ -2,7 +2,7 @@
 
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import RowIds
-from grader.files.solution.column_roles import ColumnGuess, ColumnRole, NearMiss, with_named
+from grader.files.solution.column_roles import ColumnGuess, ColumnRole, NearMiss, unused_note, with_named
 from grader.files.solution.fast_path import Categories
 from grader.files.solution.header import ColumnRoles, WrongColumns
 from grader.files.solution.labelled_predictions import LabelPredictions, read_label_predictions
@@ -44,6 +44,7 @@ __all__ = [
     "read_solution",
     "read_submission",
     "submission_size_cap",
+    "unused_note",
     "with_named",
     "write_sample_submission",
 ]

@@ -1,5 +1,6 @@
 """File readers of the second implementation: plain, gzip and ZIP submissions."""
 
+import fnmatch
 import io
 import lzma
 import math
@@ -8,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
+from importlib import resources
 from itertools import repeat
 from typing import IO
 
@@ -40,7 +42,10 @@ _CHARACTERS = b"0123456789+-.eE"
 _CHARACTER_SET = frozenset(_CHARACTERS.decode())
 _LONGEST = 512
 _BLANKS = " \t"
+# The first implementation reads the same list of patterns.
+_LITTER = resources.files("grader").joinpath("system_files.txt").read_text().casefold().splitlines()
 _LARGEST_EXACT_INTEGER = 2**53
+_SHORT_NUMBER = re.compile(r"([1-9])(?:\.([0-9]{0,15}[1-9]))?e\+?([0-9]{1,2})")
 
 
 class UnreadableFile(OrganizerError):
@@ -143,7 +148,9 @@ def _content(stream: IO[bytes]) -> bytes:
 
 
 def _is_litter(name: str) -> bool:
-    return name.endswith(("/", ".DS_Store")) or name.startswith("__MACOSX/")
+    """Return whether an archive's entry is a folder, or a file that operating systems add."""
+    parts = name.casefold().replace("\\", "/").split("/")
+    return name.endswith("/") or any(fnmatch.filter(parts, pattern) for pattern in _LITTER)
 
 
 def finite_number(text: str) -> float | None:
@@ -218,10 +225,15 @@ def _rows(lines: list[str], width: int) -> Iterator[tuple[int, list[str]]]:
 def _known(row_id: str, row_ids: Collection[str], number: int) -> str:
     if row_id in row_ids:
         return row_id
-    whole, point, rest = row_id.partition(".")  # Spreadsheets may write 7 as 7.0.
+    whole, point, rest = row_id.partition(".")  # Spreadsheets may write 70 as 70.0, and R as 7e1.
     is_integral = point and not rest.strip("0") and whole.isascii() and whole.isdigit() and len(whole) <= 16
+    if short := _SHORT_NUMBER.fullmatch(row_id):
+        digits, exponent = short[1] + (short[2] or ""), int(short[3])
+        whole, is_integral = digits.ljust(exponent + 1, "0"), exponent + 1 >= len(digits)
     if is_integral and int(whole) < _LARGEST_EXACT_INTEGER and whole in row_ids:
         return whole
+    if row_id.isascii() and row_id.isdigit() and f"{row_id}.0" in row_ids:
+        return f"{row_id}.0"
     raise UnreadableFile(f"Line {number:,} of the submission: the id {shown(row_id)} is not in the solution.")
 
 

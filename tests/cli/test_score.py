@@ -27,7 +27,9 @@ def table():
     labels = np.resize([0.0, 0.8], rows)
     usage = generator.choice(["Public", "private", "Ignored"], rows, p=[0.4, 0.4, 0.2])
     usage[:8] = ["Public"] * 4 + ["private"] * 4
-    identities = {name: generator.random(rows).round(2) for name in IDENTITIES[:2]}
+    identities = {
+        name: generator.random(rows).round(digits) for digits, name in [(2, "male"), (1, "middle eastern")]
+    }
     identities["rare one"] = np.where(np.arange(rows) < 8, 1.0, 0.0)
     return {
         "id": [f"row {number}" for number in range(rows)],
@@ -81,7 +83,7 @@ def expected(table, usages, *, model="model_a", settings=None, in_score=None, id
 
 
 def test_json_contains_the_report_of_each_split_in_full_precision(table, solution, submission, run_json):
-    code, answer = run_json("score", solution, submission)
+    code, answer = run_json("score", solution, submission, "--role", "comment=unused")
     assert code == 0
     assert answer == {
         "splits": {
@@ -327,14 +329,19 @@ def test_the_table_shows_the_score_and_marks_identities_outside_it(table, soluti
 
 def test_names_in_csv_are_not_formulas(table, write, run):
     path = write(
-        {"id": table["id"], "toxicity": table["toxicity"], "=x": table["male"], "m": table["model_a"]}
+        {
+            "id": table["id"],
+            "toxicity": table["toxicity"],
+            "=x": table["middle eastern"],
+            "m": table["model_a"],
+        }
     )
     text = run("score", path, "--prediction", "m", "--format", "csv").stdout
     assert ",'=x,True," in text and ",=x," not in text
 
 
 def test_markdown_and_latex_escape_special_characters(table, write, run):
-    odd = {"id": table["id"], "toxicity": table["toxicity"], "a|b & 50%_x": table["male"]}
+    odd = {"id": table["id"], "toxicity": table["toxicity"], "a|b & 50%_x": table["middle eastern"]}
     path = write({**odd, "m": table["model_a"]})
     markdown = run("score", path, "--prediction", "m", "--format", "markdown").stdout
     latex = run("score", path, "--prediction", "m", "--format", "latex").stdout

@@ -19,6 +19,7 @@ import fastparquet
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from grader.disclosure import Examined, Hidden, Kind, NotReadNow, examine
 from grader.disclosure.source import Budget
@@ -178,6 +179,27 @@ def test_folders_named_by_the_label_disclose_it(hidden: Hidden):
         f"{'bad' if true else 'good'}/{row_id}.txt": b"hi" for row_id, true in zip(IDS, TRUE, strict=True)
     }
     assert LABEL in found(hidden, zipped(**files))
+
+
+def archive(kind: str, true: NDArray[np.bool_]) -> bytes:
+    """Return a ZIP whose members have a size, time, order or position in the file that follows a label."""
+    packed, places = io.BytesIO(), np.arange(ROWS)
+    order = np.argsort(true, kind="stable") if kind in ("order", "position") else places
+    with zipfile.ZipFile(packed, "w") as target:
+        for place in order:
+            is_true = int(true[place])
+            day = 1 + is_true if kind == "time" else 1
+            member = zipfile.ZipInfo(f"{IDS[place]}.txt", (2026, 1, day, place % 24, 0, 0))
+            target.writestr(member, b"x" * (100 + place % 50 + (is_true and kind == "size") * 60))
+        if kind == "position":
+            target.filelist.sort(key=lambda member: member.filename)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["size", "time", "order", "position"])
+def test_members_of_an_archive_can_disclose_the_label_without_their_names(hidden: Hidden, kind: str):
+    assert found(hidden, archive(kind, TRUE)) == {LABEL}
+    assert found(hidden, archive(kind, RANDOM.permutation(TRUE))) == set()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from grader.disclosure.table_formats import (
     json_tables,
     of_records,
 )
-from grader.disclosure.tables import Chunk, chunk_of, names_as_table, text_of, texts_of
+from grader.disclosure.tables import Chunk, chunk_of, members_as_table, text_of, texts_of
 
 
 def laid_out(chunk: Chunk) -> dict[str, list[Any]]:
@@ -51,8 +51,8 @@ def test_chunk_returns_the_requested_rows():
     chunk = chunk_of({"a": [1, 2, 3], "b": [4, 5, 6]}, 3)
     assert (chunk.names, chunk.row_count) == (["a", "b"], 3)
     assert chunk.cells("b", np.array([2, 0])) == [6, 4]
-    (names,) = names_as_table(["f", "g"]).chunks
-    assert laid_out(names) == {"file name": ["f", "g"]}
+    (names,) = members_as_table([("f", 1, 3, 0), ("g", 2, 4, 9)]).chunks
+    assert list(laid_out(names).values()) == [["f", "g"], [1, 2], [3, 4], [0, 9]]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from grader.files import ColumnRole, FileRejected, WrongColumns, guess_columns, read_solution, with_named
+from grader.files import (
+    ColumnRole,
+    FileRejected,
+    WrongColumns,
+    guess_columns,
+    read_scored_table,
+    read_solution,
+    with_named,
+)
 from grader.files.solution import solution as solution_module
 
 pytestmark = pytest.mark.usefixtures("large_file_reader")
@@ -152,13 +160,13 @@ def test_column_that_starts_like_a_slice_is_judged_by_the_whole_file(rows: int, 
     # This is 40 % of the rows that the guess examines, and 27 % or 8 % of all rows.
     for line in range(1, 401):
         cells = lines[line].split(",")
-        lines[line] = ",".join([*cells[:column], "2", *cells[column + 1 :]])
-    data = ("\n".join(lines) + "\n").encode()
+        lines[line] = ",".join([*cells[:column], "200", *cells[column + 1 :]])
+    data = ("\n".join(lines) + "\n").replace("black", "shade", 1).encode()
     roles = {guess.name: guess.role for guess in guess_columns(data)}
-    assert roles["black"] is ColumnRole.SLICE
+    assert roles["shade"] is ColumnRole.SLICE
     found = read_solution(data, roles=roles, guessed=roles)
-    assert found.roles.slices == ("black", "language")
-    assert [near.name for near in found.near_misses] == (["black"] if is_told else [])
+    assert found.roles.slices == ("shade", "language")
+    assert [near.name for near in found.near_misses] == (["shade"] if is_told else [])
 
 
 def test_splits_under_another_name_are_found_by_their_values():
@@ -178,3 +186,91 @@ def test_reading_reports_its_progress():
     told: list[tuple[int, int]] = []
     read_solution(table(), roles=ROLES, progress=lambda done, total: told.append((done, total)))
     assert told == [(200, 200)]
+
+
+CODINGS = {
+    "R": ["TRUE", "FALSE", "NA"],
+    "Julia": ["true", "false", "missing"],
+    "Python": ["True", "False", ""],
+    "Python with one value": ["True", ""],
+    "yes and no": ["yes", "no"],
+    "mixed case and spaces": [" YES", "No ", "yes\t"],
+    "letters": ["Y", "N", ""],
+    "t and f": ["t", "f"],
+    "German Excel": ["WAHR", "FALSCH"],
+    "marks": ["x", ""],
+    "numbers and NA": ["0", "1", "NA"],
+    "minus one": ["-1", "1"],
+    "three values": ["-1", "0", "1"],
+    "one and two": ["1", "2"],
+    "hundreds": ["0", "100"],
+    "counts": ["0", "0", "1", "3", "2", "7"],
+    "percentages": ["0%", "50 %", "33.3%", "100%"],
+    "percent numbers": ["0", "12.5", "50", "100"],
+    "decimal commas": ['"0,0"', '"1,0"', '"0,5"'],
+}
+
+
+@pytest.mark.parametrize("rows", [60, 1500])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_another_coding_of_yes_and_no_is_never_dropped_silently(coding: str, rows: int):
+    values = CODINGS[coding]
+    lines = [f"{row},{row % 2},{row % 3 % 2},{values[row * 7 % 11 % len(values)]}" for row in range(rows)]
+    data = "\n".join(["id,target,male,other", *lines, ""]).encode()
+    read = read_solution(data)
+    assert (read.roles.identities, [near.name for near in read.near_misses]) == (("male",), ["other"])
+    roles = {guess.name: guess.role for guess in guess_columns(data)}
+    again = read_solution(data, roles=roles, guessed=roles)
+    assert (again.roles.identities, again.near_misses) == (("male",), read.near_misses)
+    with pytest.raises(FileRejected):
+        read_solution(data, label="other")
+
+
+@pytest.mark.parametrize("values", [("mentioned", "not mentioned"), ("f", "m"), ("NA", "NA"), ("7", "1990")])
+def test_column_with_the_name_of_an_identity_is_never_dropped_silently(values: tuple[str, str]):
+    lines = [f"{row},{row % 2},{values[row % 3 % 2]},{values[row % 3 % 2]}" for row in range(600)]
+    read = read_solution("\n".join(["id,target,Female,other", *lines]).encode())
+    assert ([near.name for near in read.near_misses], read.roles.undeclared) == (["Female"], ("other",))
+
+
+def noise(rows: int, digits: int) -> list[str]:
+    return [str(value) for value in np.random.default_rng(rows).random(rows).round(digits)]
+
+
+@pytest.mark.parametrize("rows", [10, 200, 1500])
+def test_continuous_and_empty_columns_are_never_guessed(rows: int):
+    lines = [f"{row},{row % 2},{row % 3 % 2},{value},,{value}" for row, value in enumerate(noise(rows, 6))]
+    data = "\n".join(["id,target,male,fringe,parent_id,white", *lines, ""]).encode()
+    read = read_solution(data)
+    assert read.roles.identities == ("male", "white")  # Jigsaw's annotations of known names are continuous
+    assert [near.name for near in read.near_misses] == ["fringe"]
+    assert read.roles.undeclared == ("parent_id",)
+    named = read_solution(data, identities=["male", "fringe"])
+    assert (named.roles.identities, named.near_misses) == (("male", "fringe"), ())
+
+
+def test_annotations_of_an_unknown_identity_are_guessed():
+    values = ["0", "0", "0", "0.25", "0.5", "0.333333", "1", ""]
+    lines = [f"{row},{row % 2},{values[row * 5 % 8]}" for row in range(400)]
+    assert read_solution("\n".join(["id,target,nun", *lines]).encode()).roles.identities == ("nun",)
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+def test_other_prediction_columns_are_not_identities(digits: int):
+    pairs = zip(noise(400, digits), noise(401, digits), strict=False)
+    lines = [f"{row % 2},{row % 3 % 2},{a},{b}" for row, (a, b) in enumerate(pairs)]
+    data = "\n".join(["target,male,model_a,model_b", *lines]).encode()
+    assert read_scored_table(data, predictions=["model_a"]).roles.identities == ("male",)
+
+
+def test_identity_that_is_blank_in_the_sample_is_found():
+    lines = [f"{row},{row % 2},{row % 2 if row > 1200 else ''}" for row in range(1500)]
+    assert read_solution("\n".join(["id,target,late", *lines]).encode()).roles.identities == ("late",)
+
+
+def test_columns_that_no_one_declared_unused_are_listed():
+    read = read_solution(table())
+    assert read.roles.undeclared == ("comment", "language", "rating")
+    declared = dict.fromkeys(("comment", "language", "rating"), ColumnRole.UNUSED)
+    assert read_solution(table(), named=declared).roles.undeclared == ()
+    assert read_solution(table(), identities=["female"]).roles.undeclared == ()

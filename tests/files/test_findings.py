@@ -8,10 +8,10 @@ import pytest
 
 from grader.files.reading.containers import CHUNK_BYTES, GzipMembers
 from grader.files.reading.numbers import describe_number, may_underflow
-from grader.files.reading.problems import Problem
 from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.solution.column_roles import ColumnSample, Tally
 from grader.files.solution.fast_path import count_equal_records
-from grader.files.solution.header import _find_label
+from grader.files.solution.header import Choice, assign
 from grader.files.submission.faults import remarks_on
 
 INDEX = {text.encode(): place for place, text in enumerate(("7", "abc", "DEF", "é", "e\u0301x"))}
@@ -171,16 +171,12 @@ def test_records_of_equal_width_are_counted_for_any_block_size(
 
 
 def test_missing_label_is_reported_with_the_existing_columns():
-    for names, code, found in (
+    for names, code, shown in (
         (["id", "cat"], "missing_label", "'id' and 'cat'"),
-        (["label", "target"], "several_labels", "'target' and 'label'"),
+        (["id", "label", "target"], "several_labels", "'label' and 'target'"),
     ):
-        problems: list[Problem] = []
-        assert _find_label(names, [], problems) is None
-        (problem,) = problems
-        assert (problem.code, problem.found) == (code, found)
-        assert problem.expected == "one of 'target', 'label' or 'toxicity'"
-    assert _find_label(["id", "label", "target"], ["target"], []) == "label"
+        (problem,) = assign([ColumnSample(name, (), Tally()) for name in names], Choice())  # type: ignore[misc]
+        assert (problem.code, problem.found) == (code, shown)
 
 
 def test_gzip_file_is_read_in_chunks():

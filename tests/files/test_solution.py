@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grader.files import FileRejected, WrongColumns, read_scored_table, read_solution
 from grader.files.solution import solution as solution_module
-from grader.files.solution.explaining_path import read_explained
+from grader.files.solution.explaining_path import CODED_ADVICE, read_explained
 from grader.files.solution.fast_path import read_plain
 
 pytestmark = pytest.mark.usefixtures("each_reader")
@@ -66,7 +66,7 @@ def test_label_is_found_by_its_name(name: str):
 def test_another_label_can_be_chosen():
     solution = read_solution(b"id,target,hate\n1,1,0\n", label="hate")
     assert solution.roles.label == "hate"
-    assert solution.roles.identities == ("target",)
+    assert (solution.roles.identities, solution.roles.other_labels) == ((), ("target",))
 
 
 @pytest.mark.parametrize("header", ["Usage", "usage", "USAGE"])
@@ -80,8 +80,9 @@ def test_column_is_an_identity_only_if_all_values_are_blank_or_from_0_to_1():
     rows = [f"{n},1,,0,{' 0.5 ' if n % 2 else ' '},nan,True,{n}" for n in range(1500)]
     rows[-1] = rows[-1].replace(",,0,", ",,1.5,")
     solution = read_solution("\n".join([header, *rows]).encode())
-    assert solution.roles.identities == ("blank", "spaced")
-    assert np.isnan(solution.identities["blank"]).all()
+    assert solution.roles.identities == ("spaced",)
+    assert (solution.roles.undeclared, solution.roles.unused[0]) == (("blank", "nan", "index"), "blank")
+    assert [near.name for near in solution.near_misses] == ["late", "flag"]
     assert solution.identities["spaced"][1] == 0.5
 
 
@@ -128,13 +129,13 @@ def test_every_problem_is_listed_with_its_lines():
         (
             "bad_identity",
             "Line 6: the identity 'female' is 'nan', which is not a number; "
-            "expected a number from 0 to 1 or a blank. 1 affected line.",
+            "expected a number from 0 to 1 or a blank. 1 affected line. " + CODED_ADVICE,
         ),
         ("field_count", "Line 7: 6 fields, expected 5 as in the header. 1 affected line."),
         (
             "bad_label",
             "Line 8: the label 'target' is 'yes', which is not a number; "
-            "expected a number from 0 to 1. 1 affected line.",
+            "expected a number from 0 to 1. 1 affected line. " + CODED_ADVICE,
         ),
         ("blank_line", "Line 9: the line is empty; expected a row. 1 affected line."),
     ]
@@ -149,10 +150,10 @@ def test_every_problem_is_listed_with_its_lines():
         (b"id,target\n\n", ["empty_file"]),
         ("id,target\n1,1\n".encode("utf-16"), ["wrong_encoding"]),
         (b"id;target\n1;1\n", ["wrong_delimiter"]),
-        (b"Id,target\n1,1\n", ["missing_column"]),
+        (b"row,target\n1,1\n", ["missing_column"]),
         (b"id,score\n1,1\n", ["missing_label"]),
         (b"id,target,label\n1,1,1\n", ["several_labels"]),
-        (b"Id,score\n1,1\n", ["missing_column", "missing_label"]),
+        (b"row,score\n1,1\n", ["missing_column", "missing_label"]),
         (b"id,target,a,a\n1,1,1,1\n", ["duplicate_column"]),
         (b"id,target\n1,1\n id , target\n2,0\n", ["repeated_header"]),
         (b'"id,target"\n"1,1"\n', ["wrong_delimiter"]),
@@ -204,7 +205,7 @@ def test_unusable_solutions_are_rejected(data: bytes, codes: list[str]):
         (b"id;target\n1;1\n", "Line 1: delimiter ';' found; expected column names separated by ','."),
         (
             b"id,target,usage,USAGE\n1,1,Public,Public\n",
-            "Line 1: several columns may contain the splits: 'usage' and 'USAGE'; expected one 'Usage'.",
+            "Several columns may have the role usage: 'usage' and 'USAGE'. Choose one.",
         ),
         (
             b"id,target,Usage\n1,1,Public\n2,0,Priv\xe9\n",

@@ -20,10 +20,11 @@ NAMES = ['a,"b"', "é", "\U0001f600 x", "7.0", "x y"]
 CLEAN = b"id,prediction\n7000000,0.25\n7,1\n70,-3e2\n9007199254740993,.5\n"
 
 
-def zipped(data: bytes) -> bytes:
+def zipped(data: bytes, *added: str) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as entries:
-        entries.writestr("__MACOSX/._a.csv", b"litter")
+        for name in ("__MACOSX/._a.csv", *added):
+            entries.writestr(name, b"\0\5\x16\7litter")
         entries.writestr("folder/a.csv", data)
     return archive.getvalue()
 
@@ -48,6 +49,11 @@ ACCEPTED = {
     "maximum number of empty gzip members": gzip.compress(b"") * 99_999 + gzip.compress(CLEAN),
     "number of 512 characters": CLEAN.replace(b"0.25", b"0.25".ljust(512, b"0")),
     "zip": zipped(CLEAN),
+    "zip with files of macOS": zipped(
+        CLEAN, "folder/._a.csv", ".ds_store", ".Trashes/a", "folder/.fseventsd/0"
+    ),
+    "zip with files of Windows": zipped(CLEAN, "Thumbs.db", "b/DESKTOP.INI", "$RECYCLE.BIN\\x", "~$a.xlsx"),
+    "scientific ids": CLEAN.replace(b"\n70,", b"\n7e1,").replace(b"7000000", b"7e+06"),
 }
 REJECTED = {
     "missing id": b"id,prediction\n7000000,0.25\n7,1\n70,1\n",

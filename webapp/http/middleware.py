@@ -1,8 +1,11 @@
 """Middleware: request checks, security headers, rate limits, CSRF and compression."""
 
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from http.client import OK
+from itertools import chain
 from typing import Any
 
 from flask import Flask, Request, Response, current_app, g, request
@@ -109,6 +112,7 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
     if settings.metrics_dir():
         monitoring.init_app(app)
     _compress_responses(app)  # This is registered first, so that it runs last.
+    app.after_request(_mark_for_excel)
     app.before_request(_bind_route)
     app.before_request(refuse_unknown_host)
     if settings.rate_limits:
@@ -136,6 +140,16 @@ def _with_client_address(
     peer, forwarded_for = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
     environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, proxies=proxies)
     return application(environ, start_response)
+
+
+def _mark_for_excel(response: Response) -> Response:
+    """Add a byte order mark to a CSV with ``?bom=1``, without which Excel does not read UTF-8."""
+    if response.mimetype == "text/csv" and response.status_code == OK and request.args.get("bom") == "1":
+        response.direct_passthrough = False
+        response.call_on_close(getattr(response.response, "close", lambda: None))
+        response.response = chain([BOM_UTF8], response.iter_encoded())
+        response.headers.pop("Content-Length", None)
+    return response
 
 
 def _bind_route() -> None:

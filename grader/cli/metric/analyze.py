@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.metric.solution_roles import read_with_roles, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -146,8 +146,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
 
     columns = {"label": chosen.label, "identities": chosen.identities, "cluster": chosen.cluster}
     solution = read_with_roles(csv_of(path), dict(chosen.roles), only_these=True, **columns)
-    for each in solution.near_misses:
-        click.echo(f"Warning: {each.sentence} Fix {path.name}, or give the column a --role.", err=True)
+    warn(solution.roles, solution.near_misses)
     grouped = {name: category for category, names in chosen.categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import DISAPPROVED
-from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.metric.solution_roles import read_with_roles, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -113,6 +113,7 @@ def _solution(path: Path, terms: dict[str, list[str]], options: dict[str, Any]) 
         roles[text] = ColumnRole.SLICE
     names = {name: options[name] for name in ("label", "identities")}
     solution = read_with_roles(path, roles, only_these=True, **names)
+    warn(solution.roles, solution.near_misses)
     if not (terms or solution.identities):
         raise click.UsageError(f"{path.name} has no identity columns. Use --terms or --identity.")
     masks = identities_from_text(solution.slices[text].texts(), terms) if terms else {}

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import click
 
 from grader.cli.group import DISAPPROVED
+from grader.cli.metric.solution_roles import ADVICE, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -45,6 +46,7 @@ class Check(NamedTuple):
 @click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("predictions", type=INPUT_FILE, required=False)
 @from_jigsaw_option
+@role_option
 @click.option("--baseline", type=INPUT_FILE, help="The predictions of the model to compare with.")
 @click.option("--min-score", type=LIMIT, help="The lowest allowed score.")
 @click.option(
@@ -115,9 +117,11 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
     if predictions is None:
         raise click.UsageError("Specify the PREDICTIONS.")
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
-    truth = read_solution(csv_of(solution), label=chosen.label, identities=chosen.identities)
+    columns = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}
+    truth = read_solution(csv_of(solution), **columns)
     if sentences := [each.sentence for each in truth.near_misses]:
-        raise click.ClickException(" ".join([*sentences, "Fix the column, or list the --identities."]))
+        raise click.ClickException(" ".join([*sentences, ADVICE]))
+    warn(truth.roles)
     evaluation = Evaluation.of(truth, settings, min_size=chosen.min_size)
     if chosen.split not in evaluation.splits:
         raise click.ClickException(f"The solution has no rows in the split {chosen.split}.")

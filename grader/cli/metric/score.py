@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import REJECTED
+from grader.cli.metric.solution_roles import role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -34,6 +35,7 @@ ONE_MODEL = ""
 @click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("submission", type=INPUT_FILE, required=False)
 @from_jigsaw_option
+@role_option
 @click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score instead of a SUBMISSION.")
 @click.option(
     "--min-size",
@@ -78,8 +80,7 @@ def score(**options: Any) -> None:
             raise
         show_json({"file": error.file, "problems": [problem.as_dict() for problem in error.problems]})
         raise click.exceptions.Exit(REJECTED) from error
-    for each in outcome.near_misses:
-        click.echo(f"Warning: {each.sentence} Fix the column, or list the --identities.", err=True)
+    warn(outcome.roles, outcome.near_misses)
     if chosen.as_json:
         show_json(outcome.as_dict())
     else:
@@ -101,22 +102,27 @@ class _Outcome:
     reports: Mapping[str, Mapping[str, "BiasReport"]]
 
     def as_dict(self) -> dict[str, Any]:
+        from grader.files import unused_note
+
         models = {
             model: {"splits": {split: report.as_dict() for split, report in splits.items()}}
             for model, splits in self.reports.items()
         }
         result = models.get(ONE_MODEL, {"models": models})
-        notes = [*(each.note for each in self.near_misses), *self.notes]
+        notes = [each.note for each in self.near_misses]
+        notes += [unused_note(self.roles.undeclared)] if self.roles.undeclared else []
+        notes += self.notes
         return {**result, "notes": [note.as_dict() for note in notes]}
 
 
 def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
+    from grader.files.solution.header import Choice
     from grader.files.solution.parquet import ParquetTable
 
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
-    columns = {"label": chosen.label, "identities": chosen.identities}
+    columns = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}
     models, min_size = chosen.prediction, chosen.min_size
     if submission_path is not None:
         solution = read_solution(csv_of(solution_path), **columns)
@@ -125,7 +131,8 @@ def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleN
         reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
         return _Outcome(solution.roles, solution.near_misses, submission.notes, reports)
     if chosen.identities is not None and is_parquet(solution_path):
-        table = ParquetTable.open(solution_path, predictions=models, **columns)
+        choice = Choice(predictions=models, needs_id=False, **columns)
+        table = ParquetTable.open(solution_path, choice)
         reports = {model: _by_row_groups(table, model, settings, min_size) for model in models}
         return _Outcome(table.roles, (), (), reports)
     data = read_scored_table(csv_of(solution_path), predictions=models, **columns)
@@ -159,7 +166,8 @@ def _print(outcome: _Outcome, format_name: str) -> None:
     click.echo(
         f"label: {roles.label}; {counted(len(roles.identities), 'identity column')}: "
         f"{', '.join(roles.identities) or 'none'}; "
-        f"splits: {roles.usage or 'none'}; not used: {', '.join(roles.unused) or 'none'}",
+        f"splits: {roles.usage or 'none'}; only for analyses: {', '.join(roles.kept) or 'none'}; "
+        f"not used: {', '.join(roles.unused) or 'none'}",
         err=True,
     )
     for note in outcome.notes:

@@ -5,7 +5,18 @@ from pathlib import Path
 
 import click
 
-from grader.files import ColumnRole, Solution, guess_columns, read_solution, with_named
+from grader.files import (
+    ColumnRole,
+    ColumnRoles,
+    NearMiss,
+    Solution,
+    guess_columns,
+    read_solution,
+    unused_note,
+    with_named,
+)
+
+ADVICE = "Fix the column, list the --identities, or give it a --role such as unused."
 
 
 class ColumnWithRole(click.ParamType[tuple[str, ColumnRole]]):
@@ -32,6 +43,14 @@ role_option = click.option(
     metavar="COLUMN=ROLE",
     help=f"The role of a column, if the guess is wrong: {', '.join(role.value for role in ColumnRole)}.",
 )
+
+
+def warn(roles: ColumnRoles, near_misses: Sequence[NearMiss] = ()) -> None:
+    """Print a warning for each column that may be an identity, and for the other undeclared columns."""
+    for each in near_misses:
+        click.echo(f"Warning: {each.sentence} {ADVICE}", err=True)
+    if roles.undeclared:
+        click.echo(f"Warning: {unused_note(roles.undeclared).message}", err=True)
 
 
 def read_with_roles(
@@ -61,7 +80,8 @@ def read_with_roles(
     if label is not None:
         named[label] = ColumnRole.LABEL
     if only_these and identities is not None:
-        others = (name for name, role in guessed.items() if role is ColumnRole.IDENTITY)
+        undecided = ColumnRole.IDENTITY, ColumnRole.UNUSED
+        others = (name for name, role in guessed.items() if role in undecided)
         named = dict.fromkeys(others, ColumnRole.UNUSED) | named
     roles = with_named(guessed, named)
     return read_solution(path, roles=roles, guessed=roles.keys() - named.keys())

@@ -29,11 +29,10 @@ from grader.files.reading.unreadable import (
     too_many_members,
     truncated_gzip,
 )
-from grader.text import listed, quoted
+from grader.text import is_system_file, listed, quoted
 
 _LARGEST_ZIP_DIRECTORY = 1 << 20
 _MOST_READ = _LARGEST_ZIP_DIRECTORY + 1
-_LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -71,12 +70,15 @@ def single_csv(raw: BinaryIO) -> str:
         raise Unreadable(damaged_zip(str(error))) from error
     if document := unreadable.workbook([entry.filename for entry in entries]):
         raise Unreadable(not_csv(document, nested=False))
-    entries = [entry for entry in entries if not _is_litter(entry)]
+    added = [entry for entry in entries if is_system_file(entry.filename) and not entry.is_dir()]
+    entries = [entry for entry in entries if not entry.is_dir() and entry not in added]
     for entry in entries:
         _check_entry(entry)
     if len(entries) != 1:
-        names = listed([quoted(entry.filename) for entry in entries])
+        names = listed([quoted(entry.filename) for entry in entries or added])
         found = f"it contains {len(entries)} files: {names}" if entries else "it is empty"
+        if added and not entries:
+            found = f"it contains only {names}, which an operating system adds to folders and archives"
         raise Unreadable(archive_problem(f"the ZIP archive must contain exactly one CSV file, but {found}"))
     return entries[0].filename
 
@@ -98,11 +100,6 @@ class _Bounded:
         if size > _LARGEST_ZIP_DIRECTORY or len(data) == _MOST_READ:
             raise Unreadable(archive_problem("the ZIP archive has too many entries"))
         return data
-
-
-def _is_litter(entry: zipfile.ZipInfo) -> bool:
-    name = entry.filename
-    return name.endswith("/") or name.startswith("__MACOSX/") or name.split("/")[-1] in _LITTER
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:

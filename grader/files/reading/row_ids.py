@@ -4,6 +4,7 @@ import heapq
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from unicodedata import normalize
 
@@ -15,12 +16,16 @@ from grader.files.reading.problems import Finding
 from grader.text import character, named, quoted
 
 _INTEGRAL_DECIMAL = re.compile(rb"([0-9]{1,16})\.0*+")
+_SHORT_SCIENTIFIC = re.compile(rb"[1-9](?:\.[0-9]{0,15}[1-9])?e\+?[0-9]{1,2}")
 _LARGEST_EXACT = 1 << 53
 _CLASS_OF_INTEGERS = re.compile(
     rb"(?P<scientific_id>[+-]?[0-9]++(?:\.[0-9]*+)?e[+-]?[0-9]++)"
     rb"|(?P<unknown_id>-?[0-9]++(?:\.[0-9]++)?)",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(rb"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE]\+?[0-9]{1,2})?")
+LEAST_DIGITS = 15  # that spreadsheets preserve; 64-bit floats preserve up to 17
+ROUNDED = " (a program rounded the ids to about 16 digits; store them as text)"
 INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
 _AN_ID = "an id of the test set"
 _DIGITS = "an id that contains only the digits 0-9"
@@ -35,9 +40,26 @@ _INTEGERS = re.compile(rb"(?:(?:0|[1-9][0-9]*+)\n)*+")
 
 
 def as_integer(value: bytes) -> bytes | None:
-    """Return ``7000000`` for ``7000000.0``, or None if the text is not a decimal with an integral value."""
-    match = _INTEGRAL_DECIMAL.fullmatch(value)
-    return match[1] if match and int(match[1]) < _LARGEST_EXACT else None
+    """Return ``7000000`` for ``7000000.0`` or ``7e6``, or None for other texts.
+
+    R writes round numbers as ``7e6`` or ``7e+06``. If a program rounded ids to such numbers, ids are missing,
+    so the file is rejected.
+    """
+    if match := _INTEGRAL_DECIMAL.fullmatch(value):
+        return match[1] if int(match[1]) < _LARGEST_EXACT else None
+    number = Decimal(value.decode()) if _SHORT_SCIENTIFIC.fullmatch(value) else Decimal("NaN")
+    is_exact = number.is_finite() and number == number.to_integral_value() and number < _LARGEST_EXACT
+    return str(int(number)).encode() if is_exact else None
+
+
+def place_of(value: bytes, index: Mapping[bytes, int]) -> int | None:
+    """Return the position of an id, or None if it is unknown; ``70``, ``70.0`` and ``7e1`` are equal."""
+    place = index.get(value)
+    if place is None and value.isdigit():
+        place = index.get(value + b".0")
+    elif place is None and (integer := as_integer(value)) is not None:
+        place = index.get(integer)
+    return place
 
 
 def without_invisible(value: bytes) -> bytes:
@@ -75,7 +97,7 @@ def describe_id(code: str, value: bytes, index: Mapping[bytes, int]) -> Finding:
         name = character(hidden[0]) if hidden else ""
         return Finding(f"invisible character {name} in id {shown}; expected {_AN_ID}", _AN_ID, shown)
     if code == "scientific_id":
-        sentence = f"id {shown} is in scientific notation; expected {_DIGITS}"
+        sentence = f"id {shown} is in scientific notation{_hint(value, index)}; expected {_DIGITS}"
         return Finding(sentence, _DIGITS, shown)
     if code == "not_an_id":
         return Finding(f"{shown} is not an id; expected {_DIGITS}", _DIGITS, shown)
@@ -86,12 +108,26 @@ def describe_id(code: str, value: bytes, index: Mapping[bytes, int]) -> Finding:
 def _hint(value: bytes, index: Mapping[bytes, int]) -> str:
     if value.lstrip(b"0") in index:
         return " (leading zero?)"
+    if _is_rounded(value, index):
+        return ROUNDED
     if value.lower() in index or value.upper() in index:
         return " (case matters)"
     text = value.decode()
     if any(normalize(form, text).encode() in index for form in ("NFC", "NFD")):
         return " (composed and decomposed Unicode letters are different)"
     return ""
+
+
+def _is_rounded(value: bytes, index: Mapping[bytes, int]) -> bool:
+    """Return whether a program has rounded a long expected id to 15 to 17 digits."""
+    if not _NUMBER.fullmatch(value):
+        return False
+    number = int(Decimal(value.decode()))
+    if not number > _LARGEST_EXACT or (number % 10 and int(float(number)) != number):
+        return False
+    most = 10 ** (len(str(number)) - LEAST_DIGITS)
+    ids = (int(text) for text in index if text.isdigit())
+    return any(number != each and abs(number - each) <= most for each in ids)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,10 @@ _MAGIC: tuple[tuple[bytes, Signature], ...] = (
     (b"PK\x05\x06", ZIP),
     (b"PK\x07\x08", ZIP),
     (b"\xd0\xcf\x11\xe0", EXCEL_OLD),
+    (
+        b"\x00\x05\x16\x07",
+        Signature("an AppleDouble file, which macOS adds", "Choose the file without '._' in its name."),
+    ),
     (b"PAR1", Signature("Parquet", _FROM_PANDAS)),
     (b"ARROW1", Signature("an Arrow (Feather) file", _FROM_PANDAS)),
     (b"FEA1", Signature("a Feather file", _FROM_PANDAS)),

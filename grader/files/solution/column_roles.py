@@ -2,63 +2,71 @@
 
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.numbers import BLANKS, number_of
+from grader.files.reading.numbers import number_of
 from grader.files.reading.problems import Note, Problem
-from grader.text import listed, quoted
+from grader.text import counted, listed, quoted
 
 MOST_MISFITS = 0.1
-MISSING_WORDS = frozenset({"nan", "na", "n/a", "<na>", "null", "none", "nil", "-", "?", "."})
+_WORDS = {
+    name: frozenset(" ".join(lines).split())
+    for name, lines in tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8")).items()
+}
+MISSING_WORDS, YES_NO = _WORDS["missing"], _WORDS["yes_no"]
+OTHER_LABEL_COLUMNS, KNOWN_IDENTITIES, KNOWN_UNUSED = (
+    _WORDS[name] for name in ("other_labels", "identities", "unused")
+)
+_CODED = re.compile(r"[0-9]+(?:[.,][0-9]+)?\s*%|[0-9]*,[0-9]+")
+LARGEST_CODE = 100  # of counts, percentages and codes such as 1 and 2
+LEAST_ZEROS = 0.05
+_MOST_CODES = 3
 ID_COLUMN = "id"
 USAGE_COLUMN = "Usage"
 LABEL_COLUMNS = ("target", "label", "toxicity")
-OTHER_LABEL_COLUMNS = frozenset(
-    {
-        "severe_toxicity",
-        "severe_toxic",
-        "obscene",
-        "identity_attack",
-        "identity_hate",
-        "insult",
-        "threat",
-        "sexual_explicit",
-    }
+_PREDICTIONS = re.compile(
+    r"(?:models?|preds?|predictions?|predicted|prob|probs|proba|scores?|logits?|y_?hat)(?:_|\b)"
 )
 PAIR_COLUMNS = frozenset({"pair", "pair_id", "template", "template_id", "counterfactual_id"})
 USAGES = frozenset({"public", "private", "ignored"})
 MOST_SLICE_VALUES = 20
 LEAST_ROWS_OF_A_SLICE = 5  # minimum average number of rows per value among the sampled rows
+SAMPLE_ROWS = 1000
 EXAMPLES = 3
 _LONGEST_EXAMPLE = 40
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a column's values inside and outside 0..1, not counting blanks.
+    """Counts of a column's values, not counting blanks.
 
-    Attributes
-    ----------
-    fitting : int
-        Numbers in 0..1.
-    missing : int
-        Words that stand for a missing value, such as ``NaN``, instead of a blank.
-    misfits : int
-        All other values.
+    `fitting` are numbers in 0..1, of which some are `zeros`; `missing` are words such as ``NaN``; `coded` are
+    percentages and words for yes and no; `outside` are numbers from `low` to `high`, with the first `codes`;
+    `misfits` are all others. `is_known` is set for names of identities.
     """
 
+    is_known: bool = False
     fitting: int = 0
+    zeros: int = 0
     missing: int = 0
+    coded: int = 0
+    outside: int = 0
+    codes: set[float] = field(default_factory=set)
+    low: float = math.inf
+    high: float = -math.inf
     misfits: int = 0
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Tally":
+    def of(cls, texts: Iterable[str], *, is_known: bool = False) -> "Tally":
         """Return the tally of a column's texts."""
-        tally = cls()
+        tally = cls(is_known)
         for text in texts:
             tally.add(text, number_of(text))
         return tally
@@ -67,34 +75,80 @@ class Tally:
         """Count a text, given its parsed value: NaN for a blank, or None if it is not a number."""
         if value is not None and 0 <= value <= 1:
             self.fitting += 1
+            self.zeros += value == 0
         elif value is not None and math.isnan(value):
             return
-        elif text.strip(BLANKS).casefold() in MISSING_WORDS:
+        elif value is not None:
+            self.outside += 1
+            self.low, self.high = min(self.low, value), max(self.high, value)
+            if len(self.codes) < _MOST_CODES:
+                self.codes.add(value)
+        elif (word := text.strip().casefold()) in MISSING_WORDS:
             self.missing += 1
+        elif is_coded(word):
+            self.coded += 1
         else:
             self.misfits += 1
 
     def add_numbers(self, values: NDArray[np.float64]) -> None:
         """Count numbers; NaN stands for a blank."""
-        inside = int(np.count_nonzero((values >= 0) & (values <= 1)))
-        self.fitting += inside
-        self.misfits += int(np.count_nonzero(~np.isnan(values))) - inside
+        is_inside = (values >= 0) & (values <= 1)
+        self.fitting += int(np.count_nonzero(is_inside))
+        self.zeros += int(np.count_nonzero(values == 0))
+        outside = values[~is_inside & ~np.isnan(values)]
+        if outside.size:
+            self.outside += outside.size
+            self.low, self.high = min(self.low, outside.min()), max(self.high, outside.max())
+            self.codes.update(np.unique(outside)[:_MOST_CODES].tolist())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every value is a blank."""
+        return self.is_whole and not self.fitting
 
     @property
     def is_whole(self) -> bool:
         """Whether every value is a blank or in 0..1."""
-        return not self.missing and not self.misfits
+        return not (self.missing or self.coded or self.outside or self.misfits)
 
     @property
     def is_near(self) -> bool:
-        """Whether nearly all values are in 0..1; the others may be mistakes."""
-        few = self.misfits <= MOST_MISFITS * (self.fitting + self.misfits)
-        return not self.is_whole and self.fitting > 0 and few
+        """Whether nearly all values are in 0..1 or code such values; the column may be an identity."""
+        few = MOST_MISFITS * (self.fitting + self.coded + self.outside + self.misfits)
+        is_like = self.misfits + self.outside <= few or (self.misfits <= few and self._are_codes)
+        is_like = is_like and self.fitting + self.coded + self.outside > 0
+        return not self.is_whole and (self.is_known or is_like)
 
     @property
     def may_be_near(self) -> bool:
         """Whether all or nearly all values of a column that starts with these rows may be in 0..1."""
-        return self.is_whole or (self.fitting > 0 and self.fitting >= self.misfits)
+        strange = self.misfits + self.outside
+        return self.is_whole or self.is_near or not strange or 0 < strange <= self.fitting + self.coded
+
+    @property
+    def _are_codes(self) -> bool:
+        """Whether the numbers outside 0..1 are counts, percentages, or codes such as -1, 1 and 2."""
+        if not self.outside or self.low < -LARGEST_CODE or self.high > LARGEST_CODE:
+            return False
+        are_few = len(self.codes) == 2 or (len(self.codes) == 1 and self.fitting > 0)
+        return are_few or (self.low > 0 and self.zeros >= LEAST_ZEROS * (self.fitting + self.outside))
+
+
+def is_coded(word: str) -> bool:
+    """Return whether a trimmed word in lower case means yes or no, or is a percentage or has a comma."""
+    return word in YES_NO or _CODED.fullmatch(word) is not None
+
+
+def is_continuous(values: NDArray[np.float64]) -> bool:
+    """Return whether a column in 0..1 is continuous, such as predictions, judged by its first values.
+
+    Most of its values are neither 0 nor 1, and most or very many of these are distinct.
+    """
+    known = values[~np.isnan(values)][:SAMPLE_ROWS]
+    between = known[(known > 0) & (known < 1)]
+    distinct = np.unique(between).size
+    are_many = distinct > MOST_SLICE_VALUES or 2 * distinct > max(between.size, 2 * EXAMPLES)
+    return 2 * between.size > known.size and are_many
 
 
 class ColumnRole(enum.StrEnum):
@@ -154,8 +208,8 @@ class ColumnGuess:
 def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
     """Guess the role of every column from its name and first rows; columns without a name are unused.
 
-    A column is also guessed to be an identity if nearly all values are in 0..1; its other values are reported
-    when the file is read.
+    A column is also guessed to be an identity if nearly all values are in 0..1 or code such values, such as
+    yes and no. These values are reported when the file is read. Empty and continuous columns are unused.
 
     Returns
     -------
@@ -182,6 +236,18 @@ def role_of_fractions(name: str) -> ColumnRole:
     return ColumnRole.OTHER_LABEL if is_known else ColumnRole.IDENTITY
 
 
+def is_known_unused(name: str) -> bool:
+    """Return whether a name excludes a label or an identity: Jigsaw's other columns, and predictions."""
+    return name.casefold() in KNOWN_UNUSED or _PREDICTIONS.match(name.casefold()) is not None
+
+
+def may_be_guessed(name: str, values: NDArray[np.float64]) -> bool:
+    """Return whether a column with numbers in 0..1 may be guessed to be an identity or another label."""
+    return role_of_fractions(name) is ColumnRole.OTHER_LABEL or (
+        name.casefold() in KNOWN_IDENTITIES or not is_continuous(values)
+    )
+
+
 def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
     """Return the role of each column: the named role if there is one, or else the guessed role.
 
@@ -202,14 +268,22 @@ def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole
     return kept | dict(named)
 
 
-def faults_of_roles(names: Sequence[str], roles: Mapping[str, ColumnRole]) -> list[Problem]:
-    """Return the problems of a choice of roles: unique roles that no column or several columns have."""
+def faults_of_roles(
+    names: Sequence[str], roles: Mapping[str, ColumnRole], guessed: Collection[str] = ()
+) -> list[Problem]:
+    """Return the problems of a choice of roles: unique roles that no column or several columns have.
+
+    If the label or Usage was only guessed, no other column may have a name for it.
+    """
     problems = []
+    called = {ColumnRole.LABEL: LABEL_COLUMNS, ColumnRole.USAGE: (USAGE_COLUMN.casefold(),)}
     for role in ONCE:
         columns = [name for name in names if roles.get(name) is role]
+        alike = [name for name in names if name in guessed and name.casefold() in called.get(role, ())]
+        columns = columns if set(columns).isdisjoint(alike) else alike
         if len(columns) > 1:
             shown = listed([quoted(name) for name in columns], most=20)
-            message = f"Several columns have the role {role}: {shown}. Expected one."
+            message = f"Several columns may have the role {role}: {shown}. Choose one."
             problems.append(Problem(f"several_{role}s", message, 1, (1,), len(columns), "one", shown))
         if not columns and role in NEEDED:
             shown = listed([quoted(name) for name in names], most=20)
@@ -236,10 +310,14 @@ def _with_usages(columns: Sequence[ColumnSample]) -> str | None:
 
 
 def _guessed(column: ColumnSample) -> ColumnRole:
-    if not column.name:
+    if not column.name or is_known_unused(column.name):
+        return ColumnRole.UNUSED
+    if column.tally.is_empty and len(column.texts) < SAMPLE_ROWS:  # otherwise, values may follow
         return ColumnRole.UNUSED
     if column.tally.is_whole or column.tally.is_near:
-        return role_of_fractions(column.name)
+        numbers = [number for number in map(number_of, column.texts) if number is not None]
+        is_guessed = may_be_guessed(column.name, np.array(numbers, np.float64))
+        return role_of_fractions(column.name) if is_guessed else ColumnRole.UNUSED
     distinct = set(filter(None, column.texts))
     few = 2 <= len(distinct) <= MOST_SLICE_VALUES
     return ColumnRole.SLICE if few and _are_repeated(column.texts, distinct) else ColumnRole.UNUSED
@@ -282,3 +360,15 @@ class NearMiss:
         """The same message as a note on the file."""
         count = sum(problem.count for problem in self.problems)
         return Note("left_out_column", self.sentence, self.problems[0].line, count)
+
+
+def unused_note(names: Sequence[str]) -> Note:
+    """Return the note that columns are not in the score although no one gave them such a role."""
+    shown = listed([quoted(name) for name in names], most=20)
+    advice = "Give identities and the label their role, and the other columns the role unused or slice."
+    return Note(
+        "unused_columns",
+        f"{counted(len(names), 'column')} not in the score: {shown}. {advice}",
+        1,
+        len(names),
+    )

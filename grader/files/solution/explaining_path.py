@@ -13,7 +13,7 @@ from grader.files.reading.problems import Finding, Findings, Problem
 from grader.files.reading.row_ids import INVISIBLE, RowIds
 from grader.files.reading.text import first_invalid_byte
 from grader.files.reading.zeros import beginning_of, first_run, problem_of
-from grader.files.solution.column_roles import Tally
+from grader.files.solution.column_roles import MISSING_WORDS, Tally, is_coded
 from grader.files.solution.fast_path import (
     USAGE_CODES,
     CategoryWriter,
@@ -31,6 +31,7 @@ from grader.text import character, counted, listed, quoted
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
 _PROGRESS_ROWS = 1 << 16
+CODED_ADVICE = "Write 1 for yes, 0 for no, fractions for percentages, and nothing for a missing value."
 
 
 def read_explained(
@@ -63,7 +64,7 @@ class _Reader:
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
-        self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
+        self._tallies = {n: Tally(spec.is_known) for n, spec in wanted.numbers.items() if spec.is_optional}
         self._known: dict[str, float | None] = {}
 
     def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[Problem]]:
@@ -264,7 +265,10 @@ def _describe_number(spec: NumberColumn, name: str, text: str, value: float | No
     if spec.may_be_blank:
         expected += " or a blank"
     if value is None:
-        return Finding(f"{what} is {shown}, which is not a number; expected {expected}", expected, shown)
+        word = text.strip().casefold()
+        advice = CODED_ADVICE if is_coded(word) or word in MISSING_WORDS else ""
+        sentence = f"{what} is {shown}, which is not a number; expected {expected}"
+        return Finding(sentence, expected, shown, advice)
     if math.isnan(value):
         return Finding(f"{what} is blank; expected {expected}", expected, "a blank")
     return Finding(f"{what} is {shown}; expected {expected}", expected, shown)

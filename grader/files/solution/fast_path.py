@@ -155,6 +155,8 @@ class NumberColumn:
         Whether a blank is allowed; it is read as NaN.
     is_optional : bool
         Whether a value that is not allowed excludes the column rather than being a problem of the file.
+    is_known : bool
+        Whether the name is that of an identity, so that the exclusion is always reported.
     """
 
     part: str
@@ -162,6 +164,7 @@ class NumberColumn:
     high: float = 1.0
     may_be_blank: bool = False
     is_optional: bool = False
+    is_known: bool = False
 
     def allows(self, value: float) -> bool:
         """Return whether the column allows a number (NaN for a blank)."""
@@ -266,7 +269,7 @@ class _Chunks:
         self._usage = np.empty(rows, np.int8)
         self._numbers = {column: np.empty(rows) for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
-        self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
+        self._tallies = {n: Tally(spec.is_known) for n, spec in wanted.numbers.items() if spec.is_optional}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
         read_csv = pandas_reader()

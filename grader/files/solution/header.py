@@ -3,7 +3,7 @@
 import csv
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from grader.errors import OrganizerError
@@ -22,16 +22,19 @@ from grader.files.reading.text import not_utf8, wide_encoding
 from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.column_roles import (
     ID_COLUMN,
-    LABEL_COLUMNS,
-    USAGE_COLUMN,
+    ONCE,
+    SAMPLE_ROWS,
     ColumnRole,
+    ColumnSample,
     faults_of_roles,
+    guess_roles,
+    is_known_unused,
+    with_named,
 )
 from grader.files.solution.fast_path import text_stream
 from grader.files.submission.faults import describe_nul
 from grader.text import listed, quoted
 
-_SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20
 _OTHER_DELIMITERS = ";\t|\uff0c"  # the last one is the full-width comma
 _OF_A_SOLUTION = "a header with id, a label and identities"
@@ -62,7 +65,9 @@ class ColumnRoles:
         Only in a scored table.
     other_labels, slices : tuple of str
     pair : str or None
-        Kept for diagnosis; only set if the roles were chosen by column.
+        Kept for diagnosis.
+    undeclared : tuple of str
+        The unused columns and slices whose role was only guessed. Callers should warn about them.
     """
 
     id: str | None
@@ -74,6 +79,12 @@ class ColumnRoles:
     other_labels: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     pair: str | None = None
+    undeclared: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are only used in analyses."""
+        return (*self.other_labels, *self.slices, *([] if self.pair is None else [self.pair]))
 
     def by_column(self) -> dict[str, ColumnRole]:
         """Return the role of every named column except those with predictions."""
@@ -91,10 +102,10 @@ class ColumnRoles:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The caller's choice of columns: their names (None to find them), or the role of each.
+    """The caller's choice of columns: some names and roles (the others are guessed), or the role of each.
 
     A `guessed` column loses its role if a value contradicts it. If the role was chosen, such a value is a
-    problem.
+    problem. If identities are chosen, all other columns are declared unused, except those in `named`.
     """
 
     label: str | None = None
@@ -103,6 +114,7 @@ class Choice:
     needs_id: bool = True
     roles: Mapping[str, ColumnRole] | None = None
     guessed: Collection[str] = ()
+    named: Mapping[str, ColumnRole] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +132,11 @@ class Assignment:
     predictions, other_labels, slices : tuple of int
     pair : int or None
     watched : tuple of int
-        Guessed slices and columns without a role, which are reported if nearly all their values are in 0..1.
+        Guessed slices and columns without a role, which are reported if they may be identities.
     guessed_labels : tuple of int
         Columns that were guessed to be other labels.
+    undeclared : tuple of int
+        Columns whose role was guessed, and columns without a name.
     """
 
     id: int | None
@@ -136,9 +150,13 @@ class Assignment:
     pair: int | None = None
     watched: tuple[int, ...] = ()
     guessed_labels: tuple[int, ...] = ()
+    undeclared: tuple[int, ...] = ()
 
-    def roles(self, names: Sequence[str], read: Collection[int]) -> ColumnRoles:
-        """Return the roles by column name, without columns whose values turned out not to be numbers."""
+    def roles(self, names: Sequence[str], read: Collection[int], missed: Collection[str] = ()) -> ColumnRoles:
+        """Return the roles by column name, without columns whose values turned out not to be numbers.
+
+        Columns in `missed` are reported as near misses.
+        """
         found = [column for column in self.candidates if column in read]
         identities = sorted([*self.identities, *found]) if found else list(self.identities)
         other_labels = [column for column in self.other_labels if column in read]
@@ -154,10 +172,15 @@ class Assignment:
             tuple(names[column] for column in other_labels),
             tuple(names[column] for column in self.slices),
             None if self.pair is None else names[self.pair],
+            tuple(
+                names[column] or "(unnamed)"
+                for column in self.undeclared
+                if column not in used - {*self.slices} and names[column] not in missed
+            ),
         )
 
 
-def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
+def assign(columns: Sequence[ColumnSample], choice: Choice) -> Assignment | list[Problem]:
     """Assign a role to every column, or return the problems that prevent it.
 
     Raises
@@ -165,35 +188,33 @@ def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
     WrongColumns
         A requested name does not exist or was requested twice.
     """
+    names = [column.name for column in columns]
     if choice.roles is not None:
-        return _assign_roles(names, choice.roles, choice.guessed)
+        _check_asked(names, [name for name in choice.roles if name and name != ID_COLUMN])
+        return _assign_roles(names, choice.roles, choice)
     asked = [*filter(None, [choice.label]), *(choice.identities or ()), *choice.predictions]
-    _check_asked(names, asked)
-    problems = _duplicates(names)
-    id_column = names.index(ID_COLUMN) if ID_COLUMN in names else None
-    if id_column is None and choice.needs_id:
-        problems.append(_no_id(names))
-    label = choice.label or _find_label(names, asked, problems)
-    usage = _find_usage(names, asked, problems)
-    if problems or label is None:
-        return problems
-    taken = {id_column, usage, *(names.index(name) for name in [label, *asked])}
-    candidates = [n for n, name in enumerate(names) if name and n not in taken]
-    return Assignment(
-        id_column,
-        usage,
-        names.index(label),
-        tuple(names.index(name) for name in choice.identities or ()),
-        tuple(candidates) if choice.identities is None else (),
-        tuple(names.index(name) for name in choice.predictions),
-    )
+    _check_asked(names, [*asked, *(name for name in choice.named if name != ID_COLUMN)])
+    guessed = {each.name: each.role for each in guess_roles(columns) if each.name}
+    if choice.identities is not None:
+        guessed = {name: role if role in ONCE else ColumnRole.UNUSED for name, role in guessed.items()}
+    named = dict.fromkeys(choice.predictions, ColumnRole.UNUSED)
+    named |= dict.fromkeys(choice.identities or (), ColumnRole.IDENTITY) | dict(choice.named)
+    named |= {} if choice.label is None else {choice.label: ColumnRole.LABEL}
+    roles = with_named(guessed, named)
+    undeclared = guessed.keys() - named.keys() if choice.identities is None else ()
+    return _assign_roles(names, roles, replace(choice, guessed=undeclared))
 
 
 def _assign_roles(
-    names: Sequence[str], roles: Mapping[str, ColumnRole], guessed: Collection[str]
+    names: Sequence[str], roles: Mapping[str, ColumnRole], choice: Choice
 ) -> Assignment | list[Problem]:
-    _check_asked(names, [name for name in roles if name and name != ID_COLUMN])
-    problems = _duplicates(names) + faults_of_roles(names, roles)
+    guessed = choice.guessed
+    problems = _duplicates(names)
+    for problem in faults_of_roles(names, roles, guessed):
+        if problem.code == "missing_id" and choice.roles is None:
+            problems += [_no_id(names)] if choice.needs_id else []
+        else:
+            problems.append(problem)
     if problems:
         return problems
     columns = {
@@ -201,18 +222,24 @@ def _assign_roles(
     }
     by_guess = {role: tuple(n for n in found if names[n] in guessed) for role, found in columns.items()}
     candidates = by_guess[ColumnRole.IDENTITY]
+    order = choice.identities or [names[n] for n in columns[ColumnRole.IDENTITY]]
     return Assignment(
-        id=columns[ColumnRole.ID][0],
+        id=next(iter(columns[ColumnRole.ID]), None),
         usage=next(iter(columns[ColumnRole.USAGE]), None),
         label=columns[ColumnRole.LABEL][0],
-        identities=tuple(n for n in columns[ColumnRole.IDENTITY] if n not in candidates),
+        identities=tuple(n for n in map(names.index, order) if n not in candidates),
         candidates=candidates,
-        predictions=(),
+        predictions=tuple(map(names.index, choice.predictions)),
         other_labels=columns[ColumnRole.OTHER_LABEL],
         slices=columns[ColumnRole.SLICE],
         pair=next(iter(columns[ColumnRole.PAIR]), None),
-        watched=by_guess[ColumnRole.SLICE] + by_guess[ColumnRole.UNUSED],
+        watched=tuple(
+            n
+            for n in by_guess[ColumnRole.SLICE] + by_guess[ColumnRole.UNUSED]
+            if not is_known_unused(names[n])
+        ),
         guessed_labels=by_guess[ColumnRole.OTHER_LABEL],
+        undeclared=tuple(n for n, name in enumerate(names) if name in guessed or (guessed and not name)),
     )
 
 
@@ -229,37 +256,6 @@ def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
             f"The column {listed([quoted(name) for name in twice])} was requested for two roles; label, "
             "identities, predictions and id must be different columns."
         )
-
-
-def _find_label(names: Sequence[str], asked: Sequence[str], problems: list[Problem]) -> str | None:
-    there = [name for name in LABEL_COLUMNS if name in names and name not in asked]
-    if len(there) == 1:
-        return there[0]
-    expected = f"one of {listed([quoted(name) for name in LABEL_COLUMNS], conjunction='or')}"
-    if there:
-        shown = listed([quoted(name) for name in there])
-        code, message = "several_labels", f"Several columns may be the label: {shown}"
-    else:
-        shown = listed([quoted(name) for name in names], most=20)
-        code, message = "missing_label", f"No column is the label: expected {expected}, found {shown}"
-    problems.append(Problem(code, f"{message}. Choose it with --label.", 1, (1,), 1, expected, shown))
-    return None
-
-
-def _find_usage(names: Sequence[str], asked: Sequence[str], problems: list[Problem]) -> int | None:
-    if USAGE_COLUMN in names:
-        return names.index(USAGE_COLUMN)
-    alike = [
-        column
-        for column, name in enumerate(names)
-        if name.casefold() == USAGE_COLUMN.casefold() and name not in asked
-    ]
-    if len(alike) > 1:
-        shown = listed([quoted(names[column]) for column in alike])
-        message = f"Line 1: several columns may contain the splits: {shown}; expected one '{USAGE_COLUMN}'."
-        expected = f"one '{USAGE_COLUMN}'"
-        problems.append(Problem("several_usages", message, 1, (1,), 1, expected, shown))
-    return alike[0] if len(alike) == 1 else None
 
 
 def _no_id(names: Sequence[str]) -> Problem:
@@ -316,7 +312,7 @@ def read_beginning(
         header_lines = header.line_num
         rows = csv.reader(stream)
         try:
-            sample = list(islice(rows, _SAMPLE_ROWS))
+            sample = list(islice(rows, SAMPLE_ROWS))
         except csv.Error as error:
             problem = _bad_row(header_lines + rows.line_num, error)
             raise FileRejected("solution", [_cause_of(problem, content)]) from error

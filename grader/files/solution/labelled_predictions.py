@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grader.files.reading.containers import Content, open_content
 from grader.files.reading.problems import FileRejected, Findings, Note, Problem
-from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id
+from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id, place_of
 from grader.files.reading.unreadable import Unreadable
 from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
 from grader.files.solution.explaining_path import read_explained
@@ -189,7 +189,7 @@ def _positions(found: RowIds, expected: RowIds) -> NDArray[np.int64] | slice:
     unknown = Findings()
     positions = np.full(len(found), -1, np.int64)
     for line, text in enumerate(found, start=2):
-        place = index.get(text.encode())
+        place = place_of(text.encode(), index)
         if place is None:
             code = fault_of_id(text.encode(), are_integers=expected.are_integers)
             unknown.add(code, line, describe_id, code, text.encode(), index)

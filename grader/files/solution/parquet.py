@@ -1,7 +1,7 @@
 """Parquet files, read one row group at a time: tables with predictions, and conversion to CSV."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileRejected, Problem
+from grader.files.solution.column_roles import ColumnSample, Tally
 from grader.files.solution.fast_path import BLANK, SPLITS, USAGE_CODES
 from grader.files.solution.header import Choice, ColumnRoles, assign
 from grader.text import counted, quoted
@@ -30,13 +31,11 @@ class ParquetTable:
     roles: ColumnRoles
 
     @classmethod
-    def open(
-        cls, path: Path, *, predictions: Sequence[str], identities: Sequence[str], label: str | None = None
-    ) -> "ParquetTable":
-        """Assign the roles of the columns; raise FileRejected or WrongColumns as `read_scored_table` does."""
+    def open(cls, path: Path, choice: Choice) -> "ParquetTable":
+        """Assign the chosen roles; raise FileRejected or WrongColumns as `read_scored_table` does."""
         with _opened(path) as reader:
             names = reader.columns
-        assignment = assign(names, Choice(label, identities, predictions, needs_id=False))
+        assignment = assign([ColumnSample(name, (), Tally()) for name in names], choice)
         if isinstance(assignment, list):
             raise FileRejected("solution", assignment)
         return cls(path, assignment.roles(names, ()))

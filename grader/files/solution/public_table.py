@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grader.files.reading.containers import Content, open_content
 from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileRejected, Problem
-from grader.files.reading.row_ids import RowIds
+from grader.files.reading.row_ids import RowIds, place_of
 from grader.files.reading.unreadable import Unreadable
 from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.fast_path import text_stream
@@ -105,7 +105,7 @@ class _Ids:
                 continue
             self.rows += 1
             text = record[self._column].strip(BLANKS) if len(record) > self._column else ""
-            place = self._places.get(text.encode("utf-8", "surrogateescape"))
+            place = place_of(text.encode("utf-8", "surrogateescape"), self._places)
             if place is None:
                 self._unknown.add(text)
             elif self._seen[place]:

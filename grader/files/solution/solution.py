@@ -1,6 +1,6 @@
 """Solution reader, also used for analysis tables that contain predictions."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -14,12 +14,14 @@ from grader.files.reading.problems import FileRejected, Problem
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.unreadable import Unreadable
 from grader.files.solution.column_roles import (
+    KNOWN_IDENTITIES,
     ColumnGuess,
     ColumnRole,
     ColumnSample,
     NearMiss,
     Tally,
     guess_roles,
+    may_be_guessed,
     role_of_fractions,
 )
 from grader.files.solution.explaining_path import read_explained
@@ -40,6 +42,9 @@ _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
 _OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
 _CANDIDATE = replace(_IDENTITY, is_optional=True)
+CONTINUOUS = Problem(
+    "continuous_column", "Its values are continuous, such as predictions; choose its role yourself."
+)
 PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
 
@@ -65,8 +70,8 @@ class Solution:
     pair : Categories or None
         Rows with the same value are variants of one text.
     near_misses : tuple of NearMiss
-        Columns without a chosen role in which nearly all values are in 0..1. They are not used as identities,
-        and callers should warn about them.
+        Columns without a chosen role that may be identities, but are continuous or contain other values than
+        0..1. They are not used, and callers should warn about them.
     """
 
     row_ids: RowIds
@@ -112,6 +117,7 @@ def read_solution(
     identities: Sequence[str] | None = None,
     roles: Mapping[str, ColumnRole] | None = None,
     guessed: Collection[str] = (),
+    named: Mapping[str, ColumnRole] | None = None,
     progress: Progress = unobserved,
 ) -> Solution:
     """Read a solution from a plain, gzip or ZIP CSV of at most 2 GB.
@@ -122,14 +128,16 @@ def read_solution(
     label : str, optional
         The label column; by default, the only column called target, label or toxicity.
     identities : sequence of str, optional
-        The identity columns; all others are ignored. By default, every other column whose values are all
-        blank or in 0..1. Columns with nearly all values in 0..1 are returned as `near_misses`.
+        The identity columns; all others are ignored. By default, the roles are guessed as by `guess_columns`.
+        Columns that may be identities but cannot be read as such are returned as `near_misses`.
     roles : mapping of str to ColumnRole, optional
         The role of each column, instead of `label` and `identities`; unlisted columns are unused.
     guessed : collection of str
         Columns with a guessed role. If values of a numeric column contradict its role, the column is unused,
         but this is not a problem of the file. If only a few values contradict it, the column is in
         `near_misses`.
+    named : mapping of str to ColumnRole, optional
+        The roles of some columns, without `roles`.
     progress : callable
         Receives the number of rows read so far and their total.
 
@@ -140,7 +148,7 @@ def read_solution(
     WrongColumns
         A requested column is not in the table.
     """
-    choice = Choice(label, identities, roles=roles, guessed=guessed)
+    choice = Choice(label, identities, roles=roles, guessed=guessed, named=named or {})
     columns, found, by_name, near_misses = _read(source, choice, progress)
     assert columns.row_ids is not None  # noqa: S101 (the choice includes an id)
     return Solution(
@@ -175,13 +183,17 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
         raise FileRejected("solution", [error.problem]) from error
     if problems:
         raise FileRejected("solution", problems)
+    return guess_roles(_samples(names, sample))
+
+
+def _samples(names: Sequence[str], sample: Sequence[Sequence[str]]) -> list[ColumnSample]:
     rows = [row for row in sample if len(row) == len(names)]
-    return guess_roles([_column_sample(name, [row[n] for row in rows]) for n, name in enumerate(names)])
+    return [_column_sample(name, [row[n] for row in rows]) for n, name in enumerate(names)]
 
 
 def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
     shown = tuple(text.strip(BLANKS).replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
-    return ColumnSample(name, shown, Tally.of(texts))
+    return ColumnSample(name, shown, Tally.of(texts, is_known=name.casefold() in KNOWN_IDENTITIES))
 
 
 def read_scored_table(
@@ -190,12 +202,13 @@ def read_scored_table(
     predictions: Sequence[str],
     label: str | None = None,
     identities: Sequence[str] | None = None,
+    named: Mapping[str, ColumnRole] | None = None,
 ) -> ScoredTable:
     """Read a table that contains both labels and predictions; no id column is needed.
 
     Parameters
     ----------
-    source, label, identities
+    source, label, identities, named
         As in `read_solution`.
     predictions : sequence of str
         The prediction columns of the models.
@@ -205,7 +218,7 @@ def read_scored_table(
     FileRejected, WrongColumns
         As in `read_solution`.
     """
-    choice = Choice(label, identities, predictions, needs_id=False)
+    choice = Choice(label, identities, predictions, needs_id=False, named=named or {})
     columns, roles, by_name, near_misses = _read(source, choice)
     return ScoredTable(
         by_name.numbers[roles.label],
@@ -231,31 +244,43 @@ def _read(
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, sample, problems = read_beginning(content)
-        assignment = _assigned(names, choice, problems)
+        samples = _samples(names, sample)
+        assignment = _assigned(samples, choice, problems)
         if isinstance(assignment, list):
             raise FileRejected("solution", [*problems, *assignment])
-        wanted = _wanted(assignment, names, sample, needs_id=choice.needs_id)
+        wanted = _wanted(assignment, samples, needs_id=choice.needs_id)
         columns = _columns(content, names, wanted, problems, progress)
     except Unreadable as error:
         raise FileRejected("solution", [error.problem]) from error
+    near_misses = [
+        _near_miss(names[n], each.fitting, each.problems) for n, each in columns.near_misses.items()
+    ]
+    numbers = columns.numbers.copy()
+    for column in (*assignment.candidates, *assignment.watched):
+        values, name = numbers.pop(column, None), names[column]
+        if values is None or np.isnan(values).all():
+            continue
+        if not may_be_guessed(name, values):
+            near_misses.append(_near_miss(name, values.size, [CONTINUOUS]))
+        elif column in assignment.candidates:
+            numbers[column] = values
     by_name = _ByName(
-        {names[column]: values for column, values in columns.numbers.items()},
+        {names[column]: values for column, values in numbers.items()},
         {names[column]: values for column, values in columns.texts.items()},
     )
-    roles = assignment.roles(names, columns.numbers)
-    return columns, roles, by_name, tuple(_near_misses(columns, names, choice))
+    roles = assignment.roles(names, numbers, [each.name for each in near_misses])
+    return columns, roles, by_name, tuple(near_misses)
 
 
-def _near_misses(columns: Columns, names: list[str], choice: Choice) -> Iterator[NearMiss]:
-    for column, misfits in columns.near_misses.items():
-        name = names[column]
-        role = ColumnRole.IDENTITY if choice.roles is None else role_of_fractions(name)
-        yield NearMiss(name, role, misfits.fitting, misfits.problems)
+def _near_miss(name: str, fitting: int, problems: Sequence[Problem]) -> NearMiss:
+    return NearMiss(name, role_of_fractions(name), fitting, tuple(problems))
 
 
-def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assignment | list[Problem]:
+def _assigned(
+    samples: list[ColumnSample], choice: Choice, problems: list[Problem]
+) -> Assignment | list[Problem]:
     try:
-        return assign(names, choice)
+        return assign(samples, choice)
     except WrongColumns as error:
         # A damaged header explains why the column is missing.
         if problems:
@@ -263,19 +288,18 @@ def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assi
         raise
 
 
-def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], *, needs_id: bool) -> Wanted:
+def _wanted(assignment: Assignment, samples: list[ColumnSample], *, needs_id: bool) -> Wanted:
     numbers = {assignment.label: _LABEL}
     numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
     numbers |= dict.fromkeys(assignment.predictions, PREDICTION)
-    rows = [row for row in sample if len(row) == len(names)]
     for column in (*assignment.candidates, *assignment.watched):
-        if Tally.of(row[column] for row in rows).may_be_near:
-            numbers[column] = _CANDIDATE
+        if samples[column].tally.may_be_near:
+            numbers[column] = replace(_CANDIDATE, is_known=samples[column].tally.is_known)
     numbers |= dict.fromkeys(assignment.other_labels, _OTHER_LABEL)
     numbers |= dict.fromkeys(assignment.guessed_labels, replace(_OTHER_LABEL, is_optional=True))
     id_column = assignment.id if needs_id else None
     texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
-    return Wanted(len(names), id_column, assignment.usage, numbers, texts)
+    return Wanted(len(samples), id_column, assignment.usage, numbers, texts)
 
 
 def _columns(

@@ -19,7 +19,7 @@ from grader.files.reading.numbers import (
     underflows,
 )
 from grader.files.reading.problems import Findings, Note, Problem
-from grader.files.reading.row_ids import RowIds, as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id, place_of, without_invisible
 from grader.files.reading.text import (
     BLANKS,
     QuoteFault,
@@ -242,16 +242,14 @@ class _Reader:
             self._findings.add(code, number, describe_id, code, value, self._index)
             if code == "invisible_character":
                 self._mark(without_invisible(value), number)
-        elif value not in self._index:
+        elif value not in self._index and not value.isdigit():
             self._decimal_ids += 1
             self._first_decimal_id = self._first_decimal_id or number
         return place
 
     def _mark(self, value: bytes, number: int) -> int | None:
         """Record that an id occurs on a line; return its position, or None if it is unknown."""
-        place = self._index.get(value)
-        if place is None and b"." in value and (integer := as_integer(value)) is not None:
-            place = self._index.get(integer)
+        place = place_of(value, self._index)
         if place is not None:
             self._coverage.mark(place, number)
         return place
@@ -284,7 +282,7 @@ class _Reader:
     def _decimal_ids_note(self) -> Note:
         return Note(
             "decimal_ids",
-            "Ids written as decimals were read as integers on "
+            "Ids written as decimals or in scientific notation were read as integers on "
             f"{counted(self._decimal_ids, 'line')} (first line {self._first_decimal_id:,}).",
             line=self._first_decimal_id,
             count=self._decimal_ids,

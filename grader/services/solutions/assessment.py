@@ -289,7 +289,7 @@ def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[
         why = f"fewer than {chosen_by.min_class_rows} rows of a class in a split"
     near = [each["name"] for each in found["near_misses"] if each["role"] == ColumnRole.IDENTITY]
     small = [line["name"] for line in found["identities"] if not line["in_score"]]
-    reasons = {"some values are not between 0 and 1": near, why: small}
+    reasons = {"see the problems": near, why: small}
     return [{"why": why, "names": names} for why, names in reasons.items() if names]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grader.canaries import least_chance
-from grader.files import ColumnRole
+from grader.files import ColumnRole, unused_note
 from grader.metrics.leaks import Verdict, by_chance
 from grader.services.competitions import settings_warnings
 from grader.services.solutions.report import LABEL, USAGE
@@ -42,7 +42,7 @@ def find(
     """
     found = [
         *_near_misses(report, stops=not is_corrected and not are_identities_chosen),
-        *_truth_values(report),
+        *_unused(report),
         *_test(report),
         *_leaks(report, stops=not is_corrected),
         *_unannotated(report),
@@ -50,6 +50,7 @@ def find(
         *_overlaps(report),
         *_expected(report),
         *_step(report),
+        *_odd_ids(report),
         *_ids(report),
         *_canaries(report),
     ]
@@ -106,17 +107,9 @@ def _near_misses(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]
         yield _finding(level, "near_miss", f"{each['message']} {advice}")
 
 
-def _truth_values(report: Mapping[str, Any]) -> Iterator[Finding]:
-    names = [quoted(each["name"]) for each in report["slices"] if each["holds_truth_values"]]
-    if names:
-        columns, hold, them = (
-            ("column", "contains", "it") if len(names) == 1 else ("columns", "contain", "they")
-        )
-        text = (
-            f"The {columns} {listed(names, most=MOST_NAMED)} {hold} Boolean values, so {them} cannot be used "
-            "as identities. To use a column as an identity, write 1 and 0 instead."
-        )
-        yield _finding(Level.WARNING, "truth_values", text)
+def _unused(report: Mapping[str, Any]) -> Iterator[Finding]:
+    if names := report["undeclared"]:
+        yield _finding(Level.WARNING, "unused_columns", unused_note(names).message)
 
 
 def _test(report: Mapping[str, Any]) -> Iterator[Finding]:
@@ -229,6 +222,23 @@ def _step(report: Mapping[str, Any]) -> Iterator[Finding]:
     if proposal := settings_warnings.proposed_step_of(report):
         text = f"If the feedback mode has a step (tiered, ladder or noised): {proposal.sentence}"
         yield _finding(Level.NOTE, "safe_step", text)
+
+
+ODD_IDS = {
+    "odd": "{count} unlike the others: {ids}. If a program changed them, submissions may be rejected.",
+    "decimals": "{count} written as decimals: {ids}. They are equal to integers. Write integers.",
+    "rounded": "{count} above 2^53 look rounded by a program: {ids}.",
+}
+
+
+def _odd_ids(report: Mapping[str, Any]) -> Iterator[Finding]:
+    odd = report["odd_ids"]
+    if odd["count"]:
+        ids = listed([quoted(each) for each in odd["ids"][:MOST_NAMED]], total=odd["count"])
+        text = ODD_IDS[odd["why"]].format(count=counted(odd["count"], "id"), ids=ids)
+        yield _finding(
+            Level.WARNING, "odd_ids", f"{text} Compare them with those of test.csv or a sample submission."
+        )
 
 
 def _ids(report: Mapping[str, Any]) -> Iterator[Finding]:

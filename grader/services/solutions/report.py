@@ -2,6 +2,8 @@
 
 import hashlib
 import math
+import re
+import string
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds
+from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.fast_path import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
@@ -46,7 +49,12 @@ SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20
 LEAST_OVERLAP = 0.5  # as a share of the smaller identity's rows
 LABEL, USAGE = "the label", "Usage"
-TRUTH_VALUES = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
+MOST_ODD = 0.1  # share of the ids
+FLOAT_DIGITS, LARGEST_EXACT_INTEGER = 16, 1 << 53  # 64-bit floats store larger integers only approximately
+LEAST_LONG_IDS = 20  # that would not all fit into floats by chance
+_FORMS = str.maketrans(string.digits + string.ascii_letters, "0" * 10 + "a" * 52)
+_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
+_CONVERTED = re.compile(r"[0-9](?:\.[0-9]+)?[eE]\+?[0-9]+|[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}.*")
 Told = Callable[[str], None]
 MOST_SHOWN_CHANGES = 50
 CHANGE_COLUMNS = ("id", "column", "before", "after")
@@ -164,11 +172,11 @@ def describe(
         "overlaps": [asdict(each) for each in overlaps(members, least_share=LEAST_OVERLAP)[:MOST_OVERLAPS]],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
-            | {"holds_truth_values": {value.casefold() for value in each.values} in TRUTH_VALUES}
             for name, each in truth.slices.items()
         ],
         "pairs": None if truth.pair is None else len(truth.pair.values),
         "alike_ids": _alike_ids(row_ids),
+        "odd_ids": odd_ids(row_ids),
         "leaks": list(_leaks(row_ids, truth, rules, members, test, tell)),
         "test": None if test is None else _test(test),
     }
@@ -199,6 +207,7 @@ def _columns(roles: ColumnRoles) -> dict[str, Any]:
         "other_labels": list(roles.other_labels),
         "pair": roles.pair,
         "unused_columns": list(roles.unused),
+        "undeclared": list(roles.undeclared),
         "roles": {name: role.value for name, role in roles.by_column().items()},
     }
 
@@ -275,16 +284,43 @@ def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> l
 
 
 def _alike_ids(row_ids: RowIds) -> list[str]:
-    """Return ids that differ from another id only in case or leading zeros, which some tools change."""
+    """Return ids that differ from another id only in case, zeros or ``.0``, which some tools change."""
     if row_ids.are_integers:
         return []
     first: dict[str, str] = {}
     alike = []
     for row_id in row_ids:
-        plain = row_id.casefold().lstrip("0")
+        plain = row_id.casefold().lstrip("0").removesuffix(".0")
         if first.setdefault(plain, row_id) != row_id:
             alike.append(row_id)
     return alike[:MOST_OVERLAPS]
+
+
+def odd_ids(row_ids: RowIds) -> dict[str, Any]:
+    """Return the ids that a program may have changed: their number, the reason, and examples.
+
+    An id is odd if nearly all others have another form, such as only digits. Dates and scientific notation
+    are odd among any ids.
+    """
+    if row_ids.are_integers:
+        numbers = [int(text) for text in row_ids] if row_ids.longest >= FLOAT_DIGITS else []
+        long = [number for number in numbers if number > LARGEST_EXACT_INTEGER]
+        are_rounded = all(each % 10 == 0 for each in long) or all(int(float(each)) == each for each in long)
+        return _odd("rounded", [*map(str, long)] if are_rounded and len(long) >= LEAST_LONG_IDS else [])
+    texts = list(row_ids)
+    if decimals := [text for text in texts if "." in text and as_integer(text.encode()) is not None]:
+        return _odd("decimals", decimals)
+    forms = [_REPEATED.sub(r"\1", text.translate(_FORMS)) for text in texts]
+    ((common, count),) = Counter(forms).most_common(1)
+    is_common = count > (1 - MOST_ODD) * len(texts)
+    damaged = [text for text in texts if _CONVERTED.fullmatch(text)]
+    odd = [text for text, form in zip(texts, forms, strict=True) if is_common and form != common]
+    odd += damaged if not odd and len(damaged) < MOST_ODD * len(texts) else []
+    return _odd("odd", odd)
+
+
+def _odd(why: str, ids: list[str]) -> dict[str, Any]:
+    return {"why": why, "count": len(ids), "ids": ids[:MOST_OVERLAPS]}
 
 
 def _leaks(

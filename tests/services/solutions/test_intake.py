@@ -13,6 +13,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.intake import StoredSolution
+from grader.services.solutions.report import odd_ids
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half
 from grader.storage.stores import LocalStorage
 
@@ -176,3 +177,34 @@ def test_ignored_rows_are_in_no_split(store, storage: LocalStorage, solution_csv
 def test_rules_survive_json():
     rules = Rules(identities=("a", "b"), metric=MetricSettings(power=float("-inf")))
     assert Rules.from_dict(rules.as_dict()) == rules
+
+
+PLAIN = [str(2900 + place) for place in range(400)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why", "odd"),
+    [
+        (["3e3"], "odd", ["3e3"]),
+        (["1e+05", "2024-01-02"], "odd", ["1e+05", "2024-01-02"]),
+        (["1,234"], "odd", ["1,234"]),
+        (["NA", "-5", "x7"], "odd", ["NA", "-5", "x7"]),
+        (["9.0"], "decimals", ["9.0"]),
+        ([], "rounded", []),
+    ],
+)
+def test_ids_unlike_the_others_are_named(changed: list[str], why: str, odd: list[str]):
+    found = odd_ids(RowIds.of([*PLAIN, *changed]))
+    assert (found["why"], found["count"], found["ids"]) == (why, len(odd), odd)
+
+
+def test_rounded_and_damaged_ids_are_named_among_any_ids():
+    rounded = [str(round(740_245_381_351_515_404 + 17_203 * place, -2)) for place in range(60)]
+    assert odd_ids(RowIds.of(rounded))["count"] == 60
+    floats = [str(int(float(740_245_381_351_515_404 + 17_203 * place))) for place in range(60)]
+    assert odd_ids(RowIds.of(floats))["count"] == 60
+    exact = [str(740_245_381_351_515_404 + 17_203 * place) for place in range(60)]
+    assert odd_ids(RowIds.of(exact))["count"] == 0
+    hexadecimal = [f"{place * 2_654_435_761 % 2**48:012x}" for place in range(400)]
+    assert odd_ids(RowIds.of(hexadecimal))["count"] == 0
+    assert odd_ids(RowIds.of([*hexadecimal, "3.00E+45"]))["ids"] == ["3.00E+45"]

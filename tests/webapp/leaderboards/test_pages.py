@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from codecs import BOM_UTF8
 from datetime import timedelta
 
 import pytest
@@ -290,6 +291,9 @@ def test_the_csv_has_all_teams_and_no_formula(arena, crowd):
     answer = arena.app.test_client().get(f"{HERE}/leaderboard.csv")
     assert answer.mimetype == "text/csv"
     assert "toxicity-public-leaderboard.csv" in answer.headers["Content-Disposition"]
+    for_excel = arena.app.test_client().get(f"{HERE}/leaderboard.csv?bom=1")
+    assert for_excel.data == BOM_UTF8 + answer.data
+    assert "leaderboard.csv?bom=1" in arena.app.test_client().get(BOARD).text
     text = answer.get_data(as_text=True)
     assert text.count("\r\n") == 61 and "\n" not in text.replace("\r\n", "")
     lines = list(csv.DictReader(io.StringIO(text)))

@@ -109,9 +109,7 @@ def test_diagnosis_columns_are_stored_with_the_solution(
     assert truth.slices["language"].values == ("en", "de")
     assert truth.other_labels["obscene"].tolist() == [0.25] * 400
     assert truth.pair is not None and len(truth.pair.values) == 200
-    assert job.result["report"]["slices"] == [
-        {"name": "language", "values": 2, "blank": 0, "holds_truth_values": False}
-    ]
+    assert job.result["report"]["slices"] == [{"name": "language", "values": 2, "blank": 0}]
 
 
 def test_chosen_roles_override_the_guess(draft: Competition, check, solution_csv: Callable[..., bytes]):

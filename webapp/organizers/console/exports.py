@@ -1,9 +1,11 @@
 """Exports of submissions, standings, scores and the audit log as CSV or JSON."""
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from flask import Blueprint, Response, stream_with_context
 from flask.typing import ResponseReturnValue
+from pydantic import Field
 
 from grader.models import Competition, Role
 from grader.services.exports import tables
@@ -52,6 +54,7 @@ class ExportQuery(Sent):
     """The scoring version to export; the live one by default."""
 
     version: Number | None = None
+    bom: Annotated[bool, Field(description="Start a CSV with a byte order mark, for Excel.")] = False
 
 
 @api.blueprint.get(f"{EXPORTS}.csv")

@@ -144,6 +144,7 @@ def test_ties_and_exports_match_those_of_the_pages(olga: Desk):
     rows = json.loads(olga("GET", f"{DESK}/exports/submissions.json").text)
     assert len(rows["rows"]) == 2
     assert olga("GET", f"{DESK}/exports/scores.csv?version=1").text.count("\n") > 2
+    assert olga("GET", f"{DESK}/exports/scores.csv?bom=1").data.startswith(b"\xef\xbb\xbf")
     olga("GET", f"{DESK}/exports/scores.csv?version=9", expect=404)
 
 

@@ -299,6 +299,7 @@ def test_every_export_is_available_in_both_formats(desk, kind: str):
     table = desk.vic.browser.get(f"{DESK}/exports/{kind}.csv")
     assert table.headers["Content-Disposition"] == f"attachment; filename=toxicity-{kind}.csv"
     assert len(table.text.splitlines()) >= 2
+    assert desk.vic.browser.get(f"{DESK}/exports/{kind}.csv?bom=1").data == b"\xef\xbb\xbf" + table.data
     data = desk.vic.browser.get(f"{DESK}/exports/{kind}.json")
     assert data.mimetype == "application/json"
     assert len(json.loads(data.text)["rows"]) == len(table.text.splitlines()) - 1
