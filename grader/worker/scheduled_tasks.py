@@ -10,10 +10,19 @@ from sqlalchemy import ColumnElement, delete, select
 
 from grader import db
 from grader.db import Database
-from grader.models import Competition, Delivery, Identity, KnownAddress, LoginPlace, RepeatableRequest, Tally
+from grader.models import (
+    Competition,
+    Delivery,
+    Identity,
+    KeptIdentity,
+    KnownAddress,
+    LoginPlace,
+    RepeatableRequest,
+    Tally,
+)
 from grader.services import counting, repeatable_requests, uploads
 from grader.services import webhook_outbox as webhooks
-from grader.services.accounts import logins
+from grader.services.accounts import kept_identities, logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -35,6 +44,7 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (LoginPlace, logins.is_old_place),
     (KnownAddress, logins.is_old_address),
     (Identity, logins.is_old_identity),
+    (KeptIdentity, kept_identities.is_old),
     (Delivery, webhooks.is_old),
     (RepeatableRequest, repeatable_requests.is_old),
 )

@@ -12,20 +12,8 @@ depends_on = None
 
 # Rows of these tables can be deleted, and their ids are part of logs, e-mail keys, addresses or caches.
 TABLES = (
-    "announcement",
-    "api_token",
-    "data_file",
-    "identity",
-    "login",
-    "merge_request",
-    "organizer_job",
-    "participation",
-    "scoring_version",
-    "second_factor",
-    "solution",
-    "team",
-    "team_invite",
-    "webhook",
+    "announcement api_token data_file identity login merge_request organizer_job participation "
+    "scoring_version second_factor solution team team_invite webhook"
 )
 SKIPPED_IDS = 1000
 KEY = re.compile(r',\s*CONSTRAINT "?pk_\w+"? PRIMARY KEY \(id\)')
@@ -34,7 +22,7 @@ KEY = re.compile(r',\s*CONSTRAINT "?pk_\w+"? PRIMARY KEY \(id\)')
 def upgrade() -> None:
     """Change the tables and move the grants of merged teams to the teams that absorbed them."""
     if op.get_bind().dialect.name == "sqlite":
-        for name in TABLES:
+        for name in TABLES.split():
             _keep_ids(name)
     op.create_table(
         "kept_identity",

@@ -72,14 +72,19 @@ read
     select competition, organizer, scoring_version, solution
 read
     select competition, organizer, participation, team_member, team, scoring_version, solution
+    select participation, kept_identity
+    select team, participation, kept_identity, submission
     select submission, submission_grant
 write
     select api_token, user_account, competition
     select pg_advisory_xact_lock_shared
     lock competition
     select competition, organizer, participation, team_member, team, scoring_version, solution
+    select participation, kept_identity
+    select team, participation, kept_identity, submission
     select submission, submission_grant
     select team
+    select team, team_member
     insert team
     insert team_member
     insert participation

@@ -101,7 +101,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
         abort(404)
     with reading() as session:
         sign_ups.find(session, token=token, now=db.now(session))
-    create = partial(sign_ups.use, token=token)
+    create = partial(sign_ups.use, token=token, secret=site.settings.secret())
     return _create_account("accounts/sign_up.html", create, invitation=token, with_password=with_password)
 
 
@@ -125,7 +125,9 @@ def verify(token: str) -> ResponseReturnValue:
             )
         return render_template("accounts/verify.html", address=link.email)
     with site.database.write() as session:
-        user = email_addresses.verify(session, token=token, now=db.now(session))
+        user = email_addresses.verify(
+            session, token=token, secret=site.settings.secret(), now=db.now(session)
+        )
     flash(f"The e-mail address {user.email} is confirmed.")
     return redirect(url_for("competitions.index" if g.user is None else "account.show"))
 

@@ -229,7 +229,8 @@ def delete() -> ResponseReturnValue:
         page = render_template("accounts/delete.html", problems={"current_password": message})
         return page, status, headers
     with writing() as session:
-        accounts.delete_account(session, user=g.user, now=db.now(session))
+        secret = current_site().settings.secret()
+        accounts.delete_account(session, user=g.user, secret=secret, now=db.now(session))
     gone = auth.log_out()  # Deleting the account ended the other sessions.
     flash("Account deleted.")
     return gone

@@ -103,7 +103,7 @@ def _of_entry(refused: participations.EntryRefused, competition: CompetitionView
             return _door("The rules have changed", refused.message, join, "Read and accept the rules")
         case participations.LeftTeam():
             team = url_for("teams.show", slug=competition.slug)
-            return _door("You left your team", refused.message, team, "Your team")
+            return _door("Bound to another team", refused.message, team, "Your team")
         case participations.NotAdmitted() if competition.contact_link:
             return _door("Not admitted", refused.message, competition.contact_link, "Ask the organizers")
         case participations.EntryPending():

@@ -187,7 +187,7 @@ def _consequences(act: Act, team: Team, name: str, *, led: bool) -> tuple[str, .
         name,
         leader=left[0].user.name if led and left else "",
         ends=not left,
-        has_submitted=rosters.has_submissions(act.session, team=team),
+        has_submitted=rosters.binds(act.session, team=team),
         is_bound=bound is not None and bound.bound_team_id is not None,
     )
     return tuple(sentences)

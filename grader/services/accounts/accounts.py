@@ -37,7 +37,7 @@ from grader.models import (
     Webhook,
 )
 from grader.services import webhook_outbox as webhooks
-from grader.services.accounts import api_tokens, logins
+from grader.services.accounts import api_tokens, kept_identities, logins
 from grader.services.accounts.passwords import MAX_LENGTH, BoundedHasher, password_problem
 from grader.services.competitions import lookup, organizers
 from grader.services.mail.outbox import Notice
@@ -282,17 +282,18 @@ class LastAdministrator(ParticipantError):
     )
 
 
-def delete_account(session: Session, *, user: User, now: datetime) -> None:
+def delete_account(session: Session, *, user: User, secret: str, now: datetime) -> None:
     """Delete an account by anonymizing it; raise LastAdministrator or OnlyOwner.
 
     Teams, submissions and standings are kept. Teams without other members and teams named after the user get
-    a neutral name.
+    a neutral name. The hashes of identities and of the address are kept while a competition needs them.
     """
     if user.is_admin and not _has_other_admin(session, user):
         raise LastAdministrator
     organizers.leave_all(session, user=user, now=now)
     _leave_teams_nameless(session, user)
     person = session.get_one(User, user.id, populate_existing=True)
+    kept_identities.keep(session, user=person, secret=secret)
     _forget_traces(session, person)
     logins.end_all(session, user=person)
     api_tokens.forget_all(session, user=person)

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import LinkPurpose, User
-from grader.services.accounts import one_time_links
+from grader.services.accounts import kept_identities, one_time_links
 from grader.services.mail import addresses, letters
 
 VERIFIABLE_FOR = timedelta(days=1)
@@ -60,16 +60,18 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     letters.send_to_address(session, letter, address, user=user, token=token, now=now)
 
 
-def verify(session: Session, *, token: str, now: datetime) -> User:
+def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
     """Verify the address of a link and notify the previous address; raise InvalidLink or AddressTaken."""
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):
         require_free(session, address=address)
+        kept_identities.keep(session, user=person, secret=secret)
         if person.email_verified_at and person.email:
             letters.send_to_address(
                 session, "address-changed", person.email, user=person, address=address, now=now
             )
     person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
+    kept_identities.keep(session, user=person, secret=secret)
     one_time_links.spend(session, link=link, now=now)
     return person

@@ -16,7 +16,14 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.identity_providers import Provider, SignUp
 from grader.models import Identity, LinkPurpose, Login, User
 from grader.services import counting
-from grader.services.accounts import accounts, administrators, email_addresses, logins, one_time_links
+from grader.services.accounts import (
+    accounts,
+    administrators,
+    email_addresses,
+    kept_identities,
+    logins,
+    one_time_links,
+)
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.mail import addresses, letters
@@ -190,6 +197,7 @@ def sign_up(
     accounts.add(session, user=user)
     found.user, found.linked_at = user, now
     session.flush()
+    kept_identities.keep(session, user=user, secret=settings.secret())
     _record(session, "identity.sign_up", user, provider.slug, Actor.of(user), now)
     _set_role(session, user, provider, is_admin, settings, now)
     return user
@@ -219,6 +227,7 @@ def link(
         raise LinkedElsewhere(f"Your account is already linked to another login at {provider.label}.")
     found.user, found.linked_at = person, now
     session.flush()
+    kept_identities.keep(session, user=person, secret=settings.secret())
     _record(session, "identity.link", person, provider.slug, Actor.of(person), now)
     if person.email and person.email_verified_at:
         letters.send_to_address(
@@ -254,6 +263,7 @@ def unlink(
     logins.end_waiting(session, user=person)
     ending = delete(Login).where(Login.user_id == person.id, Login.provider == found.provider)
     session.execute(ending if keep is None else ending.where(Login.id != keep.id))
+    kept_identities.keep(session, user=person, secret=settings.secret())
     session.delete(found)
     session.flush()
     _record(session, "identity.unlink", person, found.provider, actor, now)

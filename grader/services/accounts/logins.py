@@ -215,12 +215,13 @@ def is_old_identity(now: datetime) -> ColumnElement[bool]:
 
 def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:
     if found := network(address):
-        yield PlaceKind.ADDRESS, _hash(secret, f"shared address {found}")
+        yield PlaceKind.ADDRESS, keyed_hash(secret, f"shared address {found}")
     for number in dict.fromkeys(browsers):
-        yield PlaceKind.BROWSER, _hash(secret, f"shared browser {number}")
+        yield PlaceKind.BROWSER, keyed_hash(secret, f"shared browser {number}")
 
 
-def _hash(secret: str, text: str) -> str:
+def keyed_hash(secret: str, text: str) -> str:
+    """Return the hash of a text, keyed with the site's secret."""
     return hmac.digest(secret.encode(), text.encode(), hashlib.sha256).hex()
 
 

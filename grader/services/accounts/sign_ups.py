@@ -12,7 +12,13 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import AccountLink, LinkPurpose, User
-from grader.services.accounts import accounts, email_addresses, one_time_links, password_resets
+from grader.services.accounts import (
+    accounts,
+    email_addresses,
+    kept_identities,
+    one_time_links,
+    password_resets,
+)
 from grader.services.mail import addresses, letters
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail.addresses import InvalidAddress
@@ -64,7 +70,14 @@ def find(session: Session, *, token: str, now: datetime) -> AccountLink:
 
 
 def use(
-    session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
+    session: Session,
+    *,
+    token: str,
+    name: str,
+    password: str,
+    passwords: PasswordHasher,
+    secret: str,
+    now: datetime,
 ) -> User:
     """Create an account from a sign-up link, and verify the address to which the link was sent.
 
@@ -77,6 +90,7 @@ def use(
         user.email, user.email_key = link.email, mail_addresses.key(link.email)
         user.email_verified_at = now
     accounts.add(session, user=user)
+    kept_identities.keep(session, user=user, secret=secret)
     one_time_links.spend(session, link=link, now=now)
     return user
 

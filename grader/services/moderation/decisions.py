@@ -6,7 +6,7 @@ from grader.services.audit import log
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
 from grader.services.standings import final_standings, rows
-from grader.services.teams import mail, moderation
+from grader.services.teams import mail, moderation, rosters
 from grader.services.teams.moderation import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text import one_line
 
@@ -46,7 +46,7 @@ class UnknownSubmissionHere(OrganizerError):
 def disqualify(act: Act, *, team: str, reason: str) -> Team:
     """Disqualify a team: remove it from every leaderboard and block its uploads until it is reinstated.
 
-    Raises UnknownTeam, ReasonNeeded or AlreadyDisqualified.
+    Its members cannot enter another team. Raises UnknownTeam, ReasonNeeded or AlreadyDisqualified.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
@@ -55,6 +55,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(team=found)
     found.disqualified_at, found.disqualification_reason = act.now, reason
+    rosters.bind(act.session, team=found)
     # Everyone can see why the final standings changed. Only the team and the organizers see the reason.
     _show(act, found.id, reason=f"{found.name} was disqualified.")
     mail.disqualified(act.session, competition=act.competition, team=found, now=act.now)
@@ -76,6 +77,7 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
         raise NotDisqualified(team=found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
+    rosters.release_all(act.session, team=found)
     _show(act, found.id, reason=f"{found.name} was reinstated.")
     mail.reinstated(act.session, competition=act.competition, team=found, now=act.now)
     act.record(

@@ -222,6 +222,7 @@ def _team(session: Session, found: Situation, user: User) -> Team:
         user=user,
         participation=found.participation,
         team=found.team,
+        continues=found.continues,
         now=found.now,
     )
 

@@ -14,15 +14,15 @@ from grader.services.limits import limits
 from grader.services.limits.limits import Allowance
 from grader.services.submissions import repeats
 from grader.services.submissions.repeats import NOTHING_EARLIER, Earlier, SentFile
-from grader.services.teams import organizers_team
+from grader.services.teams import organizers_team, participations, rosters
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     """A user's state in a competition at `now`, and the file to submit, if any.
 
-    For an organizer, `role` is set and `team` is the organizers' team. `bound_to` is the team to which a user
-    without a team is bound.
+    For an organizer, `role` is set and `team` is the organizers' team. `bound_to` is another team to which
+    the user is bound. If it has no members left, it is the `team`, which the user `continues`.
     """
 
     now: datetime
@@ -34,6 +34,7 @@ class Situation:
     allowance: Allowance
     file: SentFile | None = None
     earlier: Earlier = NOTHING_EARLIER
+    continues: bool = False
 
     @property
     def is_test(self) -> bool:
@@ -59,14 +60,25 @@ def read(
     now = now or time
     if role is not None:
         team = organizers_team.find(session, competition=competition)
-    bound_id = participation.bound_team_id if participation and team is None else None
+    elif participation is None:
+        participation = participations.rejected_elsewhere(session, competition=competition, user=user)
+    bound, continues = None, False
+    if role is None and team is None:
+        bound = participations.bound_elsewhere(
+            session, competition=competition, user=user, participation=participation
+        )
+        if bound is not None and not rosters.present(session, team=bound):
+            team, bound, continues = bound, None, True
+    elif role is None and team and (participation is None or participation.bound_team_id != team.id):
+        bound = participations.bound_by_members(session, competition=competition, teams=[team])
     return Situation(
         now=now,
         competition=competition,
         role=role,
         participation=participation,
         team=team,
-        bound_to=session.get_one(Team, bound_id) if bound_id is not None else None,
+        bound_to=bound,
+        continues=continues,
         allowance=limits.allowance(session, competition=competition, team=team, now=now),
         file=file,
         earlier=repeats.find(session, team=team, file=file) if file else NOTHING_EARLIER,

@@ -13,7 +13,7 @@ from grader.services.competitions.acting import Act
 from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import mail, participations, rosters
-from grader.services.teams.rosters import AlreadyInTeam, TeamFull, TeamRefusal, TeamsFrozen
+from grader.services.teams.rosters import AlreadyInTeam, Disqualified, TeamFull, TeamRefusal, TeamsFrozen
 
 
 class UnknownInvitation(TeamRefusal):
@@ -89,7 +89,8 @@ def revoke_link(act: Act) -> None:
 def invite(act: Act, *, name: str) -> TeamInvite:
     """Invite a person by name; every member may do this.
 
-    Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited or TooMuchMail.
+    Raises NotInTeam, TeamsFrozen, Disqualified, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited or
+    TooMuchMail.
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
@@ -220,8 +221,8 @@ def end_of_members(session: Session, *, team: Team, now: datetime) -> None:
 def _enter(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> None:
     """Add a person to the team, and end the team's invitation to that person.
 
-    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, LeftTeam or TeamFull. A team that
-    consisted only of this person and never submitted is deleted.
+    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, Disqualified, LeftTeam or TeamFull.
+    A team that consisted only of this person and has no accepted file is deleted.
     """
     rosters.require_changeable(competition, now)
     participation = participations.require_joined(session, competition=competition, user=user, now=now)
@@ -247,13 +248,17 @@ def _can_change(competition: Competition, now: datetime) -> bool:
 def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
     if present.id == wanted.id:
         raise AlreadyInTeam(team=present)
-    if rosters.has_submissions(session, team=present):
+    if present.is_disqualified:
+        raise Disqualified(team=present)
+    if rosters.binds(session, team=present):
         raise MustMerge(team=present)
     if rosters.count_members(session, team=present) > 1:
         raise MustLeave(team=present)
 
 
 def _require_place(session: Session, competition: Competition, team: Team) -> None:
+    if team.is_disqualified:
+        raise Disqualified(team=team)
     if rosters.count_members(session, team=team) >= competition.max_team_size:
         raise TeamFull(team.name, competition.max_team_size)
 

@@ -60,7 +60,7 @@ class Membership:
 
 def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> Membership:
     """Return a person's entry and team in a competition."""
-    participation = participations.find(session, competition=competition, user=user)
+    participation = participations.known(session, competition=competition, user=user)
     team = rosters.find_team(session, competition=competition, user=user)
     return Membership(
         entry=participations.state(competition, participation),
@@ -82,7 +82,7 @@ def _own(session: Session, competition: Competition, team: Team, user: User, now
         team=team,
         members=tuple(rosters.members(session, team=team)),
         is_leader=team.leader_id == user.id,
-        can_leave=bool(others) or not rosters.has_submissions(session, team=team),
+        can_leave=bool(others) or not rosters.binds(session, team=team),
         link=invitations.link_of(session, team=team),
         invitations=tuple(invitations.of_team(session, team=team)),
         proposals=tuple(_proposal(session, competition, team, each, now) for each in proposals),

@@ -28,8 +28,9 @@ from grader.services.limits import limits
 from grader.services.mail import limits as mail_limits
 from grader.services.people import names
 from grader.services.standings import rows, shown_scores
-from grader.services.teams import invitations, mail, rosters
-from grader.services.teams.rosters import TeamRefusal
+from grader.services.teams import invitations, mail, participations, rosters
+from grader.services.teams.participations import LeftTeam
+from grader.services.teams.rosters import Disqualified, TeamRefusal
 
 
 class UnknownTeam(TeamRefusal):
@@ -53,13 +54,6 @@ class AlreadyAsked(TeamRefusal):
 
     public_name = "already_asked"
     message = "A merge request between your team and {name} is already open."
-
-
-class Disqualified(TeamRefusal):
-    """A disqualified team cannot merge."""
-
-    public_name = "disqualified"
-    message = "The team {team.name} is disqualified and cannot merge."
 
 
 class TooManyMembers(TeamRefusal):
@@ -116,8 +110,8 @@ class Outlook:
 def request(act: Act, *, name: str) -> MergeRequest:
     """Ask the leader of the team `name` to merge it into the team that the person leads.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, TooManyMembers,
-    TooManySubmissions or TooMuchMail.
+    Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, LeftTeam,
+    TooManyMembers, TooManySubmissions or TooMuchMail.
     """
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
@@ -154,7 +148,7 @@ def outlook(act: Act, *, request_id: int) -> Outlook:
 def accept(act: Act, *, request_id: int) -> Team:
     """Merge the person's team into the requesting team, and return the merged team.
 
-    Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers or
+    Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, LeftTeam, TooManyMembers or
     TooManySubmissions.
     """
     asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
@@ -214,7 +208,7 @@ def obstacle(
     try:
         rosters.require_changeable(competition, now)
         _require_mergeable(session, competition, *teams, now)
-    except TeamRefusal as refusal:
+    except (TeamRefusal, LeftTeam) as refusal:
         return refusal.message
     return None
 
@@ -254,7 +248,8 @@ def _find(session: Session, competition: Competition, name: str) -> Team | None:
         shown = names.clean_name(name)
     except names.InvalidName:
         return None
-    return rosters.find_by_name(session, competition=competition, name=shown)
+    found = rosters.find_by_name(session, competition=competition, name=shown)
+    return found if found and rosters.count_members(session, team=found) else None
 
 
 def _require_mergeable(
@@ -263,6 +258,8 @@ def _require_mergeable(
     for each in (team, other):
         if each.disqualified_at is not None:
             raise Disqualified(team=each)
+    if bound := participations.bound_by_members(session, competition=competition, teams=(team, other)):
+        raise LeftTeam(team=bound)
     both = together(session, competition=competition, teams=(team, other), now=now)
     if both.member_count > both.max_members:
         raise TooManyMembers(count=both.member_count, limit=both.max_members)
@@ -278,7 +275,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     session.execute(
         update(Participation).where(Participation.bound_team_id == taken.id).values(bound_team_id=into.id)
     )
-    if rosters.has_submissions(session, team=into):
+    if rosters.binds(session, team=into):
         rosters.bind(session, team=into)
     invitations.end_all(session, team=taken, now=now)
     invitations.end_of_members(session, team=into, now=now)

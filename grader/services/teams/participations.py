@@ -2,13 +2,25 @@
 
 import enum
 import hmac
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, false, or_, select
+from sqlalchemy.orm import Session, aliased
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, EntryMode, Identity, Participation, RequestState, Team, User
+from grader.models import (
+    Competition,
+    CompetitionState,
+    EntryMode,
+    Identity,
+    KeptIdentity,
+    Participation,
+    RequestState,
+    Team,
+    TeamMember,
+    User,
+)
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import groups_of
@@ -101,12 +113,13 @@ class EntryClosed(EntryRefused):
 
 
 class LeftTeam(EntryRefused):
-    """The person left a team that has submitted and cannot enter through another team."""
+    """The person, possibly with another account, is bound to a team and cannot enter through another."""
 
     public_name = "left_team"
     message = (
-        "You left the team {team.name} after it submitted a file, so you cannot compete in another team. "
-        "Its leader can invite you back."
+        "You, another of your accounts or a member of your team is bound to the team {team.name}, because it "
+        "submitted a file or was disqualified. You cannot compete in another team. Its leader can invite you "
+        "back."
     )
 
 
@@ -133,6 +146,8 @@ def must_ask(competition: Competition) -> bool:
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
     """Return whether users can join: until the entry deadline, and again for late submissions."""
+    if competition.state is CompetitionState.ARCHIVED:
+        return False
     phase = phases.phase(competition, now)
     if phase is Phase.REVEALED:
         return competition.takes_late_submissions
@@ -146,6 +161,60 @@ def find(session: Session, *, competition: Competition, user: User) -> Participa
         Participation.competition_id == competition.id, Participation.user_id == user.id
     )
     return session.scalar(query.execution_options(populate_existing=True))
+
+
+def known(session: Session, *, competition: Competition, user: User) -> Participation | None:
+    """Return a person's participation, or else the rejected one of another account of the same person."""
+    return find(session, competition=competition, user=user) or rejected_elsewhere(
+        session, competition=competition, user=user
+    )
+
+
+def rejected_elsewhere(session: Session, *, competition: Competition, user: User) -> Participation | None:
+    """Return the rejected participation of another account of the same person, if any."""
+    query = select(Participation).where(
+        Participation.competition_id == competition.id,
+        Participation.state == RequestState.REFUSED,
+        Participation.user_id.in_(_other_accounts([user.id])),
+    )
+    return session.scalar(query.limit(1))
+
+
+def bound_elsewhere(
+    session: Session, *, competition: Competition, user: User, participation: Participation | None
+) -> Team | None:
+    """Return the team to which a person is bound, also by another account of the same person."""
+    is_own = Participation.id == participation.id if participation else false()
+    is_theirs = or_(is_own, Participation.user_id.in_(_other_accounts([user.id])))
+    return _binding_team(session, competition, is_theirs)
+
+
+def bound_by_members(session: Session, *, competition: Competition, teams: Sequence[Team]) -> Team | None:
+    """Return the other team to which another account of a member of these teams is bound."""
+    ids = [team.id for team in teams]
+    members = select(TeamMember.user_id).where(TeamMember.team_id.in_(ids))
+    is_theirs = Participation.user_id.in_(_other_accounts(members)) & Team.id.not_in(ids)
+    return _binding_team(session, competition, is_theirs)
+
+
+def _binding_team(session: Session, competition: Competition, is_theirs: ColumnElement[bool]) -> Team | None:
+    return session.scalar(
+        select(Team)
+        .join(Participation, Participation.bound_team_id == Team.id)
+        .where(Participation.competition_id == competition.id, is_theirs, rosters.is_binding())
+        .order_by(Team.id)
+        .limit(1)
+    )
+
+
+def _other_accounts(user_ids: Sequence[int] | Select[int]) -> Select[int]:
+    """Return the query for the ids of other accounts with an identity or address of these accounts."""
+    mine, other = aliased(KeptIdentity), aliased(KeptIdentity)
+    return (
+        select(other.user_id)
+        .join(mine, and_(mine.identity_hash == other.identity_hash, mine.user_id != other.user_id))
+        .where(mine.user_id.in_(user_ids))
+    )
 
 
 def state(competition: Competition, participation: Participation | None) -> EntryState:
@@ -171,16 +240,16 @@ def join(
 
     Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotInGroup or NotAdmitted.
     """
-    found = find(act.session, competition=act.competition, user=act.user)
-    known = state(act.competition, found)
-    if known is EntryState.REFUSED:
+    found = known(act.session, competition=act.competition, user=act.user)
+    present = state(act.competition, found)
+    if present is EntryState.REFUSED:
         raise NotAdmitted
-    if known is EntryState.OUTSIDE:
+    if present is EntryState.OUTSIDE:
         _require_entry(act.competition, code=code, now=act.now)
         if not is_in_groups(act.session, competition=act.competition, user=act.user):
             raise NotInGroup(act.competition)
     _require_rules(act.competition, accepted_rules_version)
-    if found is None or known is EntryState.OUTSIDE:
+    if found is None or present is EntryState.OUTSIDE:
         role = organizers.role_of(act.session, competition=act.competition, user=act.user)
         waits = act.competition.entry_mode is EntryMode.APPROVAL and role is None
         entered = _enter(act.session, act.competition, act.user, found, waits=waits, now=act.now)
@@ -240,7 +309,7 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
 
     The competition must be locked. Raises EntryRefused with a message that states what to do.
     """
-    found = find(session, competition=competition, user=user)
+    found = known(session, competition=competition, user=user)
     if refused := refusal(competition, found, now=now):
         raise refused
     return _joined(session, competition, user, found, now)
@@ -260,12 +329,14 @@ def team_for_upload(
     user: User,
     participation: Participation | None,
     team: Team | None,
+    continues: bool = False,
     now: datetime,
 ) -> Team:
     """Return the team for a person's upload; the first upload creates it.
 
     The person must be allowed to take part. `participation` and `team` must be read under the competition's
-    lock. A team's first submission binds its members to the team.
+    lock. A team's first submission binds its members to the team. If `continues`, the team has no members
+    left, and the person becomes its leader.
     """
     is_new = team is None
     if team is None:
@@ -274,16 +345,21 @@ def team_for_upload(
         name = rosters.free_name(session, competition=competition, name=wanted)
         team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
     joined = _joined(session, competition, user, participation, now, bound_to=team if is_new else None)
-    if joined.bound_team_id != team.id:
+    if continues:
+        rosters.add_member(session, team=team, user=user, now=now)
+        team.leader_id = user.id
+    elif joined.bound_team_id != team.id:
         rosters.bind(session, team=team)
     return team
 
 
 def require_unbound(session: Session, participation: Participation, *, to: Team | None = None) -> None:
     """Raise LeftTeam if the person is bound to a team other than `to`."""
-    bound_id = participation.bound_team_id
-    if bound_id is not None and (to is None or to.id != bound_id):
-        raise LeftTeam(team=session.get_one(Team, bound_id))
+    bound = bound_elsewhere(
+        session, competition=participation.competition, participation=participation, user=participation.user
+    )
+    if bound is not None and (to is None or to.id != bound.id):
+        raise LeftTeam(team=bound)
 
 
 def _require_entry(competition: Competition, *, code: str, now: datetime) -> None:

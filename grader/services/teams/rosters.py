@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
@@ -12,6 +12,8 @@ from grader.models import (
     Notification,
     Participation,
     Submission,
+    SubmissionGrant,
+    SubmissionStatus,
     Team,
     TeamInvite,
     TeamMember,
@@ -79,6 +81,13 @@ class TeamFull(TeamRefusal):
         self.limit = limit
 
 
+class Disqualified(TeamRefusal):
+    """A disqualified team cannot merge, and no one can join or dissolve it."""
+
+    public_name = "disqualified"
+    message = "The team {team.name} is disqualified, so it cannot merge, add members or be dissolved."
+
+
 def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
     """Return the person's team in a competition, or None."""
     return session.scalar(
@@ -128,9 +137,15 @@ def count_members(session: Session, *, team: Team) -> int:
     return session.scalar(select(func.count()).where(TeamMember.team_id == team.id)) or 0
 
 
-def has_submissions(session: Session, *, team: Team) -> bool:
-    """Return whether a team has ever submitted a file."""
-    return bool(session.scalar(select(exists().where(Submission.team_id == team.id))))
+def binds(session: Session, *, team: Team) -> bool:
+    """Return whether people who leave a team cannot enter another one."""
+    return bool(session.scalar(select(Team.id).where(Team.id == team.id, is_binding())))
+
+
+def is_binding() -> ColumnElement[bool]:
+    """Return the SQL condition for teams that are disqualified or have a file that was not rejected."""
+    kept = exists().where(Submission.team_id == Team.id, Submission.status != SubmissionStatus.REJECTED)
+    return or_(Team.disqualified_at.is_not(None), kept)
 
 
 def find_by_name(session: Session, *, competition: Competition, name: str) -> Team | None:
@@ -156,8 +171,13 @@ def set_name(team: Team, name: str) -> None:
 
 
 def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:
-    """Create a team with a free name, led by a person who has no team."""
-    team = Team(competition_id=competition.id, leader_id=user.id, created_at=now)
+    """Create a team with a free name, led by a person who has no team.
+
+    If the person's former team was kept without members, it continues under the new name, with its limits.
+    """
+    is_own = Team.competition_id == competition.id, Team.leader_id == user.id
+    team = session.scalar(select(Team).where(*is_own, ~Team.members.any()).order_by(Team.id))
+    team = team or Team(competition_id=competition.id, leader_id=user.id, created_at=now)
     set_name(team, name)
     session.add(team)
     session.flush()
@@ -166,20 +186,22 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
 
 
 def add_member(session: Session, *, team: Team, user: User, now: datetime) -> None:
-    """Add a person who has no team to a team; if the team has submitted, bind the person to it."""
+    """Add a person who has no team to a team; if the team binds its members, bind the person to it."""
     _enter(session, team, user, now)
-    if has_submissions(session, team=team):
+    if binds(session, team=team):
         bind(session, team=team)
 
 
 def bind(session: Session, *, team: Team) -> None:
-    """Bind members to a team that submits, so that they cannot enter through another team."""
+    """Bind members to a team that submits or is disqualified, so that they cannot enter through another."""
     session.execute(
         update(Participation)
         .where(
             Participation.competition_id == team.competition_id,
-            Participation.bound_team_id.is_(None),
-            Participation.user_id.in_(select(TeamMember.user_id).where(TeamMember.team_id == team.id)),
+            or_(
+                Participation.user_id.in_(select(TeamMember.user_id).where(TeamMember.team_id == team.id)),
+                Participation.user_id == team.leader_id,  # also of a team that was kept without members
+            ),
         )
         .values(bound_team_id=team.id)
     )
@@ -191,12 +213,21 @@ def remove_member(session: Session, *, team: Team, user: User) -> None:
     If the leader is removed, the member who joined first becomes the leader.
     """
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == user.id))
+    release_all(session, team=team)
     left = present(session, team=team)
     if not left:
+        team.leader_id = user.id
         _end(session, team)
     elif team.leader_id == user.id:
         team.leader_id = left[0].user_id
     session.flush()
+
+
+def release_all(session: Session, *, team: Team) -> None:
+    """Release all people who are bound to a team that does not bind."""
+    if not binds(session, team=team):
+        bound = update(Participation).where(Participation.bound_team_id == team.id)
+        session.execute(bound.values(bound_team_id=None))
 
 
 def require_changeable(competition: Competition, now: datetime) -> None:
@@ -221,7 +252,10 @@ def _enter(session: Session, team: Team, user: User, now: datetime) -> None:
 
 
 def _end(session: Session, team: Team) -> None:
-    """Delete a team that has no members or submissions; its name becomes free."""
+    """Delete a team that has no members; its name becomes free.
+
+    The row is kept if it has rejected files or absorbed another team. Its last member can then continue it.
+    """
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
     of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id
@@ -229,4 +263,12 @@ def _end(session: Session, team: Team) -> None:
     webhooks.remove(session, Webhook.team_id == team.id)
     asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(asked))
+    has_traces = or_(
+        exists().where(Submission.team_id == team.id), exists().where(Team.merged_into_id == team.id)
+    )
+    if session.scalar(select(has_traces)):
+        competition = session.get_one(Competition, team.competition_id)
+        set_name(team, free_name(session, competition=competition, name=f"Former team {team.id}"))
+        return
+    session.execute(delete(SubmissionGrant).where(SubmissionGrant.team_id == team.id))
     session.delete(team)

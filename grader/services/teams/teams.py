@@ -3,11 +3,11 @@
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Team, TeamMember
+from grader.models import Competition, CompetitionState, Team, TeamMember
 from grader.services.competitions.acting import Act
 from grader.services.people import names
 from grader.services.teams import participations, rosters
-from grader.services.teams.rosters import AlreadyInTeam, TeamRefusal
+from grader.services.teams.rosters import AlreadyInTeam, Disqualified, TeamRefusal, TeamsFrozen
 
 
 class TeamNameTaken(TeamRefusal):
@@ -48,9 +48,12 @@ class NameTakenAway(TeamRefusal):
 def create(act: Act, *, name: str) -> Team:
     """Create a team for the person under a name of their choice.
 
-    Raises EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken or NameTakenAway.
+    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken or
+    NameTakenAway.
     """
     shown = names.clean_name(name)
+    if act.competition.state is CompetitionState.ARCHIVED:
+        raise TeamsFrozen(act.competition.closes_at)
     participation = participations.require_joined(
         act.session, competition=act.competition, user=act.user, now=act.now
     )
@@ -81,12 +84,15 @@ def leave(act: Act) -> Team:
     """Remove the person from their team, until the close.
 
     If the leader leaves, the member who joined first becomes the leader. The last member can leave only if
-    the team has not submitted; the team is then deleted. Raises NotInTeam, TeamsFrozen or LastMember.
+    the team has no accepted file; the team is then deleted. Raises NotInTeam, TeamsFrozen, Disqualified or
+    LastMember.
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     rosters.require_running(act.competition, act.now)
     others = [each for each in rosters.present(act.session, team=team) if each.user_id != act.user.id]
-    if not others and rosters.has_submissions(act.session, team=team):
+    if not others and team.is_disqualified:
+        raise Disqualified(team=team)
+    if not others and rosters.binds(act.session, team=team):
         raise LastMember
     rosters.remove_member(act.session, team=team, user=act.user)
     return team

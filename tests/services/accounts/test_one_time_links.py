@@ -45,7 +45,13 @@ def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
     token = token_of(ask(service, sign_ups.ask, address))
     with service.database.write() as session:
         return sign_ups.use(
-            session, token=token, name=name, password=PASSWORD, passwords=passwords, now=service.now
+            session,
+            token=token,
+            secret="s",
+            name=name,
+            password=PASSWORD,
+            passwords=passwords,
+            now=service.now,
         )
 
 
@@ -65,7 +71,7 @@ def test_sign_up_link_works_once_and_for_a_day(service, passwords):
     def use(now) -> User:
         with service.database.write() as session:
             return sign_ups.use(
-                session, token=token, name="Ada", password=PASSWORD, passwords=passwords, now=now
+                session, token=token, secret="s", name="Ada", password=PASSWORD, passwords=passwords, now=now
             )
 
     with pytest.raises(InvalidLink):
@@ -94,7 +100,13 @@ def test_invitation_creates_one_account(service, passwords):
         token = sign_ups.invite(session, created_by="root", now=service.now)
     with service.database.write() as session:
         bob = sign_ups.use(
-            session, token=token, name="Bob", password=PASSWORD, passwords=passwords, now=service.now
+            session,
+            token=token,
+            secret="s",
+            name="Bob",
+            password=PASSWORD,
+            passwords=passwords,
+            now=service.now,
         )
     assert bob.email is None
     with service.database.read() as session, pytest.raises(InvalidLink):
@@ -147,13 +159,13 @@ def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email == ADA
     with service.database.write() as session:
-        email_addresses.verify(session, token=token, now=service.now)
+        email_addresses.verify(session, token=token, secret="s", now=service.now)
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email_key == "new@example.org"
     told = outbox(service)[-1]
     assert (told.to_address, told.subject) == (ADA, "Your e-mail address was changed")
     with service.database.write() as session, pytest.raises(InvalidLink):
-        email_addresses.verify(session, token=token, now=service.now)
+        email_addresses.verify(session, token=token, secret="s", now=service.now)
 
 
 def test_address_of_another_user_is_not_disclosed_and_its_holder_is_notified(service, passwords):
@@ -176,9 +188,9 @@ def test_two_users_cannot_confirm_the_same_address(service):
             email_addresses.ask_to_verify(session, user=user, address=ADA, now=service.now)
         links_of.append(token_of(outbox(service)[-1]))
     with service.database.write() as session:
-        email_addresses.verify(session, token=links_of[0], now=service.now)
+        email_addresses.verify(session, token=links_of[0], secret="s", now=service.now)
     with service.database.write() as session, pytest.raises(AddressTaken):
-        email_addresses.verify(session, token=links_of[1], now=service.now)
+        email_addresses.verify(session, token=links_of[1], secret="s", now=service.now)
 
 
 @pytest.mark.both_databases
@@ -190,7 +202,13 @@ def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords
         try:
             with service.database.write() as session:
                 sign_ups.use(
-                    session, token=token, name=name, password=PASSWORD, passwords=passwords, now=service.now
+                    session,
+                    token=token,
+                    secret="s",
+                    name=name,
+                    password=PASSWORD,
+                    passwords=passwords,
+                    now=service.now,
                 )
         except InvalidLink:
             return False
@@ -221,7 +239,7 @@ def test_link_serves_one_purpose_only(service, passwords):
     with service.database.write() as session:
         token = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
         with pytest.raises(InvalidLink):
-            email_addresses.verify(session, token=token, now=service.now)
+            email_addresses.verify(session, token=token, secret="s", now=service.now)
         with pytest.raises(InvalidLink):
             sign_ups.find(session, token=token, now=service.now)
         assert token not in {link.token_sha256 for link in session.scalars(select(AccountLink))}

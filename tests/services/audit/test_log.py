@@ -240,7 +240,7 @@ def test_deleted_name_is_not_kept_in_the_log(service):
         decisions.disqualify(act, team="bob", reason="Two.")
     before = told(service, competition)
     with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
     assert before == ["The team bob was disqualified."]
     (after,) = told(service, competition)
     assert "bob" not in after

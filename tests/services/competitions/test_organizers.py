@@ -134,7 +134,7 @@ def test_every_change_of_organizers_is_recorded_in_the_audit(service, competitio
 def test_deleted_account_is_no_longer_an_organizer(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.OWNER)
     with service.database.write() as session:
-        accounts.delete_account(session, user=service.users["ada"], now=service.now)
+        accounts.delete_account(session, user=service.users["ada"], secret="s", now=service.now)
     with service.database.read() as session:
         left = organizers.list_all(session, competition=competition)
     assert [each.user.name for each in left] == ["bob"]
@@ -142,5 +142,5 @@ def test_deleted_account_is_no_longer_an_organizer(service, competition):
 
 def test_only_owner_of_a_competition_cannot_delete_the_account(service, competition):
     with pytest.raises(OnlyOwner, match="only owner of Toxicity"), service.database.write() as session:
-        accounts.delete_account(session, user=service.users["ada"], now=service.now)
+        accounts.delete_account(session, user=service.users["ada"], secret="s", now=service.now)
     assert role_of(service, competition, "ada") is Role.OWNER

@@ -61,7 +61,7 @@ def test_user_with_an_already_reserved_name_participates_under_another_team_name
 def test_deleted_account_frees_the_shape_of_its_name(service):
     ada = service.user("Ada.")
     with service.database.write() as session:
-        accounts.delete_account(session, user=ada, now=service.now)
+        accounts.delete_account(session, user=ada, secret="s", now=service.now)
     service.user("Ada")
     with service.database.read() as session:
         gone = session.get_one(User, ada.id)

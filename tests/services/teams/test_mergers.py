@@ -293,7 +293,7 @@ def test_invitations_of_members_who_joined_by_the_merge_end(service, scene, act,
 def test_team_whose_only_member_deleted_the_account_cannot_be_asked_to_merge(service, scene, act):
     competition = scene()
     with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
         name = session.scalars(select(Team.name).where(Team.name.startswith("Team of"))).one()
     with pytest.raises(UnknownTeam):
         act(mergers.request, competition, "ada", name=name)

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import EntryMode, RequestState, Team
+from grader.models import Competition, CompetitionState, EntryMode, RequestState, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup, settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup.lifecycle import NotReady
 from grader.services.submissions import situation
-from grader.services.teams import admissions, participations
+from grader.services.teams import admissions, participations, teams
 from grader.services.teams.participations import (
     EntryClosed,
     EntryPending,
@@ -23,6 +23,7 @@ from grader.services.teams.participations import (
     RulesNotAccepted,
     WrongEntryCode,
 )
+from grader.services.teams.rosters import TeamsFrozen
 
 DAY = timedelta(days=1)
 
@@ -206,6 +207,19 @@ def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, tak
     else:
         with pytest.raises(EntryClosed):
             require(service, competition)
+
+
+def test_archived_competition_cannot_be_joined_even_if_it_accepted_late_files(service):
+    competition = service.competition(takes_late_submissions=True)
+    join(service, competition, "bob")
+    service.reveal(competition)
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).state = CompetitionState.ARCHIVED
+    with pytest.raises(EntryClosed):
+        join(service, competition, after=DAY)
+    for user, refused in (("ada", EntryClosed), ("bob", TeamsFrozen)):
+        with service.database.write() as session, pytest.raises((refused, TeamsFrozen)):
+            teams.create(acting.as_person(session, competition, service.user(user)), name="Late")
 
 
 def test_declined_entry_leaves_no_team_behind(service):

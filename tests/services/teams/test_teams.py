@@ -1,15 +1,30 @@
 """Teams: creation, names, leaving, leadership, both kinds of invitations."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import Participation, Team, TeamInvite, TeamMember
+from grader.db import Base, UTCDateTime
+from grader.models import (
+    BodyFormat,
+    Participation,
+    RequestState,
+    Submission,
+    SubmissionStatus,
+    Team,
+    TeamInvite,
+    TeamMember,
+)
 from grader.services.accounts import accounts
+from grader.services.audit.log import Actor
+from grader.services.competitions import acting
+from grader.services.limits.limits import TooManyRejections
+from grader.services.moderation import decisions
 from grader.services.people.names import InvalidName
-from grader.services.teams import invitations, rosters, teams
+from grader.services.submissions.refusal import TeamDisqualified
+from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.teams.invitations import (
     AlreadyInvited,
     AlreadyMember,
@@ -17,8 +32,16 @@ from grader.services.teams.invitations import (
     MustMerge,
     UnknownInvitation,
 )
+from grader.services.teams.mergers import UnknownTeam
 from grader.services.teams.participations import LeftTeam, NotJoined
-from grader.services.teams.rosters import AlreadyInTeam, NotInTeam, NotLeader, TeamFull, TeamsFrozen
+from grader.services.teams.rosters import (
+    AlreadyInTeam,
+    Disqualified,
+    NotInTeam,
+    NotLeader,
+    TeamFull,
+    TeamsFrozen,
+)
 from grader.services.teams.teams import LastMember, NotAMember, TeamNameTaken
 from tests.fixtures.races import race
 
@@ -149,7 +172,7 @@ def test_former_member_of_a_team_with_submissions_can_only_return_to_it(together
     competition = together("bob")
     service.submit(competition, user="ada", after=DAY)
     act(teams.leave, competition, "bob")
-    with pytest.raises(LeftTeam, match="You left the team Lovelace"):
+    with pytest.raises(LeftTeam, match="bound to the team Lovelace"):
         service.submit(competition, user="bob", after=DAY)
     with pytest.raises(LeftTeam):
         act(teams.create, competition, "bob", name="Bobs")
@@ -179,11 +202,168 @@ def test_member_who_left_before_the_first_submission_is_free(together, act, serv
     assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
 
 
+def reject(service, *sent):
+    """Let files be rejected by the scorer."""
+    with service.database.write() as session:
+        for each in sent:
+            submission = session.get_one(Submission, each.submission.id)
+            submission.status, submission.finished_at = SubmissionStatus.REJECTED, service.now
+            submission.slot_day = None
+
+
+def test_rejected_file_binds_neither_a_person_nor_a_team(together, act, service, roster):
+    competition = together("bob", "cleo")
+    reject(service, service.submit(competition, user="ada"), service.submit(competition, user="dan"))
+    act(teams.leave, competition, "bob")
+    assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
+    token = act(invitations.make_link, competition, "bob")
+    act(invitations.accept_link, competition, "dan", token=token)
+    invitation = act(invitations.invite, competition, "bob", name="cleo")
+    act(teams.leave, competition, "cleo")
+    act(invitations.accept, competition, "cleo", invite_id=invitation.id)
+    assert roster(competition, "bob") == ["bob", "dan", "cleo"]
+    # An accepted file binds again.
+    service.submit(competition, user="cleo")
+    act(teams.leave, competition, "dan")
+    with pytest.raises(LeftTeam, match="Bobs"):
+        act(teams.create, competition, "dan", name="Dans")
+
+
+def test_pending_file_binds_until_it_is_rejected(together, act, service):
+    competition = together("bob")
+    sent = service.submit(competition, user="ada")
+    act(teams.leave, competition, "bob")
+    with pytest.raises(LeftTeam):
+        service.submit(competition, user="bob")
+    with pytest.raises(LastMember):
+        act(teams.leave, competition, "ada")
+    reject(service, sent)
+    service.submit(competition, user="bob")
+    act(teams.leave, competition, "ada")
+
+
+def test_team_that_was_left_with_rejected_files_keeps_its_limit_but_not_its_name(together, act, service):
+    competition = together(max_hourly_rejections=2)
+    reject(service, *(service.submit(competition, user="ada") for _ in range(2)))
+    act(teams.leave, competition, "ada")
+    with pytest.raises(UnknownTeam):
+        act(teams.create, competition, "bob", name="Lovelace")
+        with service.database.read() as session:
+            (former,) = session.scalars(select(Team.name).where(Team.name.contains("Former")))
+        act(mergers.request, competition, "bob", name=former)
+    act(teams.create, competition, "ada", name="Again")
+    with pytest.raises(TooManyRejections):
+        service.submit(competition, user="ada")
+
+
+def test_team_that_absorbed_another_can_be_left(together, act, service):
+    competition = together()
+    act(teams.create, competition, "bob", name="Bobs")
+    request = act(mergers.request, competition, "ada", name="Bobs")
+    act(mergers.accept, competition, "bob", request_id=request.id)
+    for name in ("ada", "bob"):
+        act(teams.leave, competition, name)
+        act(teams.create, competition, name, name=f"Next {name}")
+
+
+def decide(service, competition, decision, **given):
+    with service.database.write() as session:
+        actor = Actor(None, "tests")
+        return decision(acting.begin(session, competition=competition, actor=actor, now=service.now), **given)
+
+
+def test_disqualification_binds_the_members_and_keeps_the_team(together, act, service):
+    competition = together("bob")
+    before = decide(service, competition, decisions.disqualify, team="Lovelace", reason="Copied.")
+    act(teams.leave, competition, "bob")
+    act(teams.create, competition, "cleo", name="Cleos")
+    token = act(invitations.make_link, competition, "cleo")
+    link = act(invitations.make_link, competition, "ada")
+    for attempt, refused in (
+        (lambda: act(teams.create, competition, "bob", name="Bobs"), LeftTeam),
+        (lambda: service.submit(competition, user="bob"), LeftTeam),
+        (lambda: act(invitations.accept_link, competition, "bob", token=token), LeftTeam),
+        (lambda: act(teams.leave, competition, "ada"), Disqualified),
+        (lambda: act(invitations.accept_link, competition, "ada", token=token), Disqualified),
+        (lambda: act(invitations.accept_link, competition, "dan", token=link), Disqualified),
+        (lambda: act(invitations.invite, competition, "ada", name="dan"), Disqualified),
+    ):
+        with pytest.raises(refused, match="Lovelace"):
+            attempt()
+    decide(service, competition, decisions.reinstate, team="Lovelace")
+    act(teams.leave, competition, "ada")
+    assert act(teams.create, competition, "bob", name="Bobs").id > before.id
+    assert act(teams.create, competition, "ada", name="Lovelace").id > before.id
+
+
+def test_team_without_members_that_is_disqualified_binds_its_last_member(together, act, service):
+    competition = together()
+    reject(service, service.submit(competition, user="ada"))
+    act(teams.leave, competition, "ada")
+    with service.database.read() as session:
+        former = session.scalars(select(Team.name)).one()
+    decide(service, competition, decisions.disqualify, team=former, reason="Copied.")
+    with pytest.raises(TeamDisqualified):
+        service.submit(competition, user="ada")
+    with pytest.raises(LeftTeam):
+        act(teams.create, competition, "ada", name="Next")
+
+
+REFERENCES = sorted(
+    f"{table.name}.{column.name}"
+    for table in Base.metadata.tables.values()
+    for column in table.columns
+    if any(key.column.table.name == "team" for key in column.foreign_keys)
+)
+# Rows of these tables exist only with an accepted file, whose team cannot be left by its last member.
+WITH_FILES = {"daily_rank.team_id", "final_standing.team_id", "standing.team_id"}
+
+
+@pytest.mark.parametrize("reference", [each for each in REFERENCES if each not in WITH_FILES])
+def test_last_member_can_leave_a_team_that_other_rows_refer_to(together, act, service, reference: str):
+    competition = together("bob")
+    table = Base.metadata.tables[reference.partition(".")[0]]
+    cleo_id = service.user("cleo").id
+    with service.database.write() as session:
+        team_id = session.scalars(select(Team.id)).one()
+        known = {
+            "competition_id": competition.id,
+            "team_id": team_id,
+            "from_team_id": team_id,
+            "to_team_id": team_id,
+            "merged_into_id": team_id,
+            "bound_team_id": team_id,
+            "user_id": cleo_id,
+            "owner_id": cleo_id,
+            "created_by_id": cleo_id,
+            "status": SubmissionStatus.REJECTED,
+            "state": RequestState.OPEN,
+            "format": BodyFormat.JSON,
+            "events": [],
+        }
+        values = {}
+        for column in table.columns:
+            if column.name in known and (
+                column.foreign_keys or column.name in ("status", "state", "format", "events")
+            ):
+                values[column.name] = known[column.name]
+            elif not column.nullable and not column.primary_key and column.default is None:
+                kind = column.type.python_type
+                is_time = isinstance(column.type, UTCDateTime)
+                values[column.name] = (
+                    service.now if is_time else service.now.date() if kind is date else kind()
+                )
+        session.execute(table.insert().values(values))
+    for name in ("ada", "bob"):
+        act(teams.leave, competition, name)
+    act(teams.create, competition, "bob", name="Next")
+
+
 def test_next_leader_has_an_existing_account(together, act, service, roster):
     competition = together("bob", "cleo")
     service.submit(competition, user="ada", after=DAY)
     with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
     act(teams.leave, competition, "ada")
     assert act(teams.rename, competition, "cleo", name="Cleos").leader_id == service.user("cleo").id
     with pytest.raises(LastMember):
@@ -193,7 +373,7 @@ def test_next_leader_has_an_existing_account(together, act, service, roster):
 def test_team_of_deleted_accounts_without_submissions_ends(together, act, service):
     competition = together("bob")
     with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
     act(teams.leave, competition, "ada")
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 0

@@ -145,7 +145,7 @@ def test_webhooks_of_a_deleted_account_are_deleted_with_their_queue(
     with service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
     with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("ada"), now=service.now)
+        accounts.delete_account(session, user=service.user("ada"), secret="s", now=service.now)
     with service.database.read() as session:
         assert [each.id for each in session.scalars(select(Webhook))] == [of_organizers.id]
     assert [row.webhook_id for row in deliveries(service.database)] == [of_organizers.id]
