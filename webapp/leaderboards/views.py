@@ -108,7 +108,7 @@ class BoardView:
         self.columns = [_column(*column, asked) for column in _columns(board, classes)]
         lines = _Lines(board, own_team_id, frozenset(tied_team_ids), asked)
         self.rows = lines.rows()
-        self.pinned = board.pinned and lines.row(board.pinned)
+        self.pinned = lines.row(board.pinned) if board.pinned else None
         self.own = _own_place(board, own_team_id)
         self.has_ties = bool(tied_team_ids)
         self.query = _query(asked)
