@@ -105,6 +105,8 @@ class ProgressLine:
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
+        if not total:  # The number of items is not known yet.
+            return
         is_due = done == total or time.monotonic() - self._shown_at >= SECONDS_BETWEEN_LINES
         if is_due and (done, total) != self._shown:
             click.echo(f"{done:,} of {total:,} {self._what}", err=True)

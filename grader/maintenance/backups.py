@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pydantic import BaseModel, SecretStr
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -37,7 +37,6 @@ from grader.maintenance.backup_store import Folder, NotABackup, Record, Source, 
 from grader.maintenance.database_copies import TableCopy
 from grader.maintenance.old_backups import OldBackup
 from grader.models import (
-    BackupRun,
     Competition,
     CompetitionState,
     JobState,
@@ -455,7 +454,7 @@ def restore(
             tell(done, backup.blob_count)
     with _filled(database, backup) as session:
         _free_claims(session)
-        session.execute(delete(BackupRun).where(BackupRun.ended_at.is_(None)))
+        backup_runs.end_restored(session, made_at=backup.made_at)
         webhooks.give_up_all(session, now=db.now(session))
         held = _hold_mails_back(session, made_at=backup.made_at, now=db.now(session))
         db.replace_token(session.connection())

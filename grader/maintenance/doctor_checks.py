@@ -34,6 +34,7 @@ SHOWN_FILES = 3
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 BACKUP_PATIENCE = timedelta(hours=1)
+UNSCHEDULED_BACKUPS = timedelta(days=7)
 _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
 # If one of these settings is off, accepted submissions may be lost when the machine crashes.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
@@ -288,13 +289,18 @@ def of_backups(settings: Settings, session: Session) -> Iterator[Finding]:
     status = backup_runs.status(session, now=now, target=settings.backup_target)
     last = status.last_success_at
     state = f"The last backup is {_age(now - last)} old." if last else "There is no backup."
-    interval = timedelta(hours=settings.backup_interval_hours)
+    is_scheduled = settings.backup_target is not None
+    interval = timedelta(hours=settings.backup_interval_hours) if is_scheduled else UNSCHEDULED_BACKUPS
+    is_late = last is None or now - last > interval + BACKUP_PATIENCE
     if status.failing_since is not None:
         since = f"{status.failing_since:%Y-%m-%d %H:%M} UTC"
         yield alarm("backup", f"Backups have failed since {since}: {status.error} {state}")
-    elif settings.backup_target is None:
-        yield ok("backup", f"{state} Backups are not scheduled ({PREFIX}BACKUP_TARGET is not set).")
-    elif not status.running_since and (last is None or now - last > interval + BACKUP_PATIENCE):
+    elif status.running_since:
+        yield ok("backup", f"{state} A backup is in progress.")
+    elif not is_scheduled:
+        finding = warning if is_late else ok
+        yield finding("backup", f"{state} Backups are not scheduled ({PREFIX}BACKUP_TARGET is not set).")
+    elif is_late:
         yield alarm("backup", f"{state} The sweeper should make one. Check that it is running.")
     else:
         yield ok("backup", state)

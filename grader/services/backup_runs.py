@@ -152,6 +152,17 @@ def withdraw(session: Session, *, run_id: int) -> None:
     session.execute(delete(BackupRun).where(BackupRun.id == run_id))
 
 
+def end_restored(session: Session, *, made_at: datetime) -> None:
+    """In restored tables, record the backup that contains them as complete, and delete interrupted runs."""
+    is_open = BackupRun.ended_at.is_(None)
+    session.execute(
+        update(BackupRun)
+        .where(is_open, BackupRun.started_at <= made_at, BackupRun.lease_until > made_at)
+        .values(ended_at=made_at, name=f"{made_at:%Y%m%dT%H%M%S%fZ}")
+    )
+    session.execute(delete(BackupRun).where(is_open))
+
+
 def _last_success(session: Session, target: str | None) -> BackupRun | None:
     query = select(BackupRun).where(BackupRun.name.is_not(None)).order_by(BackupRun.id.desc()).limit(1)
     return session.scalar(query if target is None else query.where(BackupRun.target == target))

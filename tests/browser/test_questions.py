@@ -1,11 +1,14 @@
 """Confirmation of a rescoring's publication in a browser, with and without JavaScript."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from grader.services.competitions import lookup
+from grader.worker.scheduled_tasks import Calendar
 from tests.browser.looks import looks, seen
 from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, people
 
@@ -33,12 +36,37 @@ def test_a_rescoring_is_published_after_confirmation(
     expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
     page.get_by_role("button", name="Go back and edit").click()
     expect(page.get_by_label("Message to participants")).to_have_value(NOTICE)
-    assert "preparing" in page.locator("main").inner_text()
+    assert "ready" in page.locator("#state").inner_text()
     page.get_by_role("button", name="Publish scoring version 2").click()
     expect(page.get_by_role("heading", name="Publish scoring version 2?")).to_be_visible()
     page.get_by_role("button", name="Publish scoring version 2").click()
     expect(page.locator("main")).to_contain_text("All leaderboards now use scoring version 2.")
     expect(page.locator("main")).to_contain_text("Sorry")
+    context.close()
+
+
+def test_notices_and_badges_outside_the_progress_are_updated_with_it(
+    people: dict[str, Any], check: Callable[..., int], live, browser: Browser
+):
+    begin(people, check())
+    cookie = people["Eva"].browser.get_cookie("fairboard_login").value
+    context = browser.new_context(base_url=live.address)
+    context.add_cookies([{"name": "fairboard_login", "value": cookie, "url": live.address}])
+    page = context.new_page()
+    page.goto(f"{ROOT}/rescoring/2")
+    expect(page.locator("#state")).to_have_text("preparing")
+    live.score_all()
+    expect(page.locator("#state")).to_have_text("ready")
+
+    with live.database.write() as session:
+        lookup.get(session, slug="toxicity").closes_at = live.now() - timedelta(seconds=1)
+    Calendar(live.database).run_due()
+    people["Eva"].post(f"{ROOT}/close/verify")
+    page.goto(f"{ROOT}/close")
+    expect(page.locator("#unverified")).to_contain_text("still running")
+    live.work()
+    expect(page.locator("#close-jobs")).to_contain_text("all agree to the last bit")
+    expect(page.locator("#unverified")).to_have_text("")
     context.close()
 
 

@@ -61,7 +61,7 @@ def test_a_preview_shows_the_difference_and_publishes_nothing(
     before = live(service)
     shown = rescore(corrected, "--reason", "Other labels.", "--preview", "--csv", tmp_path / "difference")
     assert shown.exit_code == 0, shown.output
-    assert "2 of 2 submissions get a different displayed score." in shown.output
+    assert "2 of 2 submissions get a different displayed score; the largest change is" in shown.output
     assert "To publish it, run" in shown.output and live(service) == before
     for name, lines in (("submissions.csv", 3), ("teams.csv", 5)):
         assert len((tmp_path / "difference" / name).read_text().splitlines()) == lines

@@ -389,14 +389,22 @@ def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured: 
             (found,) = doctor_checks.of_backups(settings, session)
         return found
 
-    assert finding(service.settings).level == "ok" and "not scheduled" in finding(service.settings).message
+    unscheduled = service.settings
+    assert finding(unscheduled).level == "warning" and "not scheduled" in finding(unscheduled).message
     assert finding(configured).level == "alarm" and "There is no backup." in finding(configured).message
     service.competition()
     run(service, configured)
-    assert finding(configured).level == "ok"
+    assert [finding(each).level for each in (configured, unscheduled)] == ["ok", "ok"]
     with service.database.write() as session:
         session.scalars(select(BackupRun)).one().started_at -= 2 * DAY
     assert "The sweeper should make one." in finding(configured).message
+    assert finding(unscheduled).level == "ok"
+    with service.database.write() as session:
+        session.scalars(select(BackupRun)).one().started_at -= 9 * DAY
+    assert finding(unscheduled).level == "warning"
+    with service.database.write() as session:
+        backup_runs.begin(session, target="elsewhere", now=db.now(session))
+    assert finding(configured).level == "ok" and "A backup is in progress." in finding(configured).message
 
 
 def _write(file, data: bytes):

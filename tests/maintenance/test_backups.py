@@ -19,10 +19,19 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import backup_store, backups, database_copies, schema
+from grader.maintenance import backup_store, backups, database_copies, doctor_checks, schema
 from grader.maintenance.backup_store import NotABackup
 from grader.maintenance.backups import CannotBackUp, CannotRestore, Made
-from grader.models import AuditEntry, Competition, Mail, OrganizerJobKind, SubmissionStatus, User
+from grader.models import (
+    AuditEntry,
+    BackupRun,
+    Competition,
+    Mail,
+    OrganizerJobKind,
+    SubmissionStatus,
+    User,
+)
+from grader.services import backup_runs
 from grader.services.jobs import organizer_jobs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs
@@ -297,6 +306,23 @@ def test_incomplete_or_changed_backup_is_not_restored(
         elsewhere.restore(folder)
     assert database_copies.is_empty(elsewhere.database)
     elsewhere.restore(back_up("c"))  # An attempt that failed leaves the installation usable.
+
+
+def test_restored_installation_lists_the_backup_from_which_it_was_restored(
+    service, elsewhere: Elsewhere, tmp_path: Path
+):
+    folder = tmp_path / "backups"
+    for _ in range(2):
+        made = backups.run(service.settings, service.database, service.storage, target=str(folder))
+    elsewhere.restore(folder)
+    settings = elsewhere.settings.model_copy(update={"backup_target": str(folder)})
+    with elsewhere.database.read() as session:
+        newest = session.scalars(select(BackupRun).order_by(BackupRun.id.desc())).first()
+        assert newest is not None
+        assert (newest.name, newest.ended_at) == (made.record.name, made.record.made_at)
+        assert backup_runs.last_success_at(session) == newest.started_at
+        (finding,) = doctor_checks.of_backups(settings, session)
+        assert finding.level == "ok"
 
 
 def test_restore_requires_an_empty_installation(service, back_up: Callable[..., Path], elsewhere: Elsewhere):

@@ -24,7 +24,7 @@ blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
 # The sentence and the linked page for each kind of notification.
 SHOWN = {
     NotificationKind.ANNOUNCEMENT: ("Announcement: {name}", "competitions.show"),
-    NotificationKind.RESCORED: ("All submissions were rescored.", "leaderboards.rescored"),
+    NotificationKind.RESCORED: ("A rescoring was published.", "leaderboards.rescored"),
     NotificationKind.ROLLED_BACK: ("A rescoring was rolled back.", "leaderboards.rescored"),
     NotificationKind.CLOSED: ("The competition is closed.", "competitions.show"),
     NotificationKind.REVEALED: ("The private leaderboard is revealed.", "leaderboards.private"),

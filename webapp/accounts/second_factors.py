@@ -313,6 +313,7 @@ def _page(
         passkey=_request_options(own) if step and not is_open else None,
         target=auth.safe_target(request.args.get("next")) if request.args.get("next") else None,
         base_url=base_url(),
+        has_passkeys=passkey_origin(is_anywhere=True) is not None,
         **shown,
     )
     return page, status, headers

@@ -117,17 +117,17 @@ def base_url() -> str:
     return settings.site()
 
 
-def passkey_origin() -> str | None:
+def passkey_origin(*, is_anywhere: bool = False) -> str | None:
     """Return the site's origin if the browser is there and supports passkeys there, otherwise None.
 
-    Passkeys need a host name, and HTTPS except on localhost.
+    Passkeys need a host name, and HTTPS except on localhost. If `is_anywhere`, the browser may be elsewhere.
     """
     address = urlsplit(base_url())  # may have capital letters or a default port, which origins never have
     host, port = address.hostname or "", address.port
     is_secure = address.scheme == "https" or host == "localhost" or host.endswith(".localhost")
     is_default = port in (None, {"http": 80, "https": 443}.get(address.scheme))
     origin = f"{address.scheme}://{host}" if is_default else f"{address.scheme}://{host}:{port}"
-    is_here = origin == f"{request.scheme}://{request.host}".lower()
+    is_here = is_anywhere or origin == f"{request.scheme}://{request.host}".lower()
     return origin if is_secure and is_here and not _is_address(host) else None
 
 

@@ -8,6 +8,7 @@ from grader.cli.parameters import Deadline, LocalPath, NameList, Time, from_jigs
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 NO_LIMIT = "none"
+USUAL_DEADLINE = "7 days before the close, or the close of a competition shorter than 28 days"
 FILE, FOLDER = LocalPath(exists=True, dir_okay=False), LocalPath(file_okay=False)
 
 
@@ -63,12 +64,12 @@ condition_options = options(
     ),
     click.option("--entry-code", help="The entry code, for `--entry code`."),
     click.option(
-        "--entry-deadline", type=Deadline(), help="The entry deadline; by default, 7 days before the close."
+        "--entry-deadline", type=Deadline(), help=f"The entry deadline; by default, {USUAL_DEADLINE}."
     ),
     click.option(
         "--merger-deadline",
         type=Deadline(),
-        help="The deadline for adding members and merging teams; by default, 7 days before the close.",
+        help=f"The deadline for adding members and merging teams; by default, {USUAL_DEADLINE}.",
     ),
     click.option(
         "--team-size", "max_team_size", type=int, help="Maximum number of members per team.  [default: 5]"

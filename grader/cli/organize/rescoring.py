@@ -218,20 +218,12 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     if found["lost"]:
         theirs = "its score" if found["lost"] == 1 else "their scores"
         yield f"{counted(found['lost'], 'submission')} would lose {theirs}."
-    get = "gets" if found["changed"] == 1 else "get"
-    scored = counted(found["scored"], "submission")
-    yield f"{found['changed']:,} of {scored} {get} a different displayed score."
+    yield from found["sentences"]
     for name in ("public", "private"):
-        board = found[name]
-        move = "moves" if board["moved_count"] == 1 else "move"
-        teams = counted(board["team_count"], "team")
-        yield f"{name.capitalize()} leaderboard: {board['moved_count']:,} of {teams} {move}."
-        for each in board["tops"]:
+        for each in found[name]["tops"]:
             entering, leaving = (", ".join(each[side]) or "no team" for side in ("entering", "leaving"))
             if each["entering"] or each["leaving"]:
-                yield f"  Top {each['top']}: entering {entering}; leaving {leaving}."
-    compete = "competes" if found["selection_count"] == 1 else "compete"
-    yield f"{counted(found['selection_count'], 'team')} {compete} with different submissions."
+                yield f"Top {each['top']}, {name}: entering {entering}; leaving {leaving}."
     for split, changes in found["term_changes"].items():
         words = ", ".join(f"{term} {change:+.4f}" for term, change in changes.items())
         yield f"Mean change of each term on the {split} rows: {words}."

@@ -449,11 +449,12 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
     if not checked["why_not"]:
         return
     problems = [f"- {each['message']}" for each in as_problems(checked["problems"])]
-    # The file readers use the same wording.
-    if any("line" in each for each in checked["problems"]):
-        raise FileRefused("\n".join(["The solution is rejected:", *problems]))
     findings = checked["report"]["findings"] if checked["report"] else ()
     stops = [each["message"] for each in findings if each["level"] == "stop"]
+    # The file readers use the same wording.
+    if any("line" in each for each in checked["problems"]):
+        problems += [f"- {each}" for each in stops]
+        raise FileRefused("\n".join(["The solution is rejected:", *problems]))
     raise Unusable("\n".join(stops) or "\n".join([checked["why_not"], *problems]))
 
 

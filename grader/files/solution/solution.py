@@ -316,5 +316,6 @@ def _columns(
         return columns
     columns, problems_of_rows = read_explained(content.open, wanted, names, progress)
     if problems or problems_of_rows:
-        raise FileRejected("solution", [*problems, *problems_of_rows])
+        near = [problem for misfits in columns.near_misses.values() for problem in misfits.problems]
+        raise FileRejected("solution", [*problems, *problems_of_rows, *near])
     return columns

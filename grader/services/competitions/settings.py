@@ -126,17 +126,17 @@ def of(competition: Competition) -> CompetitionSettings:
     )
 
 
-def default_dates(competition: Competition) -> dict[str, datetime]:
+def default_dates(competition: Competition, *, published_at: datetime | None = None) -> dict[str, datetime]:
     """Return the dates derived from the close, by name; empty unless opening and close are set.
 
-    Entry and mergers end 7 days before the close, or at the close if the competition lasts 7 days or less.
-    The private leaderboard is revealed 7 days after the close.
+    Entry and mergers end 7 days before the close, or at the close if the competition lasts less than 28 days.
+    The private leaderboard is revealed 7 days after the close. Without an opening date, a draft opens at
+    `published_at`.
     """
-    opens_at, closes_at = competition.opens_at, competition.closes_at
+    opens_at, closes_at = competition.opens_at or published_at, competition.closes_at
     if opens_at is None or closes_at is None or closes_at.year not in YEARS:
         return {}
-    week_before = closes_at - WEEK
-    deadline = week_before if week_before > opens_at else closes_at
+    deadline = closes_at - WEEK if closes_at - opens_at >= 4 * WEEK else closes_at
     return {"entry_deadline": deadline, "merger_deadline": deadline, "reveals_at": closes_at + WEEK}
 
 

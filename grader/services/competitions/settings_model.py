@@ -89,7 +89,7 @@ _SHOWN = Fixed(
 )
 _OVER = Fixed(Phase.CLOSED, "The competition is closed.")
 _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
-_USUAL = "By default, 7 days before the close, or at the close if the competition lasts at most 7 days."
+_USUAL = "By default, 7 days before the close, or at the close if the competition lasts less than 28 days."
 
 
 class Group(NamedTuple):

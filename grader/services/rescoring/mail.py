@@ -47,6 +47,11 @@ class Published:
     published_at: datetime
     text: str
 
+    @property
+    def is_rollback(self) -> bool:
+        """Whether the publication returned to an earlier version."""
+        return self.number < self.replaced_number
+
 
 def latest(competition: Competition) -> Published | None:
     """Return the last publication that replaced a scoring version, or None if there is none."""
@@ -125,7 +130,7 @@ def write(
         ],
         kind=outbox.Notice.RESULTS,
         key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
-        subject=letters.subject("rescored", competition=competition),
+        subject=letters.subject("rescored", competition=competition, version=version),
         now=now,
     )
 

@@ -43,7 +43,7 @@ class RescoringUnderWay(OrganizerError):
 
     public_name = "rescoring_under_way"
     message = (
-        "Scoring version {version.number} is already being prepared (by {version.created_by}: "
+        "Scoring version {version.number} is not published yet (prepared by {version.created_by}: "
         "{version.reason}). Publish or cancel it first."
     )
 

@@ -262,7 +262,8 @@ def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool
     webhooks.tell(
         session, competition_id=competition.id, event=Event.RESCORING, subject_id=version.number, now=now
     )
-    kind = NotificationKind.ROLLED_BACK if action == ROLL_BACK else NotificationKind.RESCORED
+    is_rollback = version.number < retired.number
+    kind = NotificationKind.ROLLED_BACK if is_rollback else NotificationKind.RESCORED
     notifications.tell(session, competition=competition, kind=kind, by=act.actor.user, now=now)
     if version.notice:
         mail.write(session, competition=competition, version=version, before=retired, now=now)

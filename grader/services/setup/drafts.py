@@ -9,7 +9,7 @@ import unicodedata
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -21,6 +21,7 @@ from grader.models import (
     ApiToken,
     Competition,
     CompetitionState,
+    DailyRank,
     DataFile,
     FairPlayMark,
     Figure,
@@ -29,10 +30,15 @@ from grader.models import (
     OrganizerJob,
     Participation,
     Role,
+    Score,
+    ScoreBasis,
+    ScoringJob,
     ScoringVersion,
     Solution,
+    Standing,
     Submission,
     SubmissionGrant,
+    SubmissionStatus,
     User,
     Webhook,
 )
@@ -175,37 +181,23 @@ def clone(
     return draft
 
 
-class HasSubmissions(OrganizerError):
-    """A draft with submissions cannot be deleted, because submissions are never deleted."""
-
-    public_name = "has_submissions"
-
-    def __init__(self, count: int) -> None:
-        files = "1 submission" if count == 1 else f"{count:,} submissions"
-        super().__init__(
-            f"The draft cannot be deleted because it has {files} (organizers' tests and benchmarks count). "
-            "You can leave it as it is: only its organizers see it."
-        )
-
-
 def count_submissions(session: Session, *, competition: Competition) -> int:
-    """Return the number of the draft's submissions, which prevent its deletion."""
+    """Return the number of the draft's submissions, which organizers sent as tests or benchmarks."""
     query = select(func.count()).select_from(Submission).where(Submission.competition_id == competition.id)
     return session.scalar(query) or 0
 
 
 def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Delete a draft with all its data; raise NotDraft or HasSubmissions.
+    """Delete a draft with all its data; raise NotDraft.
 
-    Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result.
+    Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result. Of test
+    and benchmark submissions, only the ids are kept, because ids of submissions are never reused.
     """
     draft = lock(session, competition)
-    count = count_submissions(session, competition=draft)
-    if count:
-        raise HasSubmissions(count)
     slug, title = draft.slug, draft.title
     draft.live_scoring_version = None
     session.flush()
+    _empty_submissions(session, draft, now)
     webhooks.remove(session, Webhook.competition_id == draft.id)
     for model in STORED:
         session.execute(
@@ -220,4 +212,21 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
         "competition.delete",
         f"competition {slug}",
         before={"slug": slug, "title": title},
+    )
+
+
+def _empty_submissions(session: Session, draft: Competition, now: datetime) -> None:
+    """Delete the results of the draft's submissions, their files and their descriptions."""
+    own = select(Submission.id).where(Submission.competition_id == draft.id)
+    versions = select(ScoringVersion.id).where(ScoringVersion.competition_id == draft.id)
+    scores = select(Score.id).where(Score.submission_id.in_(own))
+    session.execute(delete(DailyRank).where(DailyRank.scoring_version_id.in_(versions)))
+    session.execute(delete(ScoreBasis).where(ScoreBasis.score_id.in_(scores)))
+    for results in (Score, ScoringJob, Standing):
+        session.execute(delete(results).where(results.submission_id.in_(own)))
+    emptied = {"file_name": "", "description": "", "problems": [], "notes": [], "file_deleted_at": now}
+    session.execute(
+        update(Submission)
+        .where(Submission.competition_id == draft.id)
+        .values(status=SubmissionStatus.REJECTED, **emptied)
     )

@@ -122,10 +122,13 @@ def assess_corrected(
     is missing.
     """
     problems = _unknown(live.rules.identities, solution.identities)
+    usage, split_by = solution.usage, "usage"
+    try:
+        positions = positions_in(live.row_ids, solution.row_ids)
+    except UnusableSolution as error:
+        raise UnusableSolution([*problems, *error.problems]) from None
     if problems:
         raise UnusableSolution(problems)
-    usage, split_by = solution.usage, "usage"
-    positions = positions_in(live.row_ids, solution.row_ids)
     if usage is None:
         usage, split_by = live.truth.usage[positions], "live solution"
     truth, kept = canary_rows.kept(solution.row_ids, Truth.of(solution, usage), live.canaries)

@@ -6,6 +6,7 @@ from sqlalchemy import literal, select, tuple_
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, ScoringVersion, Submission, User
+from grader.models.competitions import DELETED
 from grader.services.competitions import organizers
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
@@ -52,7 +53,7 @@ def _find(session: Session, submission_id: int) -> Submission:
             joinedload(Submission.user),
         )
     )
-    if submission is None:
+    if submission is None or submission.competition.slug.startswith(DELETED):
         raise UnknownSubmission(submission_id=submission_id)
     return submission
 

@@ -57,7 +57,11 @@ def check_solution(work: Work) -> dict[str, Any]:
     with ExitStack() as files:
         file = files.enter_context(work.storage.open(asked.file.sha256))
         work.report_progress(0, TOTAL, "Reading the header")
-        guesses = guess_columns(file)
+        try:
+            guesses = guess_columns(file)
+        except FileRejected:
+            read_solution(file)  # raises the problems of the header together with those of the rows
+            raise
         roles, guessed = _roles(asked, guesses, version)
         try:
             solution = read_solution(
@@ -67,8 +71,10 @@ def check_solution(work: Work) -> dict[str, Any]:
             # still shows it, so that organizers do not omit the column by accident.
             near_misses = {each.name: each.role for each in solution.near_misses}
             roles = solution.roles.by_column() | near_misses
-            test = _test(work, asked, files, solution)
+            test, problems = _test(work, asked, files, solution)
             found = _assessed(work, asked, slug, live, solution, test)
+            if problems:
+                found |= {"problems": problems, "solution": None}
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
     columns = [
@@ -161,13 +167,20 @@ def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
     return {report["label"]: ColumnRole.LABEL, **identities}
 
 
-def _test(work: Work, asked: CheckParameters, files: ExitStack, solution: Solution) -> PublicTable | None:
+def _test(
+    work: Work, asked: CheckParameters, files: ExitStack, solution: Solution
+) -> tuple[PublicTable | None, list[dict[str, Any]]]:
+    """Return the participants' table if there is one, or the problems that make it unreadable."""
     named = asked.test
     if named is None:
-        return None
+        return None, []
     work.report_progress(READING, TOTAL, f"Comparing the ids of {named.name}")
     file = files.enter_context(work.storage.open(named.sha256))
-    return read_public_table(file, solution.row_ids, id_column=solution.roles.id or "id")
+    try:
+        return read_public_table(file, solution.row_ids, id_column=solution.roles.id or "id"), []
+    except FileRejected as error:
+        problems = problems_of(error)
+    return None, [each | {"message": f"{named.name}: {each['message']}"} for each in problems]
 
 
 def _tell_rows(work: Work, done: int, total: int) -> None:

@@ -181,7 +181,7 @@ def test_failed_files_are_tried_again(service, competition, corrected_csv: bytes
 
 def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_csv: bytes):
     version = prepare(service, competition, corrected_csv)
-    with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
+    with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is not published yet"):
         prepare(service, competition, corrected_csv)
     with service.database.write() as session:
         preparation.drop(session, scoring_version_id=version.id, actor=TESTS)

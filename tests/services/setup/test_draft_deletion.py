@@ -1,11 +1,13 @@
 """Draft deletion: preserved audit entries, reusable slug."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import func, select
 
 from grader.db import Base
 from grader.files import read_solution
-from grader.models import AuditEntry, Competition, Organizer, Submission, Team
+from grader.models import AuditEntry, Competition, Score, ScoringJob, ScoringVersion, Submission
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
@@ -16,8 +18,9 @@ from grader.services.rescoring import versions
 from grader.services.setup import drafts
 from grader.services.solutions import checks, intake
 from grader.services.solutions.checks import UploadedFile
-from grader.services.submissions import benchmark_entries
+from grader.services.submissions import benchmark_entries, viewers
 from grader.storage import blobs
+from grader.worker.scorer import Scorer
 from tests.fixtures.receivers import subscribe
 from tests.fixtures.services import call
 
@@ -85,7 +88,7 @@ def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft: Compe
         assert (entry.action, entry.before) == ("competition.delete", {"slug": "next", "title": "Next"})
 
 
-def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(service):
+def test_every_table_of_a_competition_is_deleted_from_or_needs_a_team_or_submission(service):
     of_competitions = {name for name, table in Base.metadata.tables.items() if "competition_id" in table.c}
     deleted = {model.__tablename__ for model in drafts.STORED}
     assert of_competitions - deleted - {"webhook"} == {
@@ -109,9 +112,12 @@ def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: C
         assert [entry.action for entry in page.rows] == ["competition.create"]
 
 
-def test_draft_with_a_submission_cannot_be_deleted(service, draft: Competition, predictions_csv):
+@pytest.mark.parametrize("is_scored", [False, True])
+def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_reused(
+    service, draft: Competition, predictions_csv, is_scored: bool
+):
     with service.database.write() as session:
-        benchmark_entries.add(
+        entered = benchmark_entries.add(
             session,
             competition=draft,
             blob=service.storage.put(predictions_csv()),
@@ -120,12 +126,20 @@ def test_draft_with_a_submission_cannot_be_deleted(service, draft: Competition, 
             actor=SHELL,
             now=service.now,
         )
-    with pytest.raises(drafts.HasSubmissions, match="has 1 submission"):
-        delete(service, draft)
+    if is_scored:
+        service.run(*entered.job_ids)
+    delete(service, draft)
+    if not is_scored:
+        scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
+        assert not scorer.run(*entered.job_ids)  # a worker received the hint before the deletion
     with service.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(Submission)) == 1
-        assert session.scalar(select(func.count()).select_from(Team)) == 1
-        assert session.scalar(select(func.count()).select_from(Organizer)) == 1
+        left = session.scalars(select(Submission)).one()
+        assert (left.id, left.file_name, left.description) == (entered.submission.id, "", "")
+        assert not blobs.named(session)
+        for results in (Score, ScoringJob, ScoringVersion):
+            assert session.scalars(select(results)).all() == []
+        with pytest.raises(viewers.UnknownSubmission):
+            viewers.open_as_operator(session, submission_id=left.id)
 
 
 def test_published_competition_cannot_be_deleted(service):

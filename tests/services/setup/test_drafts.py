@@ -118,6 +118,13 @@ def test_default_dates_follow_the_close_once_opening_and_close_are_known(service
     assert found.merger_deadline == service.now + 5 * DAY
 
 
+@pytest.mark.parametrize(("days", "entry_days"), [(3, 3), (10, 10), (27, 27), (28, 21)])
+def test_entry_and_mergers_end_at_the_close_of_a_short_competition(service, days: int, entry_days: int):
+    made = draft(service, opens_at=service.now + DAY, closes_at=service.now + (1 + days) * DAY)
+    found = service.reload(made)
+    assert found.entry_deadline == found.merger_deadline == service.now + (1 + entry_days) * DAY
+
+
 def test_dates_are_checked_against_the_close_before_the_opening_is_known(service):
     with pytest.raises(InvalidCompetition, match="entry deadline cannot be after the closing time"):
         draft(service, closes_at=service.now + DAY, entry_deadline=service.now + 2 * DAY)

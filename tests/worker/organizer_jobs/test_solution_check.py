@@ -371,3 +371,38 @@ def test_leak_of_a_live_competition_does_not_stop_a_correction(
     job = check(service.competition(csv=csv), csv)
     assert messages(job, "stop") == []
     assert job.result["solution"] is not None
+
+
+def test_problems_of_rows_and_of_a_guessed_identity_are_reported_together(
+    draft: Competition, check, solution_csv: Callable[..., bytes]
+):
+    csv = spoilt(spoilt(solution_csv(), "muslim", "1.7"), "toxicity", "maybe", line=9)
+    header, first, _, *others = csv.splitlines()
+    job = check(draft, b"\n".join([header, first, first, *others]))
+    codes = [problem["code"] for problem in job.result["problems"]]
+    assert codes == ["duplicate_row_id", "bad_label", "identity_out_of_range"]
+
+
+def test_problems_of_header_and_rows_are_reported_together(draft: Competition, check):
+    job = check(draft, b"id,target,caf\xe9\n1,x,0\n1,1,1\n")
+    codes = [problem["code"] for problem in job.problems]
+    assert codes == ["invalid_utf8", "bad_label", "duplicate_row_id"]
+
+
+def test_unreadable_test_file_hides_no_finding_about_the_solution(
+    draft: Competition, check, solution_csv: Callable[..., bytes]
+):
+    header, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: float(line.split(",")[1]))
+    job = check(draft, "\n".join([header, *lines]).encode(), test=b"text\nx\n")
+    assert [problem["code"] for problem in job.result["problems"]] == ["missing_column"]
+    assert "label" in " ".join(messages(job, "stop"))
+    assert checks.why_not_acceptable(draft, job)
+
+
+def test_other_ids_and_missing_identities_of_a_correction_are_reported_together(
+    service, check, solution_csv: Callable[..., bytes]
+):
+    job = check(service.competition(), solution_csv(rows=399).replace(b"muslim", b"islam"))
+    told = " ".join(problem["message"] for problem in job.result["problems"])
+    assert "no identity column 'muslim'" in told and "is missing: r399" in told

@@ -178,7 +178,7 @@ def _missing(state: CloseState) -> Iterator[str]:
             f"{_named(state.failed, state.failed_count)}."
         )
     if state.preparing is not None:
-        yield f"Scoring version {state.preparing} is being prepared. Publish or cancel it."
+        yield f"Scoring version {state.preparing} is not published. Publish or cancel it."
     if state.open_dispute_count:
         count = formats.counted(state.open_dispute_count, "question")
         yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} unanswered."

@@ -11,7 +11,7 @@ from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Compared, Preview, change_text
+from grader.services.rescoring.difference import TOPS, Compared, Preview, Summary, change_text
 from grader.services.rescoring.preparation import Progress
 from grader.services.solutions.checks import asked_settings
 from webapp.leaderboards.views import change
@@ -186,7 +186,9 @@ def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> s
         verb = "gains" if places > 0 else "loses"
         words += f"; {found.teams[most.team_id]} {verb} {formats.counted(abs(places), 'rank')}"
     if any(changes):
-        words += f"; scores change by {order.signed_text(min(changes))} to {order.signed_text(max(changes))}"
+        words += (
+            f"; team scores change by {order.signed_text(min(changes))} to {order.signed_text(max(changes))}"
+        )
     return f"{words}."
 
 
@@ -258,8 +260,7 @@ class DifferenceView:
         self.settings = changed_settings(found.versions)
         self.is_complete = found.is_complete
         self.unfinished, self.lost = found.gaps
-        self.scored = difference.scored_after
-        self.changed = difference.changed
+        self.summary = Summary.of(found).text
         self.boards = (
             BoardChangeView("public", "Public leaderboard", found, difference.public),
             BoardChangeView("private", "Private leaderboard", found, difference.private),
@@ -287,6 +288,6 @@ class DifferenceView:
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
     """Return the suggested message to participants."""
     return (
-        f"All submissions to {competition_title} were rescored. {version.reason}\n\n"
+        f"The scores of {competition_title} now use scoring version {version.number}. {version.reason}\n\n"
         "Your files did not change, and the rescoring did not use any of your submissions."
     )

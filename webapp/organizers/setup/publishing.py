@@ -67,7 +67,7 @@ def delete(slug: str) -> ResponseReturnValue:
     try:
         with writing() as session:
             drafts.delete_draft(**act_on(session, slug).parts)
-    except (drafts.HasSubmissions, drafts.NotDraft) as error:
+    except drafts.NotDraft as error:
         return _page(slug, problem=error.message), 409
     flash(f"Draft {slug} deleted.")
     return redirect(url_for("competitions.index"), 303)
@@ -81,6 +81,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         view = CompetitionView(competition, now)
         setup = wizard_steps.wizard(session, competition, now=now, current=PUBLISHING)
         submission_count = drafts.count_submissions(session, competition=competition)
+        usual_dates = competition_settings.default_dates(competition, published_at=now)
     return render_template(
         "setup/publish.html",
         competition=view,
@@ -89,6 +90,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         problem=problem,
         submission_count=submission_count,
         leaks=leaks,
+        usual_dates=usual_dates,
         metric=view.metric(),
     )
 
@@ -139,10 +141,12 @@ def _publish_question(act: Act) -> Question:
         else "It opens immediately"
     )
     until = f"closes {formats.moment(closes)}" if closes is not None else "does not close automatically"
+    usual = competition_settings.default_dates(act.competition, published_at=act.now)
+    entry = settings.entry_deadline or usual.get("entry_deadline")
     return Question(
         heading=f"Publish {settings.title}?",
         sentences=(
-            f"{when} and {until}.",
+            f"{when} and {until}.{f' Entry ends {formats.moment(entry)}.' if entry else ''}",
             "Everyone will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
         button="Publish competition",

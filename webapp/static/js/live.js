@@ -1,5 +1,6 @@
 // Polls a small JSON endpoint for each `[data-live]` region. When the state has changed, the page is fetched again and
-// the region is replaced, so that all HTML is rendered by the server.
+// the region is replaced, so that all HTML is rendered by the server. Elements with `data-fresh` and an id, which depend
+// on the same state but are outside the region, are replaced too.
 const FIRST_WAIT_MS = 200; // Most submissions are scored sooner.
 const WAIT_AFTER_CHANGE_MS = 2000; // A progress bar changes with every poll.
 const LAST_WAIT_MS = 10000;
@@ -14,8 +15,13 @@ async function refresh(region) {
   }
   const page = await fetch(window.location.href, { headers: { Accept: "text/html" } });
   if (!page.ok) return region;
-  const fresh = new DOMParser().parseFromString(await page.text(), "text/html").getElementById(region.id);
+  const current = new DOMParser().parseFromString(await page.text(), "text/html");
+  const fresh = current.getElementById(region.id);
   if (!fresh) return region;
+  for (const part of document.querySelectorAll("[data-fresh]")) {
+    const freshPart = current.getElementById(part.id);
+    if (freshPart) part.replaceWith(freshPart);
+  }
   region.replaceWith(fresh);
   return fresh;
 }

@@ -1,6 +1,7 @@
 """Rescoring pages: checked solution or settings, difference, publication, rollback."""
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,7 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
     assert begin(people, job_id).headers["Location"].endswith("/rescoring/2")
     waiting = page(eva, f"{ROOT}/rescoring/2")
     assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
+    assert ">preparing<" in waiting and "is being prepared" in page(eva, f"{ROOT}/rescoring")
     assert "This difference is incomplete" in page(eva, f"{ROOT}/rescoring/2/difference")
     early = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
     assert early.status_code == 409 and "Kept words." in early.text
@@ -79,23 +81,32 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
 
     assert len(arena.hints.rescorings) == 1
     arena.score_all()
-    assert "2 of 2 submissions scored." in page(eva, f"{ROOT}/rescoring/2")
+    ready, versions = page(eva, f"{ROOT}/rescoring/2"), page(eva, f"{ROOT}/rescoring")
+    assert "2 of 2 submissions scored." in ready and ">ready<" in ready and ">ready<" in versions
+    assert "is ready to publish" in versions and "preparing<" not in ready + versions
+    assert "The scores of Toxicity now use scoring version 2. Sixty labels were wrong." in ready
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
     assert "difference is incomplete" not in difference and "2 of 2 submissions get" in difference
     assert "Private leaderboard" in difference and "toxicity" in difference
     assert "Changes by term" in difference
-    assert "of 2 teams" in difference and "scores change by" in difference
+    assert "of 2 teams" in difference and "team scores change by" in difference
     assert difference.count('class="chart slopes"') == 2 and difference.count('class="strip changes"') == 2
     assert difference.index("<svg") < difference.index("<summary>Public leaderboard")
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert len(page(eva, f"{ROOT}/rescoring/2/teams.csv").splitlines()) == 5
-    assert "All submissions were rescored" not in page(ann, "/competitions/toxicity")
+    assert "Rescoring published" not in page(ann, "/competitions/toxicity")
+    asked = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": ""}).text
+    (summary,) = re.findall(r'<p class="lead">(.*)</p>', difference)
+    assert "the largest change is" in summary
+    assert all(sentence in asked for sentence in re.split(r"(?<=\.) ", summary))
 
     notice = "We mended labels.\nSorry for that."
     done = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": notice})
     assert done.status_code == 303, done.text
-    assert "We mended labels." in page(ann, "/competitions/toxicity")
+    home = page(ann, "/competitions/toxicity")
+    assert "We mended labels." in home and "Rescoring published" in home
+    assert "All scores now use scoring version 2 instead of version 1." in home
     own = page(ann, "/competitions/toxicity/rescoring")
     before, after = lines[1].split(",")[6:8]
     assert before in own and after in own and before != after
@@ -109,7 +120,10 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
     assert refused.status_code == 409 and "Enter a reason" in refused.text
     back = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
     assert back.status_code == 303
-    assert "The correction was wrong." in page(ann, "/competitions/toxicity")
+    home = page(ann, "/competitions/toxicity")
+    assert "The correction was wrong." in home and "Rescoring rolled back" in home
+    assert "All scores now use scoring version 1 instead of version 2." in home
+    assert "Rescoring rolled back" in page(ann, "/competitions/toxicity/rescoring")
     assert "live" in page(eva, f"{ROOT}/rescoring/1")
 
 
@@ -136,8 +150,8 @@ def test_invalid_compensation_is_reported_together_and_nothing_is_published(
         "neither a daily nor a total",
     ):
         assert words in answer.text
-    assert "preparing" in page(people["Eva"], f"{ROOT}/rescoring/2")
-    assert "All submissions were rescored" not in page(people["Ann"], "/competitions/toxicity")
+    assert ">ready<" in page(people["Eva"], f"{ROOT}/rescoring/2")
+    assert "Rescoring published" not in page(people["Ann"], "/competitions/toxicity")
 
 
 def test_a_first_version_has_no_difference_and_unknown_versions_no_page(people: dict[str, Any]):

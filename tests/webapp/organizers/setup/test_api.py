@@ -1,6 +1,7 @@
 """Setup API: settings, solution, data files, publication."""
 
 import io
+from datetime import timedelta
 
 import pytest
 
@@ -157,3 +158,12 @@ def test_canary_rows_are_drawn_with_the_roles_and_not_disclosed(olga: Desk):
     check = olga("GET", f"{DESK}/solution/{again['id']}")
     assert sum(check.json["report"]["canaries"].values()) == 40
     assert "usage_before" not in check.text
+
+
+def test_review_shows_the_default_dates_of_a_draft_without_an_opening_date(olga: Desk):
+    closes_at = (olga.arena.now() + timedelta(days=40)).replace(microsecond=0)
+    olga("PATCH", f"{DESK}/settings", json={"closes_at": closes_at.isoformat()})
+    page = olga.person.browser.get("/competitions/next/organize/state").text
+    days = [f'datetime="{closes_at + timedelta(days=days):%Y-%m-%dT%H:%M}' for days in (0, -7, 7)]
+    summary = page[page.index("<h2>Summary</h2>") :]
+    assert [summary.count(day) for day in days] == [1, 2, 1]
