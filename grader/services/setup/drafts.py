@@ -190,8 +190,8 @@ def count_submissions(session: Session, *, competition: Competition) -> int:
 def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
     """Delete a draft with all its data; raise NotDraft.
 
-    Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result. Of test
-    and benchmark submissions, only the ids are kept, because ids of submissions are never reused.
+    Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result. Empty
+    rows of its test and benchmark submissions are kept, so that their ids are never reused.
     """
     draft = lock(session, competition)
     slug, title = draft.slug, draft.title

@@ -548,14 +548,15 @@ def test_owners_but_not_editors_delete_a_draft(arena, root):
     assert make(root).status_code == 303
 
 
-def test_a_draft_with_a_baseline_explains_why_it_cannot_be_deleted(arena, root):
+def test_a_draft_with_a_baseline_can_be_deleted(arena, root):
     arena.competition("first")
     make(root, source="first", with_solution="yes")
     file = io.BytesIO(arena.truth.predictions(noise=2.0))
     assert root.post(f"{HERE}/data/baseline", {"file": (file, "b.csv")}).status_code == 303
     page = root.browser.get(f"{HERE}/state").text
-    assert "submissions are never deleted" in page and "state/delete" not in page
-    assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 409
+    assert "1 test or benchmark submission" in page and "state/delete" in page
+    assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 303
+    assert root.browser.get(f"{HERE}/state").status_code == 404
 
 
 def test_each_missing_item_links_to_its_step(root):
