@@ -165,7 +165,7 @@ def test_every_member_receives_one_notice_with_old_and_new_scores(service, compe
     publish(service, version, amends=Amends(notice="Labels are right now."))
     new = {row.team: row.score for row in board(service, competition).rows}
     with service.database.read() as session:
-        mails = list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use scoring version"))))
+        mails = list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))
     assert {mail.to_address for mail in mails} == {f"{name}@example.org" for name in old}
     assert len(mails) == 3
     for mail in mails:
@@ -187,7 +187,7 @@ def test_without_a_notice_no_mail_is_sent_and_the_reason_is_shown(service, compe
     assert rescoring_notices.latest(competition) is None
     publish(service, prepare())
     with service.database.read() as session:
-        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use scoring version"))))
+        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))
         current = lookup.get(session, slug="toxicity")
         assert rescoring_notices.latest(current).text == "Labels were wrong."
 
@@ -228,7 +228,7 @@ def test_impossible_compensation_leaves_everything_unchanged(service, competitio
     assert len(caught.value.problems) == 3
     assert states(service) == {1: ScoringVersionState.LIVE, 2: ScoringVersionState.PREPARING}
     with service.database.read() as session:
-        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use scoring version"))))
+        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))
     with pytest.raises(InvalidPublication, match="at most 5,000"):
         publish(service, version, amends=Amends(notice="x" * 5001))
 
@@ -364,7 +364,7 @@ def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, c
     both = race(*[lambda: publish(service, version, amends=Amends(notice="Now."))] * 2)
     assert sorted(type(each).__name__ for each in both) == ["NotPreparing", "ScoringVersion"]
     with service.database.read() as session:
-        assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use scoring version"))))) == 3
+        assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))) == 3
 
 
 def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(service, competition, prepare):
