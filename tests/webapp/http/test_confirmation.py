@@ -79,14 +79,14 @@ def test_publishing_shows_its_changes_and_is_bound_to_them(
     unchanged = "No team changes rank on either leaderboard; the leader stays the same on both leaderboards."
     assert unchanged in asked.text
     assert "2 of 2 submissions get a different displayed score; the largest change is 0." in asked.text
-    assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
+    assert ">ready<" in page(eva, f"{ROOT}/rescoring/2")
     fields = hidden_fields(asked.text)
     assert fields["notice"] == 'Two <lines>,\nand "quotes".'
     forged = eva.post(path, fields | {"confirmed": "yes"})
     assert forged.status_code == 409 and "Something has changed in the meantime" in forged.text
     entered = eva.post(path, fields | {"change": "yes"})
     assert entered.status_code == 200 and "Two &lt;lines&gt;," in entered.text
-    assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
+    assert ">ready<" in page(eva, f"{ROOT}/rescoring/2")
     other = eva.post(path, fields | {"notice": "Other words."})
     assert other.status_code == 409  # Only the compensation that was confirmed can be published.
 
@@ -95,7 +95,7 @@ def test_publishing_shows_its_changes_and_is_bound_to_them(
     arena.score_all()
     again = eva.post(path, fields)
     assert again.status_code == 409 and "Something has changed in the meantime" in again.text
-    assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
+    assert ">ready<" in page(eva, f"{ROOT}/rescoring/2")
     done = eva.post(path, hidden_fields(again.text))
     assert done.status_code == 303, done.text
     assert "Two &lt;lines&gt;," in page(people["Ann"], "/competitions/toxicity")
@@ -120,7 +120,7 @@ def test_a_confirmation_of_one_version_publishes_no_other(
     begin(people, check())
     arena.score_all()
     asked = eva.post(f"{ROOT}/rescoring/3/publish", fields)
-    assert asked.status_code == 409 and "preparing" in page(eva, f"{ROOT}/rescoring/3")
+    assert asked.status_code == 409 and ">ready<" in page(eva, f"{ROOT}/rescoring/3")
 
 
 def test_publishing_a_rescoring_without_changes_states_that_nothing_changes(
