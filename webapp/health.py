@@ -10,13 +10,13 @@ from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.maintenance import schema
-from grader.maintenance.exporter import CONTENT_TYPE, PATH
+from grader.maintenance.exporter import CONTENT_TYPE, PATH, PATIENCE
 from grader.services.scoring import jobs
 from grader.settings import PREFIX
 from grader.storage import disk
 from webapp.http import errors
 from webapp.http.errors import RETRY_SECONDS
-from webapp.http.site import TIMEOUTS, Site, current_site
+from webapp.http.site import Site, current_site
 
 TOKEN_NEEDED = (
     f"Send the value of {PREFIX}METRICS_TOKEN, which operators know, as `Authorization: Bearer TOKEN`."
@@ -86,5 +86,5 @@ def _queue(site: Site) -> str:
     url = site.settings.redis_url()
     if url is None:
         return "none"
-    with Redis.from_url(url, **TIMEOUTS) as redis:
+    with Redis.from_url(url, **PATIENCE) as redis:
         return "ok" if _succeeds(redis.ping) else "unreachable"

@@ -12,7 +12,9 @@ from socket import socket
 from typing import Any
 
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from grader import counters, db
 from grader.db import Database
@@ -24,7 +26,8 @@ from grader.storage import disk
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 CACHE_SECONDS = 5  # several scrapers share one reading of the database
-TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
+# The client would retry ten times by default, while a request waits.
+PATIENCE = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2, "retry": Retry(NoBackoff(), 0)}
 CLIENT_TIMEOUT_SECONDS = 10
 
 log = logging.getLogger(__name__)
@@ -102,7 +105,7 @@ class Exporter:
             return
         start, is_up = time.perf_counter(), True
         try:
-            with Redis.from_url(url, **TIMEOUTS) as redis:
+            with Redis.from_url(url, **PATIENCE) as redis:
                 redis.ping()
         except RedisError:
             is_up = False

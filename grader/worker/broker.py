@@ -44,7 +44,8 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,  # retry forever
         "broker_transport_options": {
-            "polling_interval": 10,  # seconds until a blocking read is repeated; hints end it immediately
+            # A worker cannot stop during a blocking read, which ends after this many seconds or with a hint.
+            "polling_interval": 1,
             # This must exceed the time limit; otherwise, running tasks would be delivered again.
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 from pydantic import SecretStr
+from redis import Redis
 from sqlalchemy import select
 
 from grader import db
@@ -126,3 +127,13 @@ class _Named:
     def __init__(self, sha256: str):
         self.submission = self
         self.sha256 = sha256
+
+
+@on_sqlite
+def test_idle_worker_never_reads_from_the_broker_for_more_than_a_second(service, valkey, processes):
+    """A worker cannot stop during such a read."""
+    client = Redis(unix_socket_path=str(valkey.socket), socket_timeout=HANG_SECONDS)
+    with client, client.monitor() as monitor:
+        processes.worker(service.settings)
+        words = next(each["command"].split() for each in monitor.listen() if "BRPOP" in each["command"])
+    assert float(words[-1]) <= 1

@@ -3,6 +3,7 @@
 import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from http.client import OK
 from itertools import chain
@@ -13,10 +14,12 @@ from flask.typing import ResponseReturnValue
 from flask_compress import Compress
 from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect
+from redis.exceptions import RedisError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader import logs
 from grader.hosts import client_address, network
+from grader.maintenance.exporter import PATIENCE
 from grader.settings import Settings
 from grader.text import is_storable
 from webapp.http import auth, context, monitoring
@@ -24,7 +27,7 @@ from webapp.http.bodies import FairboardRequest
 from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.monitoring import SAFE_METHODS
 from webapp.http.parameters import Unreadable
-from webapp.http.site import TIMEOUTS, Site, refuse_unknown_host
+from webapp.http.site import Site, refuse_unknown_host
 from webapp.server.requests import HEAD, Head
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -195,7 +198,7 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
         address,
         app=app,
         storage_uri=url.replace("unix://", "redis+unix://", 1) if url else "memory://",
-        storage_options=TIMEOUTS if url else {},  # type: ignore[arg-type]
+        storage_options=PATIENCE if url else {},  # type: ignore[arg-type]
         strategy="moving-window",
         swallow_errors=True,
         in_memory_fallback_enabled=True,
@@ -213,18 +216,22 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
 
 
 def _tell_rate(limiter: Limiter, response: Response) -> Response:
-    """Add the rate-limit headers to an API response."""
+    """Add the rate-limit headers to an API response, unless the broker has ended since the request."""
     reached = limiter.current_limit
     if reached is not None and request.blueprint == "api":
-        response.headers["RateLimit-Limit"] = str(reached.limit.amount)
-        response.headers["RateLimit-Remaining"] = str(reached.remaining)
-        response.headers["RateLimit-Reset"] = str(max(0, reached.reset_at - int(time.time())))
+        with suppress(RedisError):
+            reset, remaining = reached.reset_at, reached.remaining
+            response.headers["RateLimit-Limit"] = str(reached.limit.amount)
+            response.headers["RateLimit-Remaining"] = str(remaining)
+            response.headers["RateLimit-Reset"] = str(max(0, reset - int(time.time())))
     return response
 
 
 def _note_wait(reached: RequestLimit) -> None:
     """Store the number of seconds until the rate limit allows the next request."""
-    g.retry_seconds = max(1, reached.reset_at - int(time.time()))
+    g.retry_seconds = reached.limit.get_expiry()
+    with suppress(RedisError):
+        g.retry_seconds = max(1, reached.reset_at - int(time.time()))
 
 
 def _set_headers(response: Response, *, is_https: bool) -> Response:

@@ -33,7 +33,6 @@ UNKNOWN_HOST = (
     "This site does not accept the host name of this request. Operators configure host names in "
     f"{PREFIX}BASE_URL or {PREFIX}TRUSTED_HOSTS."
 )
-TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
 
 
 class Hinting(Protocol):

@@ -4,6 +4,7 @@ import io
 from datetime import timedelta
 
 import pytest
+from flask import g
 
 from grader.models import CompetitionState, RepeatableRequest, Role
 from grader.services.accounts import api_tokens
@@ -297,6 +298,32 @@ def test_responses_state_the_remaining_requests(make_arena):
     refused = call(ann, "POST", f"{HERE}/check", data={"file": (io.BytesIO(b"id,prediction\n"), "p.csv")})
     assert (refused.status_code, refused.json["error"]) == (429, "too_many_requests")
     assert 0 < int(refused.headers["Retry-After"]) <= 61  # The end of the window is rounded up.
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", f"{API}/me", 200), ("POST", f"{HERE}/submissions", 201), ("GET", f"{API}/nothing", 404)],
+)
+def test_request_that_outlives_the_broker_is_answered(make_arena, valkey, method, path, status):
+    arena = make_arena(rate_limits=True, broker_url=valkey.url)
+    arena.competition()
+    ann = arena.person("Ann")
+    (limiter,) = arena.app.extensions["limiter"]
+    waits = []
+
+    def end_the_broker(response):
+        valkey.kill()
+        if limiter.current_limit is not None:
+            middleware._note_wait(limiter.current_limit)
+            waits.append(g.retry_seconds)
+        return response
+
+    assert "RateLimit-Reset" in call(ann, "GET", f"{API}/me").headers
+    arena.app.after_request_funcs[None].append(end_the_broker)  # the last one runs first
+    files = {"data": {"file": (io.BytesIO(arena.truth.predictions()), "p.csv")}} if method == "POST" else {}
+    answer = call(ann, method, path, **files)
+    assert (answer.status_code, waits) == (status, [60] if status < 400 else [])
+    assert "RateLimit-Reset" not in answer.headers
 
 
 def test_the_kaggle_commands_calls_share_the_api_rate_limit(make_arena, monkeypatch: pytest.MonkeyPatch):
