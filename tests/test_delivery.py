@@ -95,8 +95,42 @@ def test_every_permanent_service_has_a_health_check(compose):
 
 def test_every_command_of_the_compose_file_exists(compose, tmp_path):
     for service in compose["services"].values():
-        if "build" in service:
+        if service["image"] == "fairboard:latest":
             check_command([str(word) for word in service["command"]], tmp_path)
+
+
+def test_compose_builds_the_image_once_before_its_other_services_start(compose):
+    services = compose["services"]
+    assert [name for name, service in services.items() if "build" in service] == ["migrate"]
+    for name, service in services.items():
+        if service["image"] == "fairboard:latest" and name != "migrate":
+            assert "migrate" in service["depends_on"], name
+
+
+def test_numbers_of_processes_are_read_from_the_settings(tmp_path):
+    """The commands of the units, the Compose file and the manifests state no numbers."""
+    files = [
+        ROOT / "docker-compose.yml",
+        *(ROOT / "deploy").rglob("*.service"),
+        *(ROOT / "deploy").rglob("*.yaml"),
+    ]
+    assert not [
+        path for path in files if re.search(r"--(workers|threads|concurrency=[^1])", path.read_text())
+    ]
+    environment = {**os.environ, "FAIRBOARD_DATA_DIR": str(tmp_path)}
+    environment |= {
+        "FAIRBOARD_WEB_WORKERS": "3",
+        "FAIRBOARD_WEB_THREADS": "5",
+        "FAIRBOARD_SCORING_PROCESSES": "4",
+    }
+    web = [BIN / "gunicorn", "--print-config", "--config=python:webapp.wsgi", "webapp.wsgi:app"]
+    told = subprocess.run(web, env=environment, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"^(?:workers|threads) += (\d+)$", told, re.MULTILINE) == ["5", "3"]
+    worker = "from grader.worker.app import celery_app; print(celery_app.conf.worker_concurrency)"
+    told = subprocess.run(
+        [sys.executable, "-c", worker], env=environment, capture_output=True, text=True
+    ).stdout
+    assert told == "4\n"
 
 
 def test_command_of_the_image_exists(tmp_path):
@@ -148,7 +182,8 @@ def test_only_services_that_send_mail_or_are_public_have_outbound_network_access
 
 
 def test_settings_in_the_env_file_reach_every_process_and_none_is_required(compose):
-    ours = [service for service in compose["services"].values() if "build" in service]
+    ours = [each for each in compose["services"].values() if each["image"] == "fairboard:latest"]
+    assert len(ours) == 6
     ours += [compose["services"][name] for name in ("caddy", "s3")]
     assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
     assert ".env" in (ROOT / ".gitignore").read_text().split()

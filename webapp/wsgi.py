@@ -1,4 +1,4 @@
-"""WSGI entry point for gunicorn: `webapp.wsgi:app`."""
+"""WSGI entry point and configuration for gunicorn: `--config python:webapp.wsgi webapp.wsgi:app`."""
 
 import gc
 
@@ -9,6 +9,7 @@ from grader.settings import load  # noqa: E402
 from webapp.app import create_app  # noqa: E402
 
 settings = load()
+workers, threads, loglevel = settings.web_workers, settings.web_threads, "warning"
 observe("web", settings)
 app = create_app(settings)
 gc.freeze()  # Collections in forked workers would copy the memory that they share.

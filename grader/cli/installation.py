@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,8 +16,8 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, InternalError, OperationalError, SQLAlchemyError
 
 from grader.db import Database
-from grader.errors import OrganizerError
 from grader.maintenance import schema
+from grader.maintenance.backups import DISK_FULL
 from grader.observability import observe_command
 from grader.settings import PREFIX, Settings, unknown_variables
 from grader.storage import disk
@@ -29,20 +30,12 @@ if TYPE_CHECKING:
 DATABASES = ("postgresql", "sqlite")
 STORAGES = ("file", "s3")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+UNITS_FILE = Path("/etc/fairboard/environment")  # the systemd units read it
+UNITS_DEFAULTS = {"FAIRBOARD_DATA_DIR": "/var/lib/fairboard", "FAIRBOARD_CACHE_DIR": "/var/cache/fairboard"}
+_ASSIGNMENT = re.compile(
+    r"""^[ \t]*(\w+)=[ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\n]*?))[ \t]*$""", re.MULTILINE | re.DOTALL
+)
 BROKERS = ("redis", "rediss", "redis+socket")
-
-
-class SchemaDiffers(OrganizerError):
-    """The database schema belongs to a different version."""
-
-    public_name = "schema_differs"
-
-    def __init__(self, current: str) -> None:
-        self.current = current
-        super().__init__(
-            f"The database schema belongs to another version of Fairboard ({current}; this version needs "
-            f"{schema.head()}). To upgrade an older schema, run `fairboard migrate`."
-        )
 
 
 @dataclass(frozen=True)
@@ -61,18 +54,29 @@ class Installation:
 
 @contextmanager
 def opened(*, with_newer_tables: bool = False) -> Iterator[Installation]:
-    """Open the installation that the environment configures; create the tables in an empty database.
+    """Open the installation that the settings name; raise ClickException if there is none.
 
     During a rolling upgrade, the tables may be newer than this version.
     """
-    settings = load_settings()
+    settings = installed_settings()
+    url = make_url(settings.database())
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        raise _no_site(settings)
     with opened_database(settings) as database:
         current = schema.current(database)
         if current is None:
-            schema.upgrade(database)
-        elif current != schema.head() and not (with_newer_tables and schema.is_usable(database)):
-            raise SchemaDiffers(current)
+            raise _no_site(settings)
+        if current != schema.head() and not (with_newer_tables and schema.is_usable(database)):
+            raise click.ClickException(schema.difference(current))
         yield Installation(settings, database, open_storage(settings.storage()))
+
+
+def _no_site(settings: Settings) -> click.ClickException:
+    where = "The database" if settings.database_url else f"The data folder {settings.data_dir.absolute()}"
+    return click.ClickException(
+        f"{where} contains no site. Set {PREFIX}DATA_DIR and the other settings of the installation, or "
+        "create a site first with `fairboard serve` or `fairboard migrate`."
+    )
 
 
 @contextmanager
@@ -93,12 +97,12 @@ def database_failures_in_a_sentence() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
+        if disk.is_full(error):
+            raise click.ClickException(DISK_FULL) from error
         reason = " ".join(str(error.orig).split())
-        hint = (
-            "Check the permissions of its file and folder."
-            if isinstance(error.orig, sqlite3.Error)
-            else f"Check that it is running and that {PREFIX}DATABASE_URL is correct."
-        )
+        hint = f"Check that it is running and that {PREFIX}DATABASE_URL is correct."
+        if isinstance(error.orig, sqlite3.Error):
+            hint = "Check its disk, the permissions of its file and folder, and which processes use it."
         raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
     except DatabaseError as error:
         if isinstance(error, InternalError):  # raised by a read-only PostgreSQL replica
@@ -128,9 +132,7 @@ def running_out_of_room_in_a_sentence() -> Iterator[None]:
     except (OSError, SQLAlchemyError) as error:
         if not disk.is_full(error):
             raise
-        raise click.ClickException(
-            "The disk is full. Run `fairboard doctor` to see which files you can delete."
-        ) from error
+        raise click.ClickException(DISK_FULL) from error
 
 
 def make_data_folder(settings: Settings) -> None:
@@ -158,6 +160,26 @@ def require_entry(settings: Settings, rights: int) -> None:
         )
 
 
+def installed_settings() -> Settings:
+    """Return the settings of the installation, and become the owner of its data folder if this is root.
+
+    The settings of the systemd units apply if the environment and the current folder name no installation.
+    """
+    names = {f"{PREFIX}{name}{suffix}" for name in ("DATA_DIR", "DATABASE_URL") for suffix in ("", "_FILE")}
+    if not (names & os.environ.keys() or os.access("var/fairboard.db", os.F_OK)) and UNITS_FILE.exists():
+        for found in _ASSIGNMENT.finditer(UNITS_FILE.read_text()):
+            quoted = found[2] and re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
+            os.environ.setdefault(found[1], quoted or found[3] or found[4] or "")
+        for name, value in UNITS_DEFAULTS.items():
+            os.environ.setdefault(name, value)
+    settings = load_settings()
+    if os.geteuid() == 0 and settings.data_dir.is_dir() and (owner := settings.data_dir.stat()).st_uid:
+        os.setgroups([])
+        os.setgid(owner.st_gid)
+        os.setuid(owner.st_uid)
+    return settings
+
+
 def load_settings(**overrides: Any) -> Settings:
     """Return the settings with `overrides`; raise ClickException with all invalid variables."""
     problems = list(unknown_variables())
@@ -179,7 +201,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def _sentence(problem: "ErrorDetails") -> str:
-    message = problem["msg"].removeprefix("Value error, ")
+    message = problem["msg"].removeprefix("Value error, ").replace("items after validation", "characters")
     if problem["loc"]:
         return f"{_variable('_'.join(map(str, problem['loc'])))}: {message}."
     return re.sub(r"\w+", lambda word: _variable(word[0]), message) + "."

@@ -15,7 +15,7 @@ from grader import db
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import (
     database_failures_in_a_sentence,
-    load_settings,
+    installed_settings,
     make_data_folder,
     opened,
     opened_database,
@@ -87,8 +87,9 @@ def backup() -> None:
 def create(target: str | None) -> None:
     """Back up the database, blobs and settings to TARGET; `fairboard backup TARGET` for short.
 
-    The backup is consistent. Only content that is not yet in TARGET is copied. It contains no secrets; the
-    command lists the secrets that a restore needs.
+    The backup is consistent. Only content that is not yet in TARGET is copied. The database in it contains
+    labels, password hashes and webhook secrets, so encrypt or protect the backup. Secret settings are not
+    included; the command lists those that a restore needs.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
         target = _chosen(target, here.settings)
@@ -118,7 +119,7 @@ def create(target: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the backups as JSON.")
 def list_(target: str | None, as_json: bool) -> None:
     """List the backups in TARGET, oldest first, with missing objects."""
-    settings = load_settings()
+    settings = installed_settings()
     chosen = _chosen(target, settings)
     with storage_failures_in_a_sentence():
         store = backup_store.open_store(settings, chosen)
@@ -161,7 +162,7 @@ def verify(target: str | None, name: str | None, identity: Path | None, database
     By default, the database is a SQLite file in the data folder, which is deleted afterwards. A database
     given by --database-url is emptied afterwards.
     """
-    settings = load_settings()
+    settings = installed_settings()
     make_data_folder(settings)
     with (
         running_out_of_room_in_a_sentence(),
@@ -193,7 +194,7 @@ def restore(target: str | None, name: str | None, identity: Path | None) -> None
     The database may be of another kind (SQLite or PostgreSQL) than in the backup. E-mails that were queued
     when the backup was made are not sent, because they may have been sent since.
     """
-    settings = load_settings()
+    settings = installed_settings()
     with (
         opened_database(settings) as database,
         lock.hold(settings.data_dir.resolve()),
@@ -241,7 +242,7 @@ def migrate(without_backup: bool) -> None:
 
     Copies the database to backups/ in the data folder before an upgrade.
     """
-    settings = load_settings()
+    settings = installed_settings()
     with opened_database(settings) as database, running_out_of_room_in_a_sentence():
         before = schema.current(database)
         if without_backup:
@@ -285,7 +286,7 @@ def orphans(delete: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(read_all: bool, as_json: bool) -> None:
     """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm."""
-    settings = load_settings()
+    settings = installed_settings()
     findings = list(_findings(settings, read_all))
     if as_json:
         click.echo(json.dumps({"findings": [dataclasses.asdict(each) for each in findings]}, indent=1))
@@ -338,6 +339,7 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
     yield from _of_arithmetic()
     storage = open_storage(settings.storage())
     yield from doctor_checks.of_storage(storage)
+    yield from doctor_checks.of_backup_target(settings)
     try:
         with opened_database(settings) as database:
             yield from _of_database(settings, database, storage, read_all)

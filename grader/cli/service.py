@@ -13,6 +13,7 @@ import click
 from grader.cli.group import lacking
 from grader.cli.installation import (
     database_failures_in_a_sentence,
+    installed_settings,
     load_settings,
     make_data_folder,
     opened,
@@ -104,7 +105,7 @@ def metrics() -> None:
 @click.command()
 def settings() -> None:
     """Show every setting with its variable, value (secrets masked) and description."""
-    for each in load_settings().given():
+    for each in installed_settings().given():
         click.echo(f"{each.variable}={each.value}")
         click.echo(f"    {each.description}")
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
@@ -27,7 +28,7 @@ from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.settings import Settings
 from grader.storage import disk
-from grader.storage.bucket import PIECE_BYTES, BucketStorage
+from grader.storage.bucket import PIECE_BYTES, BucketStorage, default_endpoint
 from grader.storage.stores import CHUNK_BYTES, BlobMissing, StorageUnavailable
 
 OBJECTS, RECORDS, DRAFTS = "objects", "backups", "drafts"
@@ -183,12 +184,15 @@ class Store:
         found, problems = [], []
         for name in self.files.sizes(RECORDS):
             if name.endswith(".json"):
+                record = None
                 try:
-                    with self.files.open(name) as file:
-                        found.append(Record.model_validate_json(file.read()))
+                    with self.files.open(name) as file, suppress(ValidationError):
+                        record = Record.model_validate_json(file.read())
                 except BlobMissing:  # deleted since it was listed
                     continue
-                except ValidationError:
+                if record and name == f"{RECORDS}/{record.name}.json":  # a forged name could be any path
+                    found.append(record)
+                else:
                     problems.append(
                         f"The record {name} is damaged or was created by a newer version of Fairboard."
                     )
@@ -235,11 +239,26 @@ def open_store(settings: Settings, target: str) -> Store:
     return Store(files, recipients=settings.recipients(), secret=settings.secret())
 
 
+def is_in_storage(settings: Settings, target: str, *, whole_bucket: bool = False) -> bool:
+    """Return whether a target is in the folder, the prefix or the whole bucket of the blob storage."""
+    places = []
+    for url, endpoint in ((settings.storage(), None), (target, settings.backup_bucket_endpoint)):
+        parts = urlsplit(url)
+        if parts.scheme == "s3":
+            place = f"{endpoint or default_endpoint()} {parts.netloc}{'' if whole_bucket else parts.path}"
+        else:
+            place = str(Path(unquote(parts.path) if parts.scheme else url).resolve())
+        places.append(f"{place.rstrip('/')}/")
+    return places[1].startswith(places[0])
+
+
 def open_object(files: Files, name: str, identities: Sequence[Any] | None) -> BinaryIO:
     """Open an object for reading; with `identities`, decrypt it into a temporary file.
 
     Raises BlobMissing, StorageUnavailable, WrongKey or NotABackup.
     """
+    if not _OBJECT.fullmatch(name):
+        raise NotABackup(f"The backup is damaged: {name!r} is not the name of an object.")
     source = files.open(name)
     if identities is None:
         return source

@@ -1,7 +1,7 @@
 """Backup, verification and restore of an installation, and deletion of old backups.
 
 A backup contains the database, the blobs and the settings. Content that the store already has is not copied
-again. Secrets are not included, but the backup lists the required ones. The cache is also not included.
+again. Secret settings are not included, but the backup lists the required ones. The cache is not included.
 """
 
 import gzip
@@ -240,7 +240,7 @@ def open_backup(
     settings: Settings, target: str, *, name: str | None = None, identities: Sequence[Any] = ()
 ) -> Backup:
     """Return the newest or the named backup of a target; raise NotABackup or WrongKey."""
-    if (Path(target) / old_backups.MANIFEST).is_file():
+    if "://" not in target and (Path(target) / old_backups.MANIFEST).is_file():
         return OldBackup.read(Path(target))
     store = backup_store.open_store(settings, target)
     records, problems = store.records()
@@ -269,6 +269,7 @@ def run(
     reach("backup.after_begin")
     try:
         with _lease(database, run_id, is_stopped) as beat:
+            _require_outside_storage(settings, target)
             store = backup_store.open_store(settings, target)
             made = make(settings, database, storage, store, tell=tell, beat=beat)
             if target == settings.backup_target:
@@ -441,10 +442,11 @@ def restore(
 
     Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails and notifications about
     events that have probably happened since the backup are not sent, because they may already have been sent.
-    All rows are committed at once, so an interrupted restore can be repeated.
-    Raises NotABackup, CannotRestore or UnknownTables.
+    All rows are committed at once, so an interrupted restore can be repeated. Until then, no process accepts
+    the database. Raises NotABackup, CannotRestore or UnknownTables.
     """
     _require_empty(database, backup)
+    schema.mark_restore(database)
     for done, sha256 in enumerate(backup.blobs(), start=1):
         with backup.open_blob(sha256) as source:
             stored = storage.put(source)
@@ -650,7 +652,7 @@ def needed_secrets(settings: Settings) -> list[str]:
 
 def _settings_text(settings: Settings) -> str:
     """Return all non-default settings except secrets as environment variables."""
-    lines = ["# Settings of the backed-up installation, without secrets."]
+    lines = ["# Settings of the backed-up installation, without secret ones."]
     for name, description in type(settings).model_fields.items():
         value: Any = getattr(settings, name)
         if isinstance(value, SecretStr):
@@ -716,6 +718,11 @@ def _require_room(database: Database, folder: Path, *, advice: str) -> None:
     needed, free = database_copies.size_bytes(database), disk.free_bytes(folder.absolute())
     if free < needed:
         raise NoRoomForBackup(folder, needed=needed, free=free, advice=advice)
+
+
+def _require_outside_storage(settings: Settings, target: str) -> None:
+    if backup_store.is_in_storage(settings, target):
+        raise CannotBackUp(f"The target {target} is in the blob storage. Choose another one.")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -101,13 +101,12 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
 
 @contextmanager
 def filled(database: Database, *, revision: str, fill: Callable[[Connection], None]) -> Iterator[Connection]:
-    """Let `fill` insert all rows into empty tables of an unused database at a revision, and upgrade them.
+    """Let `fill` insert all rows into new tables of an unused database at a revision, and upgrade them.
 
-    The rows, the upgrade and the block are one transaction.
+    The tables, the rows, the upgrade and the block are one transaction.
     """
-    schema.downgrade(database, "base")
-    schema.upgrade(database, revision)
     with schema.migrating(database) as connection:
+        schema.rebuild(connection, revision)
         with _without_references(connection):
             for found in tables(connection):
                 connection.execute(delete(found))  # migrations may have inserted rows

@@ -1,6 +1,7 @@
 """Checks for `fairboard doctor`: settings, permissions, disks, database, jobs, mail."""
 
 import enum
+import io
 import os
 import pwd
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import schema
+from grader.errors import FairboardError
+from grader.maintenance import backup_store, schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
 from grader.services import backup_runs
@@ -179,11 +181,7 @@ def of_tables(database: Database) -> Iterator[Finding]:
     """Check the database's schema, integrity, durability and clock; raise database errors."""
     current = schema.current(database)
     if current != schema.head():
-        yield alarm(
-            "database",
-            f"The database schema is {current or 'none'}, but this version needs {schema.head()}. "
-            "Run `fairboard migrate`.",
-        )
+        yield alarm("database", schema.difference(current))
         return
     with database.read() as session:
         is_sqlite = session.get_bind().dialect.name == "sqlite"
@@ -205,7 +203,7 @@ def of_storage(storage: Storage) -> Iterator[Finding]:
         yield alarm(
             "storage",
             f"The storage cannot be used, so uploads are rejected and jobs wait: {reason} "
-            f"Correct its permissions or its address ({PREFIX}STORAGE_URL).",
+            f"Check its free space, its permissions and its address ({PREFIX}STORAGE_URL).",
         )
 
 
@@ -218,7 +216,13 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
     with database.read() as session:
         missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
         orphans = blobs.orphans(session, listed=listed, now=db.now(session))
-    if missing:
+    if missing and not required & stored:
+        yield alarm(
+            "storage",
+            f"The storage contains none of the {len(required):,} required blobs, so it probably belongs to "
+            f"another installation. Correct {PREFIX}STORAGE_URL, or restore a backup.",
+        )
+    elif missing:
         rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         yield alarm("storage", f"Rows refer to missing blobs: {rows}{more}. Restore them from a backup.")
@@ -281,6 +285,21 @@ def of_mail(session: Session) -> Iterator[Finding]:
         )
     else:
         yield ok("e-mail", "No e-mails are overdue.")
+
+
+def of_backup_target(settings: Settings) -> Iterator[Finding]:
+    """Check that the target of scheduled backups is usable and separate from the blobs."""
+    if (target := settings.backup_target) is None:
+        return
+    if backup_store.is_in_storage(settings, target, whole_bucket=True):
+        yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
+    probe = f"{backup_store.OBJECTS}/doctor"
+    try:
+        store = backup_store.open_store(settings, target)
+        store.put(probe, io.BytesIO())
+        store.files.delete(probe)
+    except (OSError, StorageUnavailable, FairboardError) as error:
+        yield alarm("backup", f"The target {target} cannot be used: {error}")
 
 
 def of_backups(settings: Settings, session: Session) -> Iterator[Finding]:

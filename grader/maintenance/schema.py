@@ -25,6 +25,8 @@ LOCK_TIMEOUT_SECONDS = 2
 PAUSE_SECONDS = 1
 TRIES = 30
 
+RESTORING = "0000_restoring"  # the revision of a database until its restore is complete
+
 _ADVISORY_LOCK = 7777_0001
 _LOCK_NOT_AVAILABLE = "55P03"
 
@@ -36,8 +38,11 @@ class UnknownTables(OrganizerError):
 
     def __init__(self, revision: str) -> None:
         super().__init__(
-            f"The database has the schema of a newer version of Fairboard ({revision}; this version supports "
-            f"schemas up to {head()}). Install that version, or restore an earlier backup."
+            "The restore into this database was not completed. Repeat it with `fairboard restore`. To start "
+            "an empty site instead, use another database."
+            if revision == RESTORING
+            else f"The database has the schema of a newer version of Fairboard ({revision}; this version "
+            f"supports schemas up to {head()}). Install that version, or restore an earlier backup."
             if _is_newer(revision)
             else "The database has the schema of an older version of Fairboard that this one cannot upgrade "
             f"({revision}; the oldest supported schema is {_scripts().get_base()}). "
@@ -78,6 +83,25 @@ def downgrade(database: Database, revision: str) -> None:
     _migrate(database, lambda connection: command.downgrade(_config(connection), revision))
 
 
+def mark_restore(database: Database) -> None:
+    """Remove all tables; until `rebuild` has been committed, no process accepts the database."""
+
+    def mark(connection: Connection) -> None:
+        rebuild(connection, None)
+        connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": RESTORING})
+
+    _migrate(database, mark)
+
+
+def rebuild(connection: Connection, revision: str | None) -> None:
+    """Replace all tables with those of a revision within a transaction of `migrating`."""
+    if MigrationContext.configure(connection).get_current_revision() == RESTORING:
+        connection.execute(text("DELETE FROM alembic_version"))
+    command.downgrade(_config(connection), "base")
+    if revision is not None:
+        command.upgrade(_config(connection), revision)
+
+
 def current(database: Database) -> str | None:
     """Return the revision of the database, or None if it has no tables."""
     with database.read() as session:  # /readyz must not wait for a writer
@@ -87,6 +111,13 @@ def current(database: Database) -> str | None:
 def head() -> str | None:
     """Return the newest revision known to this installation."""
     return _scripts().get_current_head()
+
+
+def difference(revision: str | None) -> str:
+    """Return the message about a database whose revision is not this installation's."""
+    if revision is not None and not _is_known(revision):
+        return UnknownTables(revision).message
+    return f"The database schema is {revision}, but this version needs {head()}. Run `fairboard migrate`."
 
 
 def is_current(database: Database) -> bool:

@@ -34,7 +34,7 @@ class BucketStorage:
         """Connect to a bucket; `configuration` (endpoint, region, …) takes precedence over AWS_*."""
         from obstore.store import S3Store
 
-        self._endpoint = configuration.get("endpoint") or _endpoint()
+        self._endpoint = configuration.get("endpoint") or default_endpoint()
         endpoint = self._endpoint or ""
         self._url = url
         self._store = S3Store.from_url(
@@ -153,7 +153,7 @@ class BucketStorage:
             raise StorageUnavailable(_sentence(error, self._url, self._endpoint)) from error
 
 
-def _endpoint() -> str | None:
+def default_endpoint() -> str | None:
     """Return the address of the S3 server, or None for Amazon S3."""
     return os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or None
 

@@ -215,7 +215,7 @@ def _database(session: Session) -> dict[str, str]:
 
 def _broker_url(settings: Settings) -> str | None:
     if settings.broker_url is None and lock.holder(settings.data_dir):
-        return f"unix://{valkey.socket_path(settings.data_dir.resolve())}"
+        return f"unix://{(settings.data_dir / valkey.LINK).resolve()}"
     return settings.redis_url()
 
 

@@ -22,6 +22,7 @@ from grader.supervisor.supervisor import Program
 
 LONGEST_SOCKET_PATH_BYTES = 100  # the limit is 108 on Linux and 104 on macOS
 START_SECONDS = 5
+LINK = "valkey.socket"  # symbolic link in the data folder by which other processes find the socket
 
 
 class UnsafeSocketFolder(OrganizerError):
@@ -48,6 +49,8 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
     """Return the program that runs the server with a private socket, no port, and an append-only file."""
     folder = data_dir / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
+    (data_dir / LINK).unlink(missing_ok=True)
+    (data_dir / LINK).symlink_to(socket)
     options = {
         "port": "0",
         "unixsocket": str(socket),
@@ -75,7 +78,7 @@ def put_aside(data_dir: Path) -> Path:
 def socket_path(data_dir: Path) -> Path:
     """Return a short path for the socket in a private folder; raise UnsafeSocketFolder."""
     name = f"fairboard-{os.getuid()}-{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]}"
-    path = Path(tempfile.gettempdir()) / name / "valkey.sock"
+    path = Path(os.environ.get("RUNTIME_DIRECTORY") or tempfile.gettempdir()) / name / "valkey.sock"
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH_BYTES:
         path = Path("/tmp") / name / "valkey.sock"  # noqa: S108 - its owner and mode are checked below
     path.parent.mkdir(mode=0o700, exist_ok=True)

@@ -1,5 +1,6 @@
 """Celery application, started with `celery --app grader.worker.app:celery_app worker`."""
 
+import gc
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -34,10 +35,12 @@ def check_worker(**_: object) -> None:
         lambda **_: None, weak=False
     )  # with a receiver, Celery configures no logging itself
     apps.worker.safe_say = lambda *_, **__: None  # type: ignore[attr-defined] # it bypasses the log
+    apps.worker.Worker.emit_banner = lambda *_: None  # type: ignore[method-assign] # so does this
     if load().broker_url is None:
         raise SystemExit("A worker needs FAIRBOARD_BROKER_URL, such as redis://127.0.0.1:6379/0.")
     check_golden_vectors()
     warm_up()
+    gc.freeze()  # otherwise, the collection at the exit takes most of the time of a stop
 
 
 @worker_process_init.connect

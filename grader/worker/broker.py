@@ -61,6 +61,7 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "task_acks_late": True,
         "task_reject_on_worker_lost": False,  # the sweeper retries and counts attempts
         "task_time_limit": settings.scoring_time_limit_seconds,
+        "worker_concurrency": settings.scoring_processes,
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
         "worker_cancel_long_running_tasks_on_connection_loss": False,

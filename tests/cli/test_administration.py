@@ -3,12 +3,15 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
+import click
 import pytest
 
+from grader.cli import installation
 from grader.maintenance import schema
 from grader.models import ScoringVersionState
 from grader.services.accounts import (
@@ -324,10 +327,85 @@ def test_an_unknown_competition_is_named(admin, command):
     assert "There is no competition 'nowhere'." in result.stderr
 
 
-def test_an_administrative_command_creates_a_missing_database(run, monkeypatch, tmp_path):
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "new"))
-    assert run("user", "create", "ada").exit_code == 0
-    assert (tmp_path / "new" / "fairboard.db").exists()
+@pytest.mark.parametrize(
+    "command",
+    ["user create ada", "competition list", "token list ada", "orphans", "status", "sweeper", "backup /x"],
+)
+@pytest.mark.parametrize("kind", ["missing", "empty", "other database"])
+def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(
+    run, monkeypatch, tmp_path, command: str, kind: str
+):
+    folder = tmp_path / "new"
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(folder))
+    if kind == "other database":
+        sqlite3.connect(tmp_path / "other.db").execute("VACUUM").connection.close()
+        monkeypatch.setenv("FAIRBOARD_DATABASE_URL", f"sqlite:///{tmp_path}/other.db")
+    elif kind == "empty":
+        folder.mkdir()
+    result = run(*command.split())
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "contains no site." in result.stderr and "`fairboard migrate`" in result.stderr
+    assert kind == "other database" or not folder.exists() or not any(folder.iterdir())
+
+
+@pytest.fixture
+def units(run, monkeypatch, tmp_path):
+    """Write the settings file of the systemd units and run `fairboard` in another folder without settings."""
+    monkeypatch.setattr(installation, "UNITS_FILE", tmp_path / "environment")
+    defaults = {name: str(tmp_path / name.lower()) for name in installation.UNITS_DEFAULTS}
+    monkeypatch.setattr(installation, "UNITS_DEFAULTS", defaults)
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    for name in list(os.environ):
+        if name.startswith("FAIRBOARD_"):
+            del os.environ[name]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return defaults
+
+
+def test_the_installation_of_the_systemd_units_is_used(run, units, tmp_path):
+    (tmp_path / "environment").write_text(
+        "# Comment\n; FAIRBOARD_PORT=1\n\nFAIRBOARD_CONTACT=Ada's # team \n"
+        'FAIRBOARD_OIDC_PROVIDERS="[a]\nlabel=\\"x\\"\n"\n  FAIRBOARD_HOST=\'::\'\nFAIRBOARD_PORT = 3\n'
+    )
+    found = installation.installed_settings
+    with pytest.raises(click.ClickException, match="OIDC_PROVIDERS"):  # a provider needs more settings
+        found()
+    assert os.environ["FAIRBOARD_OIDC_PROVIDERS"] == '[a]\nlabel="x"\n'
+    del os.environ["FAIRBOARD_OIDC_PROVIDERS"]
+    (tmp_path / "environment").write_text((tmp_path / "environment").read_text().replace("OIDC", "X"))
+    assert (found().contact, found().host, found().port) == ("Ada's # team", "::", 7777)
+    assert str(found().data_dir) == units["FAIRBOARD_DATA_DIR"]
+    assert run("user", "create", "ada").exit_code == 1
+    assert run("migrate").exit_code == 0 and run("user", "create", "ada").exit_code == 0
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_named_and_local_installations_precede_that_of_the_systemd_units(units, tmp_path, monkeypatch):
+    (tmp_path / "environment").write_text("FAIRBOARD_CONTACT=units\n")
+    monkeypatch.setitem(os.environ, "FAIRBOARD_DATA_DIR", str(tmp_path / "named"))
+    assert installation.installed_settings().contact == ""
+    monkeypatch.delitem(os.environ, "FAIRBOARD_DATA_DIR")
+    (tmp_path / "elsewhere" / "var").mkdir()
+    assert installation.installed_settings().contact == "units"
+    (tmp_path / "elsewhere" / "var" / "fairboard.db").touch()
+    for name in ("CONTACT", "DATA_DIR", "CACHE_DIR"):
+        monkeypatch.delitem(os.environ, f"FAIRBOARD_{name}")
+    assert installation.installed_settings().contact == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+def test_root_acts_as_the_owner_of_the_data_folder(admin, service):
+    """Files of root would be unreadable for the service."""
+    service.settings.data_dir.mkdir(exist_ok=True)
+    os.chown(service.settings.data_dir, 65534, 65534)
+    command = "from grader.cli.installation import installed_settings; import os; installed_settings(); "
+    told = subprocess.run(
+        [sys.executable, "-c", command + "print(os.getresuid(), os.getresgid(), os.getgroups())"],
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout == "(65534, 65534, 65534) (65534, 65534, 65534) []\n", told.stderr
 
 
 @pytest.fixture(params=["9999", "0022"])
@@ -348,7 +426,7 @@ def unknown_revision(service, request: pytest.FixtureRequest):
 def test_tables_of_another_version_are_not_changed(admin, unknown_revision, command):
     result = admin(*command)
     assert result.exit_code == 1
-    kind = "another" if command[0] == "user" else {"9999": "newer", "0022": "older"}[unknown_revision]
+    kind = {"9999": "newer", "0022": "older"}[unknown_revision]
     assert re.search(rf"{kind} version of Fairboard[^(]*\({unknown_revision}", result.stderr)
 
 
@@ -379,7 +457,7 @@ def test_files_in_an_existing_data_folder_are_not_readable_by_others(monkeypatch
     tmp_path.chmod(0o755)
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     subprocess.run(
-        [sys.executable, "-m", "grader.cli", "user", "create", "ada"],
+        [sys.executable, "-m", "grader.cli", "migrate"],
         check=True,
         capture_output=True,
         umask=0o022,
@@ -404,6 +482,10 @@ def test_settings_are_shown_without_secrets(run, monkeypatch):
         (
             {"SCORING_LEASE_SECONDS": "10"},
             "FAIRBOARD_SCORING_LEASE_SECONDS must be longer than FAIRBOARD_SCORING_TIME_LIMIT_SECONDS.",
+        ),
+        (
+            {"METRICS_TOKEN": "short"},
+            "FAIRBOARD_METRICS_TOKEN: Value should have at least 16 characters, not 5.",
         ),
         ({"DATABASE_URL": "nonsense"}, "FAIRBOARD_DATABASE_URL: expected postgresql://"),
         ({"DATABASE_URL": "mysql://db/fairboard"}, "FAIRBOARD_DATABASE_URL: expected postgresql://"),
@@ -444,7 +526,7 @@ def test_an_unreachable_database_is_reported_in_one_sentence(run, monkeypatch, t
     assert "The database cannot be used: " in result.stderr
 
 
-@pytest.mark.parametrize("command", [("serve",), ("user", "create", "ada"), ("sweeper",)])
+@pytest.mark.parametrize("command", [("serve",), ("migrate",), ("restore", "/x")])
 def test_a_data_folder_that_cannot_be_created_is_named(run, monkeypatch, tmp_path, command):
     (tmp_path / "file").touch()
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "file" / "var"))

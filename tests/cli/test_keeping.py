@@ -7,6 +7,7 @@ import sqlite3
 import warnings
 from datetime import timedelta
 
+import click
 import pyrage
 import pytest
 from sqlalchemy import text, update
@@ -24,6 +25,7 @@ from grader.worker.scheduled_tasks import Keeper
 
 pytestmark = pytest.mark.both_databases
 
+ALARM_STORAGE = ("alarm", "storage")
 OLDER = "0023"
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -163,7 +165,7 @@ def test_orphans_are_listed_and_deleted_only_with_the_option(admin, service):
 def test_only_the_sweeper_accepts_newer_tables_during_a_rolling_upgrade(admin, service):
     with service.database.write() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    assert "belongs to another version of Fairboard (9999" in admin("backup", "/nowhere").stderr
+    assert "newer version of Fairboard (9999" in admin("backup", "/nowhere").stderr
     with installation.opened(with_newer_tables=True) as found:
         assert not schema.is_current(found.database)
 
@@ -213,6 +215,46 @@ def test_the_doctor_names_rows_with_missing_blobs_and_damaged_blobs(admin, servi
 
 
 @on_sqlite
+def test_the_doctor_recognizes_the_storage_of_another_installation(admin, service, monkeypatch, tmp_path):
+    service.submit(service.competition())
+    monkeypatch.setenv("FAIRBOARD_STORAGE_URL", (tmp_path / "other").as_uri())
+    (alarm,) = [
+        message for level, subject, message in findings(admin)[1] if (level, subject) == ALARM_STORAGE
+    ]
+    assert "contains none of the 4 required blobs" in alarm and "Correct FAIRBOARD_STORAGE_URL" in alarm
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("target", "level", "words"),
+    [
+        ("/proc/backups", "alarm", "The target /proc/backups cannot be used: "),
+        ("s3://nowhere/x", "alarm", "The target s3://nowhere/x cannot be used: "),
+        ("{data}/blobs/backups", "warning", "and the blobs can be lost together"),
+        ("{data}/fairboard.db", "alarm", "cannot be used: "),
+    ],
+)
+def test_the_doctor_notices_an_unusable_backup_target(admin, service, monkeypatch, target, level, words):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    target = target.format(data=service.settings.data_dir)
+    monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", target)
+    told = [(each, message) for each, subject, message in findings(admin)[1] if subject == "backup"]
+    assert any(each == level and words in message for each, message in told), told
+
+
+@on_sqlite
+def test_a_full_disk_is_not_reported_as_missing_permissions(admin, service):
+    service.competition()
+    with (
+        pytest.raises(click.ClickException, match="A disk is full"),
+        installation.opened() as found,
+        found.database.write() as session,
+    ):
+        session.execute(text("PRAGMA max_page_count = 1"))
+        session.execute(text("CREATE TABLE filler AS SELECT zeroblob(1000000)"))
+
+
+@on_sqlite
 def test_the_doctor_explains_how_to_free_disk_space(admin, service, monkeypatch):
     kept = service.settings.data_dir / "cache" / "ranks" / "ab"
     kept.mkdir(parents=True)
@@ -248,6 +290,18 @@ def test_the_doctor_stops_at_tables_of_another_version(admin, older):
 
 
 @on_sqlite
+@pytest.mark.parametrize(
+    ("revision", "words"),
+    [("9999", "newer version of Fairboard"), (schema.RESTORING, "Repeat it with `fairboard restore`")],
+)
+def test_the_doctor_names_the_remedy_for_an_unknown_schema(admin, service, revision, words):
+    with service.database.write() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+    (alarm,) = [message for level, _, message in findings(admin)[1] if level == "alarm"]
+    assert words in alarm and "`fairboard migrate`" not in alarm
+
+
+@on_sqlite
 def test_the_doctor_continues_without_a_database_and_without_storage(admin, service, monkeypatch):
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://u:geheim@127.0.0.1:1/nothing")
     monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "file:///proc/blobs")
@@ -255,7 +309,9 @@ def test_the_doctor_continues_without_a_database_and_without_storage(admin, serv
     alarms = {subject: message for level, subject, message in found if level == "alarm"}
     assert code == 1
     assert "that FAIRBOARD_DATABASE_URL is correct." in alarms["database"]
-    assert "Correct its permissions or its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
+    assert (
+        "Check its free space, its permissions and its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
+    )
     assert "arithmetic" in {subject for _, subject, _ in found} and "geheim" not in str(found)
 
 
@@ -277,7 +333,8 @@ def test_the_doctor_reports_a_read_only_database(admin, service, monkeypatch):
     _, found = findings(admin)
     (message,) = (message for level, subject, message in found if (level, subject) == ("alarm", "database"))
     assert message.endswith(
-        "attempt to write a readonly database. Check the permissions of its file and folder."
+        "attempt to write a readonly database. Check its disk, the permissions of its file and folder, and "
+        "which processes use it."
     )
 
 
@@ -316,7 +373,7 @@ def test_an_unreachable_bucket_is_reported_in_one_sentence(admin, service, monke
     sentence = f"The bucket 'misspelt' does not exist at {address}. Create it, or correct its name."
     assert alarm == (
         f"The storage cannot be used, so uploads are rejected and jobs wait: {sentence} "
-        "Correct its permissions or its address (FAIRBOARD_STORAGE_URL)."
+        "Check its free space, its permissions and its address (FAIRBOARD_STORAGE_URL)."
     )
     assert backup.exit_code == 1
     assert backup.stderr.endswith(f"Error: The storage cannot be used: {sentence}\n")

@@ -43,7 +43,11 @@ def test_all_manifests_except_the_examples_are_applied():
 
 def test_every_role_of_the_compose_file_has_the_same_command():
     services = YAML(typ="safe").load(COMPOSE.read_text())["services"]
-    ours = {name: service["command"] for name, service in services.items() if "build" in service}
+    ours = {
+        name: service["command"]
+        for name, service in services.items()
+        if service["image"] == "fairboard:latest"
+    }
     assert ours.keys() >= ROLES
     for role in ROLES:
         words = " ".join(CONTAINERS[f"fairboard-{role}"]["command"]).replace("--app ", "--app=")

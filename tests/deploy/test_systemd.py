@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from grader.cli import installation
 from tests.fixtures.programs import find_program
 
 ROOT = Path(__file__).parents[2]
@@ -45,3 +46,10 @@ def test_units_run_the_commands_of_the_compose_file():
         # Containers have a health check of the heartbeat. The web processes are behind a local proxy.
         words = words.replace(" --heartbeat /tmp/sweeper", "").replace("0.0.0.0", "127.0.0.1")
         assert command.replace("%%", "%") == words, role
+
+
+def test_commands_know_the_folders_of_the_units():
+    text = (ROOT / "deploy/systemd/fairboard-.service.d/common.conf").read_text()
+    assert f"EnvironmentFile=-{installation.UNITS_FILE}\n" in text
+    for name, value in installation.UNITS_DEFAULTS.items():
+        assert f"{name}={value} " in text

@@ -1,5 +1,6 @@
 """kill -9 of a backup at each step: the last backup stays usable, and the next run cleans up."""
 
+import subprocess
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +12,7 @@ from sqlalchemy import select, update
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import backup_store, backups, database_copies
+from grader.maintenance import backup_store, backups, database_copies, schema
 from grader.models import BackupRun, Mail
 from grader.services import backup_runs
 from grader.services.mail import outbox
@@ -110,6 +111,11 @@ def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     processes.crash(other, *command, at="restore.before_commit")
     database = Database(url)
     assert database_copies.is_empty(database)
+    assert not schema.is_usable(database)
+    for refused in (("serve", "--port", "0"), ("user", "create", "eve"), ("migrate",), ("sweeper",)):
+        with processes.python(other, "-m", "grader.cli", *refused, stderr=subprocess.PIPE) as process:
+            assert b"The restore into this database was not completed." in process.communicate()[1]
+        assert process.returncode == 1
     assert processes.python(other, *command).wait() == 0
     with database.read() as session:
         assert set(session.scalars(select(Mail.error))) == {backups.WHY_NOT_SENT}

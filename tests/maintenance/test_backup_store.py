@@ -243,6 +243,63 @@ def test_retention_deletes_nothing_if_a_record_is_unreadable(service, configured
 
 
 @pytest.mark.both_databases
+@pytest.mark.parametrize("name", ["../victim", "20260101T000000000000Z", "/etc/passwd", ""])
+def test_forged_record_names_no_other_file(service, configured: Settings, name: str):
+    run(service, configured)
+    files, (record,) = store_of(configured).files, store_of(configured).records()[0]
+    files.put("victim.json", lambda target: _write(target, b"{}"))
+    forged = record.model_copy(update={"name": name, "made_at": record.made_at - timedelta(days=999)})
+    text = forged.model_dump_json().encode()
+    files.put("backups/20250101T000000000000Z.json", lambda target: _write(target, text))
+    records, (problem,) = store_of(configured).records()
+    assert records == [record] and "20250101T000000000000Z.json is damaged" in problem
+    run(service, configured)  # prunes
+    assert files.sizes("").get("victim.json") == 2
+    assert len(store_of(configured).records()[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "backups/x.json", "objects/aa/../../secret"])
+def test_forged_object_name_is_not_opened(service, configured: Settings, tmp_path: Path, name: str):
+    run(service, configured)
+    (tmp_path / "secret").write_bytes(b"{}")
+    store, (record,) = store_of(configured), store_of(configured).records()[0]
+    store.put_record(record.model_copy(update={"contents": name}))
+    with pytest.raises(NotABackup, match="is not the name of an object"):
+        opened(configured, KEY)
+    store.put_record(record)
+    backup = opened(configured, KEY)
+    backup.contents.tables["user_account"].parts[:] = [name]
+    with backups.scratch_database(configured, backup) as scratch:
+        assert "is not the name of an object" in backups.verify(backup, scratch)[0]
+
+
+def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:1")
+    folder = (tmp_path / "blobs").as_uri()
+    for storage, target, is_inside, same in (
+        (folder, f"{tmp_path}/blobs", True, True),
+        (folder, f"{tmp_path}/x/../blobs/backups", True, True),
+        (folder, str(tmp_path), False, False),
+        (folder, f"{tmp_path}/blobs2", False, False),
+        (folder, "s3://blobs", False, False),
+        ("s3://a", "s3://a", True, True),
+        ("s3://a", "s3://a/b", True, True),
+        ("s3://a/b", "s3://a", False, True),
+        ("s3://a/b", "s3://a/c", False, True),
+        ("s3://a", "s3://b", False, False),
+    ):
+        settings = service.settings.model_copy(update={"storage_url": storage})
+        assert backup_store.is_in_storage(settings, target) is is_inside, (storage, target)
+        assert backup_store.is_in_storage(settings, target, whole_bucket=True) is same
+        if same and not is_inside:
+            elsewhere = settings.model_copy(update={"backup_bucket_endpoint": "http://localhost:2"})
+            assert not backup_store.is_in_storage(elsewhere, target, whole_bucket=True)
+    inside = service.settings.model_copy(update={"backup_target": f"{service.settings.data_dir}/blobs"})
+    with pytest.raises(CannotBackUp, match="is in the blob storage"):
+        run(service, inside)
+    assert "in the blob storage" in (status(service).error or "")
+
+
 def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
     with service.database.write() as session:
         first = backup_runs.begin(session, target="/x", now=service.now)

@@ -5,7 +5,8 @@ import tempfile
 import pytest
 from redis import Redis
 
-from grader.supervisor import guardian, valkey
+from grader.settings import Settings
+from grader.supervisor import guardian, lock, status, valkey
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.programs import missing
 
@@ -47,6 +48,24 @@ def test_data_of_a_killed_server_survives_a_restart(start):
 
     with Redis(unix_socket_path=str(socket)) as client:
         assert client.llen("queue") == 50
+
+
+def test_socket_in_a_runtime_directory_is_found_from_elsewhere(server, tmp_path, monkeypatch, short_folder):
+    """systemd's PrivateTmp hides the service's temporary folder from the doctor."""
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(short_folder))
+    socket = valkey.socket_path(tmp_path)
+    assert socket.is_relative_to(short_folder)
+    with (
+        subprocess.Popen(valkey.program(server, data_dir=tmp_path, socket=socket).command) as process,
+        lock.hold(tmp_path),
+    ):
+        assert valkey.wait_until_answering(socket)
+        monkeypatch.delenv("RUNTIME_DIRECTORY")
+        monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+        (finding,) = status.of_broker(Settings(data_dir=tmp_path))
+        process.kill()
+    assert finding.message == "The broker responds."
+    valkey.remove_socket_folder(socket)
 
 
 def test_orphaned_server_is_found_despite_its_overwritten_environment(start, tmp_path):
