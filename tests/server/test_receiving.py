@@ -3,14 +3,18 @@
 import dataclasses
 import io
 import socket
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from waitress.buffers import OverflowableBuffer
 
 from tests.fixtures.front_server import everything
 from tests.fixtures.patience import eventually
 from webapp.http.bodies import FairboardRequest
+from webapp.server.chunks import Chunks
 from webapp.server.requests import HEAD
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
@@ -69,6 +73,10 @@ def test_connection_is_kept_alive_and_pipelined_requests_are_answered_in_order(
         post(b"/a", b"Content-Length: +5") + b"abcde",
         post(b"/a", b"Content-Length: 5_0") + b"abcde",
         post(b"/a", b"Transfer-Encoding: chunked, identity"),
+        post(b"/a", b"Transfer-Encoding: chunked, chunked") + b"0\r\n\r\n",
+        post(b"/a", b"Transfer-Encoding: chunked", b"Transfer-Encoding: CHUNKED") + b"0\r\n\r\n",
+        post(b"/a", b"Transfer-Encoding: chunked", b" , chunked") + b"0\r\n\r\n",
+        post(b"/a", b"Transfer-Encoding: chunked,") + b"0\r\n\r\n",
         post(b"/a", b"Transfer-Encoding: \x0bchunked"),
         post(b"/a", b"Transfer-Encoding : chunked"),
         post(b"/a", b"Transfer-Encoding: chunked").replace(b"HTTP/1.1", b"HTTP/1.0"),
@@ -93,6 +101,59 @@ def test_excessive_chunk_metadata_is_rejected(running):
     assert running.ask(head + b"1;" + b"a" * 2_000).startswith(b"HTTP/1.1 400")
     assert running.ask(head + b"0\r\n" + b"A: b\r\n" * 3_000).startswith(b"HTTP/1.1 400")
     assert running.ask(head + b"zz\r\n").startswith(b"HTTP/1.1 400")
+    assert running.ask(head + b"1;=\r\n").startswith(b"HTTP/1.1 400")
+    assert running.ask(head + b"2\r\nabc\r\n0\r\n\r\n").startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("trailer", [b"\r\n", b"A: b\r\nC: d\r\n\r\n"])
+def test_chunked_body_may_be_split_anywhere(trailer: bytes):
+    sent = b'3\r\na\r\n\r\n0A;a="b"\r\n0123456789\r\n1\r\nx\r\n0\r\n' + trailer
+    for step in range(1, len(sent)):
+        chunks = Chunks(OverflowableBuffer(100))
+        consumed = [chunks.received(sent[at : at + step]) for at in range(0, len(sent), step)]
+        assert (chunks.completed, chunks.error, sum(consumed)) == (True, None, len(sent))
+        assert chunks.getfile().read() == b"a\r\n0123456789x"
+    chunks = Chunks(OverflowableBuffer(100))
+    assert chunks.received(sent + b"GET / HTTP/1.1") == len(sent)
+
+
+def test_chunks_are_parsed_outside_the_event_loop(running, monkeypatch):
+    threads = set()
+
+    def received(chunks: Chunks, data: bytes) -> int:
+        threads.add(threading.current_thread())
+        return parse(chunks, data)
+
+    parse = Chunks.received
+    monkeypatch.setattr(Chunks, "received", received)
+    sent = post(b"/upload", b"Transfer-Encoding: chunked") + b"10000\r\n" + b"x" * 65_536
+    with running.connect(sent) as client:
+        eventually(lambda: threads)
+        for part in (b"\r\n3\r", b"\nabc\r\n0\r\n", b"\r\n"):
+            client.sendall(part)
+            time.sleep(0.05)
+        assert everything(client).endswith(b"POST /upload localhost 65539 of 65539")
+    assert threads and running.thread not in threads
+
+
+def test_body_of_tiny_chunks_is_rejected_and_closes_the_connection(running):
+    tiny = b"1\r\nx\r\n" * 400_000
+    for path, statuses in ((b"/upload", (b"400",)), (b"/other", (b"400", b"401"))):
+        answer = _answer_to(running, post(path, b"Transfer-Encoding: chunked", close=False), tiny)
+        assert not answer or answer.split()[1] in statuses
+    assert running.application.asked == []
+    # A client may send each line of a file as a chunk.
+    lines = b"".join(b"b\r\n%07d,0.5\r\n" % number for number in range(20_000))
+    answer = running.ask(post(b"/upload", b"Transfer-Encoding: chunked") + lines + b"0\r\n\r\n")
+    assert answer.endswith(b"220000 of 220000")
+
+
+def _answer_to(running, head: bytes, body: bytes) -> bytes:
+    """Send a body until the server closes the connection; return the response unless it is lost."""
+    with running.connect(head) as client, suppress(ConnectionError):
+        client.sendall(body)
+        return client.recv(10_000)
+    return b""
 
 
 def test_oversized_head_is_rejected(running):
@@ -105,6 +166,11 @@ def test_small_body_is_received_completely_before_the_application_runs(running):
         assert running.application.asked == running.application.heads == []
         client.sendall(b"def")
         assert everything(client).endswith(b"POST /form localhost 6 of 6")
+
+
+def test_unfinished_large_form_is_held_only_with_the_approval_of_the_application(running):
+    with running.connect(post(b"/form", b"Content-Length: 200000", close=False) + b"x" * 9_000):
+        eventually(lambda: running.application.heads == ["/form"])
 
 
 def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
@@ -314,10 +380,13 @@ def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_ru
     eventually(lambda: _has_ended(one[2]))  # The three connections that have waited longest exceed the limit.
     assert len(_of(running, "2001:db8::/64")) == 5
     assert not _of(running, "1.2.3.4")
+    # An IPv6 customer has a /64 network.
+    six = [running.connect(named + b"2001:db8::%d:1\r\n\r\n" % number) for number in range(8)]
+    eventually(lambda: len(_of(running, "2001:db8::/64")) == 5 and len(running.server.channels) == 30)
     for each in many:
         each.sendall(b"abcde")
         assert each.recv(100).startswith(b"HTTP/1.1 200 OK")
-    for each in (*one, *many):
+    for each in (*one, *six, *many):
         each.close()
 
 

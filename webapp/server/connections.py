@@ -45,7 +45,7 @@ class Bounds:
     grace_seconds: float = 30  # time before the rate of a body or response is checked
     slowest_bytes_per_second: int = 8_000  # average rate since the start: 50 MB may take 1 h 45 min
     head_bytes: int = 32_768
-    unasked_bytes: int = 256_000  # larger bodies, or those of unknown length, need the application's approval
+    unasked_bytes: int = 64_000  # larger bodies, or those of unknown length, need the application's approval
     drained_bytes: int = 256_000_000  # read from a rejected body so that the client receives the response
     connections: int = 4_000
     # 200 users at one address, with six connections each, fit into two processes.
@@ -132,13 +132,13 @@ class Work(Logged, WSGITask):  # type: ignore[misc]
 
 
 class Question:
-    """A task that checks a request's headers with the application, on a worker thread."""
+    """A task that checks a request's headers, or parses its chunks, on a worker thread."""
 
     def __init__(self, channel: "Channel", request: Request) -> None:
         self._channel, self._request = channel, request
 
     def service(self) -> None:
-        """Check the headers and resume the connection."""
+        """Process the headers or the chunks, and resume the connection."""
         self._channel.ask(self._request)
 
     def cancel(self) -> None:
@@ -202,28 +202,34 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return written
 
     def received(self, data: bytes) -> bool:
-        """Process received data; pass complete requests and large bodies' headers to threads."""
+        """Process received data; pass complete requests, chunks and large bodies' headers to threads."""
         with self.requests_lock:
             if self.will_close or self.close_when_flushed:
                 return False
-            self._take_in(data)
+            self._rest += data
+            self._take_in()
         return True
 
     def ask(self, request: Request) -> None:
-        """Let the application set the body limit, then process the data received in the meantime."""
+        """Let the application set the body limit, or parse chunks; then process the data that follows."""
+        is_question, consumed = request.wants_word, 0
         with logs.bound(request=request.id):
             try:
-                self._put_question(request)
+                if is_question:
+                    self._put_question(request)
+                else:
+                    consumed = request.received(self._rest)
             except Exception:
-                log.exception("Could not check the headers of a request.")
+                log.exception("Could not check the headers or the chunks of a request.")
                 request.error, request.completed = InternalServerError(""), True
-            request.ids = logs.ids()
+            request.ids = logs.ids() if is_question else request.ids
         # The lock keeps data in order: later data must follow the data received during the check.
         with self.requests_lock:
-            self.is_asking, rest, self._rest = False, self._rest, b""
-            self._begin("body")  # the time taken by the check does not count against the client
+            self.is_asking, self._rest = False, self._rest[consumed:]
+            if is_question:
+                self._begin("body")  # the time taken by the check does not count against the client
             self._take_up(request)
-            self._take_in(rest)
+            self._take_in()
         self.server.pull_trigger()
 
     def end_if_late(self, now: float) -> None:
@@ -244,15 +250,21 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         elif self.bounds.is_too_slow(seconds, self.request.body_bytes_received):
             self._refuse_as_late()
 
-    def _take_in(self, data: bytes) -> None:
-        while data and not self.is_asking and not self._takes_no_more:
+    def _take_in(self) -> None:
+        while self._rest and not self.is_asking and not self._takes_no_more:
             if self.request is None:
                 self.request = self.parser_class(self.adj)
-            data = data[self.request.received(data) :]
+            if self.request.has_chunks:
+                self._ask_later(self.request)
+                return
+            self._rest = self._rest[self.request.received(self._rest) :]
             self._take_up(self.request)
             if len(self.requests) > MOST_PIPELINED:
                 self.will_close = self._takes_no_more = True
-        self._rest = data
+
+    def _ask_later(self, request: Request) -> None:
+        self.is_asking = True
+        self.server.add_task(Question(self, request))
 
     def _take_up(self, request: Request) -> None:
         """Update the request's state after receiving data."""
@@ -261,8 +273,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             # The address may differ for each request.
             self.address = self.server.visitor_of(request, self.addr[0])
         if request.wants_word:
-            self.is_asking = True
-            self.server.add_task(Question(self, request))
+            self._ask_later(request)
         elif request.waits_for_continue and not request.completed and not self.requests:
             request.waits_for_continue = False
             if request.is_kept:
@@ -310,6 +321,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def _refuse_as_late(self) -> None:
         with self.requests_lock:
+            if self.is_asking:
+                return
             if self.request is not None:
                 self.request.close()
             self.request = None

@@ -14,20 +14,20 @@ from functools import cached_property
 from typing import Any
 
 from waitress.buffers import OverflowableBuffer
-from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
 from waitress.task import ErrorTask
-from waitress.utilities import BadRequest, Error
+from waitress.utilities import Error
 
 from grader import logs
+from webapp.server.chunks import Chunks
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEAD = "fairboard.head"
 CHECKED = "fairboard.checked"
 FACTS_SECONDS = 10  # later, the application reads them again
 begun = threading.Event()
-CHUNKED_SLICE_BYTES = 8_192  # waitress copies the remaining data for each chunk
-LONGEST_CHUNK_LINE = 1_024
-LONGEST_TRAILER = 8_192
+SMALLEST_DISCARDED_BYTES = 1_024  # mean size of chunks up to which a rejected body is read to its end
+_CODING = b"transfer-encoding:"
 SENTENCES = {
     400: "The request could not be understood.",
     408: "The request took too long to be received.",
@@ -162,6 +162,11 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         )
 
     @property
+    def has_chunks(self) -> bool:
+        """Whether the next data belongs to a chunked body, which worker threads parse."""
+        return self.chunked and self.headers_finished and not self.completed
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The facts from the check of the headers, or none if they are too old."""
         is_recent = self.head is not None and time.monotonic() - self.head.began < FACTS_SECONDS
@@ -180,7 +185,10 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             if self.headers_finished and not self.completed and self.expect_continue:
                 self.waits_for_continue, self.expect_continue = True, False
             return consumed
-        return self._received_chunks(data) if self.chunked else super().received(data)
+        consumed = super().received(data)
+        if self.chunked and not self.error:
+            self._bound_chunks()
+        return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
         """Parse the headers; raise ParsingError for an ambiguous length."""
@@ -188,6 +196,12 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             super().parse_header(header_plus)
         except ValueError:
             raise ParsingError("The request target is not a URL") from None
+        if self.chunked:
+            lines = get_header_lines(header_plus.partition(b"\r\n")[2])
+            codings = [each.lower() for each in lines if each.lower().startswith(_CODING)]
+            if [each.removeprefix(_CODING).strip(b" \t") for each in codings] != [b"chunked"]:
+                raise ParsingError("There are several transfer encodings")
+            self.body_rcv: Any = Chunks(self.body_rcv.getbuf())
         has_coding = self.chunked or "TRANSFER_ENCODING" in self.headers
         if has_coding and ("CONTENT_LENGTH" in self.headers or not self.chunked):
             raise ParsingError("The request has two lengths")
@@ -225,24 +239,16 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         self.headers["CONNECTION"] = "close"
         self.connection_close = self.completed = self.ended_early = True
 
-    def _received_chunks(self, data: bytes) -> int:
-        consumed = 0
-        while consumed < len(data) and not self.completed:
-            consumed += super().received(data[consumed : consumed + CHUNKED_SLICE_BYTES])
-            self._bound_chunks()
-        return consumed
-
     def _bound_chunks(self) -> None:
         receiver = self.body_rcv
-        if len(receiver.control_line) > LONGEST_CHUNK_LINE or len(receiver.trailer) > LONGEST_TRAILER:
-            self.error, self.completed = BadRequest("A chunk header is too long"), True
-        elif self.is_kept and self.limit_bytes is not None and len(receiver) > self.limit_bytes:
+        if self.is_kept and self.limit_bytes is not None and len(receiver) > self.limit_bytes:
             self.forget()
         if not self.is_kept:
-            if self.body_bytes_received > self.adj.drained_bytes:
+            is_costly = receiver.are_small(SMALLEST_DISCARDED_BYTES)
+            if is_costly or self.body_bytes_received > self.adj.drained_bytes:
                 self.end_here()
             # The application must receive a length above the limit.
-            if self.completed and not self.error:
+            if self.completed:
                 self.headers["CONTENT_LENGTH"] = str(
                     max(self.body_bytes_received, (self.limit_bytes or 0) + 1)
                 )

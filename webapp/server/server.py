@@ -17,7 +17,7 @@ from webapp.server.requests import Request
 
 LOOK_SECONDS = 0.5
 RECEIVE_BYTES = 131_072
-KEPT_IN_MEMORY_BYTES = 262_144
+KEPT_IN_MEMORY_BYTES = 65_536
 LARGEST_PAGE_BYTES = 2_000_000  # leaderboards must work while the disk is full
 # A response to a slow client is stored on disk, so that it does not occupy a thread.
 WAITING_ANSWER_BYTES = 1 << 30
