@@ -40,6 +40,7 @@ from webapp.http.site import current_site
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 KEY_HEADER = "Idempotency-Key"
 SHOWN_LENGTH = 40  # characters
+LONGEST_NAME, MOST_LISTED = 200, 30  # characters of a field's name, problems of a request
 PLAIN_WORDS = {
     "missing": "is missing",
     "extra_forbidden": "is not a field of this request",
@@ -53,20 +54,22 @@ PLAIN_WORDS = {
 
 
 class UnreadableFields(BadRequest):
-    """A request with fields that the operation does not accept. The error lists all of them."""
+    """A request with fields that the operation does not accept. The error lists the first of them."""
 
     public_name = "unreadable"
 
     def __init__(self, error: ValidationError) -> None:
         self.problems: list[dict[str, Any]] = [
             {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
-            for problem in error.errors(include_url=False)
+            for problem in error.errors(include_url=False)[:MOST_LISTED]
         ]
-        super().__init__(" ".join(problem["message"] for problem in self.problems))
+        more = error.error_count() - len(self.problems)
+        listed = " ".join(problem["message"] for problem in self.problems)
+        super().__init__(f"{listed} There are {more:,} more problems." if more else listed)
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, each with its field."""
+        """The problems, each with its field."""
         return {"problems": self.problems}
 
 
@@ -286,7 +289,7 @@ def _sentence(problem: Any) -> str:
 
 
 def _place(problem: Any) -> str:
-    return ".".join(str(part) for part in problem["loc"])
+    return ".".join(str(part) for part in problem["loc"])[:LONGEST_NAME]
 
 
 def _found(value: object) -> str:

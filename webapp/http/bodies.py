@@ -20,12 +20,14 @@ from flask import Request
 from werkzeug.datastructures import FileStorage
 
 from grader.storage import stores
+from webapp.http.parameters import Unreadable
 
 FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 MEMORY_BYTES = 500_000  # larger files are written to disk
 PIECE_BYTES = 1 << 18
 EDGE_BYTES = 65_536  # the fields of a form are expected in the first and last bytes of a large body
 LONGEST_BOUNDARY = 200
+MOST_FIELDS = 2_000
 MARGIN_BYTES = 1_024  # longer than a boundary with its line breaks
 
 
@@ -65,6 +67,8 @@ class FairboardRequest(Request):
     def _load_form_data(self) -> None:
         if "form" not in self.__dict__ and self.mimetype == "multipart/form-data":
             self._load_around_file()
+        elif self.mimetype == "application/x-www-form-urlencoded":
+            require_few_fields(self.get_data())
         super()._load_form_data()
 
     def _load_around_file(self) -> None:
@@ -152,6 +156,12 @@ class FairboardRequest(Request):
         super().close()
         for stream in self.__dict__.get("received", ()):
             stream.close()
+
+
+def require_few_fields(text: bytes) -> None:
+    """Raise Unreadable for a query or form whose fields would take long to process."""
+    if (count := text.count(b"&") + 1) > MOST_FIELDS:
+        raise Unreadable("number of fields", count, f"at most {MOST_FIELDS}")
 
 
 def sha256_of(file: FileStorage) -> str:

@@ -23,7 +23,7 @@ from grader.maintenance.exporter import PATIENCE
 from grader.settings import Settings
 from grader.text import is_storable
 from webapp.http import auth, context, monitoring
-from webapp.http.bodies import FairboardRequest
+from webapp.http.bodies import FairboardRequest, require_few_fields
 from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.monitoring import SAFE_METHODS
 from webapp.http.parameters import Unreadable
@@ -162,7 +162,8 @@ def _bind_route() -> None:
 
 
 def refuse_unreadable_query() -> None:
-    """Raise Unreadable for a query string that cannot be stored in the database."""
+    """Raise Unreadable for a query string that is too long or cannot be stored in the database."""
+    require_few_fields(request.query_string)
     for name, value in request.args.items(multi=True):
         if not (is_storable(name) and is_storable(value)):
             raise Unreadable(name, value, "text without NUL characters (U+0000)")

@@ -3,7 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 
@@ -77,9 +77,8 @@ def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
 @sender("leaderboard")
 def send_leaderboard(session: Any, competition: Competition, name: str, _: str) -> Callable[[], Response]:
     """Send the current leaderboard."""
-    board = _board(session, competition, Asked(page_size=WHOLE))
-    packed = _zipped(competition, board)
-    newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
+    kept = lookups.snapshot(session, competition, db.now(session))
+    packed, newest = kept.whole(("zip", lookups.viewer()), lambda: _zipped(session, competition))
     etag = hashlib.sha256(packed).hexdigest()
     return lambda: responses.send(BytesIO(packed), name=name, etag=etag, modified=newest)
 
@@ -118,13 +117,14 @@ def _board(session: Any, competition: Competition, asked: Asked) -> Board:
     )
 
 
-def _zipped(competition: Competition, board: Board) -> bytes:
-    """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date."""
-    packed = BytesIO()
+def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
+    """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date, and its newest time."""
+    board, packed = _board(session, competition, Asked(page_size=WHOLE)), BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         name = f"{competition.slug}-{board.split.value}leaderboard.csv"
         archive.writestr(zipfile.ZipInfo(name), csv_lines([COLUMNS, *map(_cells, _teams(board))]))
-    return packed.getvalue()
+    newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
+    return packed.getvalue(), newest
 
 
 def _teams(board: Board) -> list[BoardRow]:

@@ -225,6 +225,27 @@ def test_all_unreadable_fields_are_named(ann, sent, name: str, words: str):
     assert words in answer.json["message"]
 
 
+def test_many_unreadable_fields_are_listed_only_up_to_a_cap(ann):
+    for sent in (
+        {"json": {f"field {number}": number for number in range(9_000)}},
+        {"json": {"name": "x", "scopes": [7] * 60_000}},
+        {"json": {"name": "x", "x" * 200_000: 7}},
+        {"data": {f"field {number}": number for number in range(1_900)}},
+    ):
+        answer = call(ann, "POST", f"{API}/tokens", **sent)
+        assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
+        assert len(answer.data) < 20_000 and len(answer.json["problems"]) <= 30
+    assert "There are 1,871 more problems." in answer.json["message"]
+
+
+@pytest.mark.parametrize("path", [f"{API}/tokens", "/login", "/sign-up"])
+def test_a_form_or_query_with_thousands_of_fields_is_rejected(ann, path: str):
+    body = {"data": "a=&" * 80_000, "content_type": "application/x-www-form-urlencoded"}
+    for answer in (call(ann, "POST", path, **body), call(ann, "GET", path + "?" + "a=&" * 9_000)):
+        assert answer.status_code == 400
+        assert "`number of fields` must be at most 2000" in answer.text
+
+
 def test_a_form_with_one_value_fills_a_list(ann):
     for scopes in (["read"], ["read", "submit"]):
         made = call(ann, "POST", f"{API}/tokens", data={"name": "x", "scopes": scopes})

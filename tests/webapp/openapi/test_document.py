@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from grader.prose import markdown
 from tests.fixtures import raised_errors
 from webapp.http.api import KEY_HEADER
+from webapp.openapi import document
 from webapp.openapi.document import VOCABULARY
 
 JSON = "application/json"
@@ -175,3 +177,12 @@ def test_each_operation_lists_the_errors_that_its_code_can_raise(make_arena):
         }
         assert {"401", "403", "429", "500"} <= answers.keys(), name
     assert "daily_limit_reached" in operations(described)["submit"]["responses"]["429"]["x-errors"]
+
+
+def test_the_page_and_the_document_are_made_once(make_arena, monkeypatch: pytest.MonkeyPatch):
+    browser = make_arena().app.test_client()
+    first = [browser.get(path).text for path in ("/api", "/api/openapi.json")]
+    monkeypatch.setattr(markdown, "render", None)
+    monkeypatch.setattr(document, "document", None)
+    assert [browser.get(path).text for path in ("/api", "/api/openapi.json")] == first
+    assert '<details class="operation" id="submit">' in first[0]

@@ -1,12 +1,15 @@
 """Exports of submissions, standings, scores and the audit log as CSV or JSON."""
 
+import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Annotated
 
 from flask import Blueprint, Response, stream_with_context
 from flask.typing import ResponseReturnValue
 from pydantic import Field
 
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Role
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind
@@ -19,6 +22,8 @@ from webapp.http.parameters import asked_number
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
 EXPORTS = f"{DESK}/exports/<any(submissions, standings, scores, audit):kind>"
+MOST_AT_ONCE = 2  # an export of 10,000 teams occupies a thread and the interpreter for up to 40 s
+slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 
 
@@ -29,14 +34,26 @@ def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     return send_export(slug, Kind(kind), Format(form), asked_number("version"))
 
 
+class ExportsRunning(OrganizerError):
+    """This web process is sending as many exports as it can without delaying other requests."""
+
+    public_name = "exports_running"
+    kind = ErrorKind.NOT_YET
+    retry_after = timedelta(seconds=15)
+    message = "Other exports are running. Try again in 15 seconds."
+
+
 def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) -> Response:
-    """Stream an export; raise NothingToExport if the scoring version does not exist."""
+    """Stream an export; raise NothingToExport or ExportsRunning."""
     with reading() as session:
         competition = competition_of(session, slug)
         tables.require_there(session, competition=competition, kind=wanted, version_number=number)
+    if not slots.acquire(blocking=False):
+        raise ExportsRunning
     answer = Response(
         stream_with_context(_pieces(competition, wanted, format_, number)), mimetype=TYPES[format_]
     )
+    answer.call_on_close(slots.release)
     name = tables.file_name(competition, wanted, format_)
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     answer.headers["Cache-Control"] = "no-store"

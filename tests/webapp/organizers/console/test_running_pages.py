@@ -16,6 +16,7 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
+from webapp.organizers.console import exports
 
 HERE = "/competitions/toxicity"
 DESK = f"{HERE}/organize"
@@ -292,6 +293,21 @@ def test_an_organizers_test_submission_becomes_a_benchmark(desk):
     assert desk.ed.post(f"{DESK}/submissions/{test_id}/kind", {"kind": "benchmark"}).status_code == 303
     assert "Our baseline" in desk.ann.browser.get(f"{HERE}/leaderboard").text
     assert desk.ed.post(f"{DESK}/submissions/{test_id}/kind", {"kind": "normal"}).status_code == 409
+
+
+def test_exports_that_run_at_the_same_time_are_limited(desk):
+    address = f"{DESK}/exports/scores.csv"
+    for _ in range(2 * exports.MOST_AT_ONCE):  # each response ends its export, also after an error
+        assert desk.vic.browser.get(address).status_code == 200
+        assert desk.vic.browser.head(address).status_code == 200
+        assert desk.vic.browser.get(f"{address}?version=7").status_code == 404
+    for _ in range(exports.MOST_AT_ONCE):
+        assert exports.slots.acquire(blocking=False)
+    for path in (address, f"{DESK}/exports/audit.json"):
+        refused = desk.vic.browser.get(path)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "15")
+    exports.slots.release(exports.MOST_AT_ONCE)
+    assert desk.vic.browser.get(address).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["submissions", "standings", "scores", "audit"])
