@@ -18,6 +18,7 @@ from grader.files.submission.submission import (
     SubmissionFile,
     read_submission,
     submission_size_cap,
+    submission_upload_cap,
     write_sample_submission,
 )
 
@@ -44,6 +45,7 @@ __all__ = [
     "read_solution",
     "read_submission",
     "submission_size_cap",
+    "submission_upload_cap",
     "unused_note",
     "with_named",
     "write_sample_submission",

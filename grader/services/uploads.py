@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,6 +33,7 @@ class Room:
 
 
 FOR_SUBMISSIONS = Room(count=50, size_bytes=200_000_000)
+SITE_BYTES = 1_000_000_000  # of all unused files for submissions
 FOR_ORGANIZERS = Room(count=200, size_bytes=50_000_000_000)
 
 
@@ -198,12 +200,51 @@ def forget_old(session: Session, *, now: datetime) -> set[str] | None:
 
 
 def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str] | None:
-    """Delete expired uploads and idle incomplete ones; the result is that of `forget_old`."""
+    """Delete expired uploads and idle unused ones; the result is that of `forget_old`."""
     is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
-    is_idle = is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)
+    is_unused = AnnouncedUpload.sha256.is_not(None) & AnnouncedUpload.used_at.is_(None)
+    is_idle = (is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)) | (
+        is_unused & (AnnouncedUpload.created_at <= now - IDLE_AFTER)
+    )
     return _forget(
         session, AnnouncedUpload.id.is_distinct_from(except_id), (AnnouncedUpload.expires_at <= now) | is_idle
     )
+
+
+def forget_largest(
+    session: Session, *, most_bytes: int | None = None, except_id: int | None = None
+) -> set[str]:
+    """Delete unused uploads for submissions until they need at most `most_bytes`; or delete one complete one.
+
+    The oldest upload of the person whose uploads need most space is deleted first, so that many large
+    uploads do not displace those of others. Returns their blobs.
+    """
+    unused = session.scalars(
+        select(AnnouncedUpload)
+        .where(
+            AnnouncedUpload.used_at.is_(None),
+            AnnouncedUpload.competition_id.is_not(None),
+            AnnouncedUpload.id.is_distinct_from(except_id),
+        )
+        .order_by(AnnouncedUpload.id)
+        .with_for_update(skip_locked=True)
+    )
+    of_people: dict[int, list[AnnouncedUpload]] = defaultdict(list)
+    for each in unused:
+        if each.sha256 if most_bytes is None else each.parts or each.sha256:
+            of_people[each.user_id].append(each)
+    sizes = Counter({person: sum(each.size_bytes for each in mine) for person, mine in of_people.items()})
+    forgotten: set[str] = set()
+    while of_people and (sizes.total() > most_bytes if most_bytes is not None else not forgotten):
+        person = max(of_people, key=lambda person: sizes[person])
+        oldest = of_people[person].pop(0)
+        sizes[person] -= oldest.size_bytes
+        forgotten |= blobs_of(oldest)
+        session.delete(oldest)
+        if not of_people[person]:
+            del of_people[person]
+    session.flush()
+    return forgotten
 
 
 def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | None:
@@ -263,7 +304,8 @@ def _make_room(session: Session, user: User, competition: Competition | None, si
         if count > room.count or size_bytes > room.size_bytes:
             forgotten |= blobs_of(upload)
             session.delete(upload)
-    return forgotten
+    session.flush()
+    return forgotten | (forget_largest(session, most_bytes=SITE_BYTES) if competition else set())
 
 
 def _hash(token: str) -> str:

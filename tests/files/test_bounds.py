@@ -8,7 +8,14 @@ import tracemalloc
 
 import pytest
 
-from grader.files import FileRejected, Problem, RowIds, read_submission, submission_size_cap
+from grader.files import (
+    FileRejected,
+    Problem,
+    RowIds,
+    read_submission,
+    submission_size_cap,
+    submission_upload_cap,
+)
 
 ROWS = 2000
 IDS = [str(7_000_000 + place) for place in range(ROWS)]
@@ -109,6 +116,14 @@ def test_size_limit_grows_with_the_rows():
     assert submission_size_cap(0) == 50_000_000
     assert submission_size_cap(194_640) == 50_000_000
     assert submission_size_cap(1_804_874) == 64 * 1_804_874
+
+
+def test_size_limit_of_uploads_depends_on_rows_long_ids_and_other_labels():
+    names = [f"{number:07}" for number in range(1_000)]
+    short, long = RowIds.of(names), RowIds.of(["i" * 93 + name for name in names])
+    assert submission_upload_cap(short) == 1_064_000
+    assert submission_upload_cap(long) == 1_064_000 + 1_000 * (101 - 24)
+    assert submission_upload_cap(short, ("obscene", "threat")) == 1_064_000 + 48_000
 
 
 def test_decompression_bomb_is_stopped_at_the_size_limit():

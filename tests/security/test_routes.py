@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from grader.models import Role
 from tests.fixtures.routes import ROUTES, Route
 from tests.fixtures.walks import methods, values_of
 
 API = "/api/v1"
 ROLES = ("stranger", "outsider", "owner")
+READ_BY_POST = frozenset({
+    *("POST kaggle.list_competition_hosts", "POST kaggle.get_competition_settings"),
+    "POST kaggle.get_competition_solution_status",
+})  # fmt: skip
 NEW_LOGINS = ("POST account.sign_up", "POST account.log_out_everywhere")
 
 
@@ -33,6 +38,20 @@ def test_every_route_returns_the_manifests_status_for_each_role(make_scene, plac
             scene.browser(role).delete_cookie("fairboard_login")
             scene.arena.log_in(scene.browser(role), {"outsider": "Bob", "owner": "Ann"}[role])
     assert not wrong
+
+
+def test_viewers_of_a_competition_change_nothing_in_it(make_scene):
+    scene = make_scene()
+    scene.arena.give_role(scene.bob, Role.VIEWER)
+    kept, wrong = sorted(blob.sha256 for blob in scene.arena.storage.blobs()), []
+    for name, route, path in _routes(scene):
+        is_organizers = "organize" in path or route.statuses[1] == 403
+        if not name.startswith("GET ") and is_organizers and name not in READ_BY_POST:
+            answer = _ask(scene, "outsider", name, path)
+            if answer.status_code != 403:
+                wrong.append(f"{name}: {answer.status_code}")
+    assert not wrong
+    assert sorted(blob.sha256 for blob in scene.arena.storage.blobs()) == kept
 
 
 def test_unsafe_requests_need_a_csrf_token(make_scene):

@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 
 PATH = "/api/v1/competitions/toxicity/submissions"
-CAP = 50_000_000
+CAP = 1_025_600  # of 400 rows
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def test_file_just_over_the_limit_is_rejected_with_both_sizes_in_bytes(arena, an
     assert answer.json == {
         "code": 413,
         "error": "file_too_large",
-        "message": "The file is 50,000,001 bytes; the limit is 50,000,000 bytes.",
+        "message": "The file is 1,025,601 bytes; the limit is 1,025,600 bytes.",
     }
 
 
@@ -33,7 +33,7 @@ def test_body_over_the_limit_is_rejected_by_its_content_length(arena, ann, path:
         headers=ann.bearer,
     )
     assert answer.status_code == 413
-    assert "The file is 61.3 MB; the limit is 50 MB." in answer.text
+    assert "The file is 61.3 MB; the limit is 1 MB." in answer.text
 
 
 def test_body_without_a_length_is_cut_off_at_the_limit(arena, ann):

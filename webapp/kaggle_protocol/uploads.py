@@ -64,7 +64,9 @@ def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
     if kind not in BLOB_TYPES:
         raise Unreadable("type", kind, "DATASET or COMPETITION_SOLUTION")
     with writing() as session:
-        if not (drafts.may_create(session, user=g.user) or organizers.roles(session, user=g.user)):
+        roles = organizers.roles(session, user=g.user).values()
+        is_editor = any(organizers.reaches(role, Role.EDITOR) for role in roles)
+        if not (is_editor or drafts.may_create(session, user=g.user)):
             raise organizers.NotOrganizer(Role.EDITOR, None)
         token, forgotten = _announced(session, sent, sent.text("name"), BLOB_TYPES[kind])
     return _address(token, forgotten)

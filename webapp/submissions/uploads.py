@@ -22,10 +22,11 @@ from grader.services.competitions import lookup, organizers
 from grader.services.data_files import files
 from grader.services.figures import figures
 from grader.services.solutions import intake
-from grader.services.submissions import accepting
+from grader.services.submissions import accepting, rejected_files
 from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
+from grader.services.uploads import IDLE_AFTER
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import Checked
@@ -137,8 +138,8 @@ def received_file() -> FileStorage:
 def require_room(*, continued_id: int | None = None) -> None:
     """Raise NoSpace before the upload starts if the file would use the reserved disk space.
 
-    Expired and idle announced uploads are deleted first, except the one that the request continues, if this
-    frees space for blobs.
+    If this frees space for blobs, expired and idle announced uploads are deleted first, except the one that
+    the request continues, then rejected files, then the unused uploads of those who need most space.
 
     A body over the size limit needs no space, because it will be rejected.
     """
@@ -151,7 +152,13 @@ def require_room(*, continued_id: int | None = None) -> None:
             raise disk.NoSpace
         with site.database.write() as session:
             names = uploads.forget_idle(session, now=db.now(session), except_id=continued_id)
-        if not blobs.delete_unnamed(site.database, site.storage, sorted(names or ()), age=timedelta()):
+        if blobs.delete_unnamed(site.database, site.storage, sorted(names or ()), age=timedelta()):
+            continue
+        if rejected_files.delete(site.database, site.storage, kept_for=IDLE_AFTER):
+            continue
+        with site.database.write() as session:
+            names = uploads.forget_largest(session, except_id=continued_id)
+        if not blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta()):
             raise disk.NoSpace
 
 

@@ -29,7 +29,8 @@ _WHOLE_FIELDS_QUOTED = re.compile(rb'(?:("?)[^",\n]*+\1,("?)[^",\n]*+\2\n)*+')
 _WORD_BYTES = 8
 _LF, _COMMA = ord("\n"), ord(",")
 _SMALLEST_CAP = 50_000_000
-_BYTES_PER_ROW = 64
+_FREE_UPLOAD_BYTES = 1_000_000
+_BYTES_PER_ROW, _ID_BYTES, _LABEL_BYTES = 64, 24, 24  # of each row, of its id, and of each other label
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,15 @@ class SubmissionFile:
 
 
 def submission_size_cap(rows: int) -> int:
-    """Return the maximum size of a submission in bytes, as received and decompressed."""
+    """Return the maximum size of a submission in bytes, as read and decompressed."""
     return max(_SMALLEST_CAP, _BYTES_PER_ROW * rows)
+
+
+def submission_upload_cap(row_ids: RowIds, other_labels: Sequence[str] = ()) -> int:
+    """Return the maximum size in bytes of a submission that a site receives and stores."""
+    rows = len(row_ids)
+    long_ids = max(0, len(row_ids.text) - _ID_BYTES * rows)
+    return _FREE_UPLOAD_BYTES + (_BYTES_PER_ROW + _LABEL_BYTES * len(other_labels)) * rows + long_ids
 
 
 def read_submission(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds
+from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds, submission_upload_cap
 from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.fast_path import BLANK
@@ -154,6 +154,7 @@ def describe(
         **_columns(roles),
         "split_by": split_by,
         "rows": len(row_ids),
+        "submission_bytes": submission_upload_cap(row_ids, tuple(truth.other_labels)),
         "ignored_rows": int(np.count_nonzero(truth.usage == IGNORED)),
         "unannotated_rows": int(np.count_nonzero(blank & (truth.usage != IGNORED))),
         "splits": {

@@ -86,7 +86,9 @@ def size_cap(competition: Competition) -> int:
     """Return the maximum size of a submission in bytes; raise NothingToScore."""
     if competition.live_scoring_version is None:
         raise NothingToScore
-    return submission_size_cap(competition.live_scoring_version.solution.row_count)
+    solution = competition.live_scoring_version.solution
+    # Reports of older versions do not state the limit of their solution's ids.
+    return int(solution.report.get("submission_bytes") or submission_size_cap(solution.row_count))
 
 
 def accept(

@@ -60,8 +60,8 @@ def was_over_quota(submission: Submission) -> bool:
     return submission.file_deleted_at is not None and submission.file_deleted_at == submission.finished_at
 
 
-def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
-    """Release the bytes of files that were rejected more than a day ago; return their number."""
+def release_old(session: Session, *, now: datetime, limit: int = MOST, kept_for: timedelta = KEPT_FOR) -> int:
+    """Release the bytes of files that were rejected more than `kept_for` ago; return their number."""
     job = aliased(ScoringJob)
     is_needed = select(job.id).where(job.submission_id == Submission.id, job.state != JobState.REJECTED)
     old = (
@@ -69,7 +69,7 @@ def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
         .where(
             Submission.status == SubmissionStatus.REJECTED,
             Submission.file_deleted_at.is_(None),
-            Submission.finished_at <= now - KEPT_FOR,
+            Submission.finished_at <= now - kept_for,
             ~is_needed.exists(),
         )
         .order_by(Submission.id)
@@ -85,13 +85,13 @@ def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
     return len(released.all())
 
 
-def delete(database: Database, storage: Storage) -> set[str]:
+def delete(database: Database, storage: Storage, *, kept_for: timedelta = KEPT_FOR) -> set[str]:
     """Release old rejected files, and delete the released blobs that nothing else needs."""
     while True:
         with database.read() as session:
             now = db.now(session)
         with database.write() as session:
-            if release_old(session, now=now) < MOST:
+            if release_old(session, now=now, kept_for=kept_for) < MOST:
                 break
     with database.read() as session:
         released = session.scalars(

@@ -96,7 +96,7 @@ def test_an_unchanged_sample_submission_returns_304(arena, ann):
 def test_the_form_explains_the_file_format(ann):
     text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert "id,prediction 7000000," in text
-    assert "at most 50 MB" in text
+    assert "at most 1 MB" in text
     assert "Each of the 400 ids" in text
 
 

@@ -8,13 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from grader.models import AnnouncedUpload, DataCheckState
+from grader.models import AnnouncedUpload, DataCheckState, Submission
 from grader.services import uploads
 from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
+from grader.services.leaderboards import snapshots
 from grader.services.people import names
+from grader.services.submissions import rejected_files
 from grader.storage import disk
 from grader.worker.scheduled_tasks import Keeper
 from webapp.kaggle_protocol.protocol import SentFields, asked_time
@@ -170,9 +172,11 @@ def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypa
         assert session.query(AnnouncedUpload).count() == 1
 
 
-def test_the_uploads_of_one_user_are_limited_to_200_mb(arena, ann):
-    urls = [begin(ann, 50_000_000, name=f"{number}.csv")[1] for number in range(6)]
-    assert [put(ann, url, b"x", "bytes 0-0/50000000").status_code for url in urls] == [404] * 2 + [308] * 4
+def test_the_uploads_of_one_user_have_a_limited_size(arena, ann, monkeypatch: pytest.MonkeyPatch):
+    assert uploads.FOR_SUBMISSIONS.size_bytes == 200_000_000
+    monkeypatch.setattr(uploads, "FOR_SUBMISSIONS", uploads.Room(count=50, size_bytes=4_000_000))
+    urls = [begin(ann, 1_000_000, name=f"{number}.csv")[1] for number in range(6)]
+    assert [put(ann, url, b"x", "bytes 0-0/1000000").status_code for url in urls] == [404] * 2 + [308] * 4
 
 
 def test_an_incomplete_upload_is_deleted_with_its_bytes_after_six_hours(arena, ann):
@@ -220,6 +224,60 @@ def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(
     assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507
     monkeypatch.undo()
     assert put(ann, active, b"01234", "bytes 5-9/10").status_code == 200
+
+
+def test_unused_uploads_of_the_site_are_limited_at_the_expense_of_those_with_most(
+    arena, ann, monkeypatch: pytest.MonkeyPatch
+):
+    assert uploads.SITE_BYTES == 1_000_000_000
+    monkeypatch.setattr(uploads, "SITE_BYTES", 1_000)
+    bob, cleo = arena.person("Bob"), arena.person("Cleo")
+    honest = begin(cleo, 100)[1]
+    assert put(cleo, honest, bytes(range(100))).status_code == 200
+    many = [(who, begin(who, 300)[1]) for who in (ann, ann, ann, bob, bob)]
+    for number, (who, url) in enumerate(many):
+        put(who, url, bytes([number]) * 300)
+    begin(cleo, 1)
+    assert sum(blob.size for blob in arena.storage.blobs() if blob.size == 300) <= 900
+    assert put(cleo, honest, b"", "bytes */100").status_code == 200
+    assert put(ann, many[0][1], b"", "bytes */300").status_code == 404
+
+
+def test_a_nearly_full_disk_deletes_unused_uploads_and_rejected_files(
+    arena, ann, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(rejected_files, "UNTOUCHED_FOR", timedelta())
+    wrong, files = b"id,prediction\n1,x\n", [b"x" * size for size in (500, 501, 502)]
+    people = [arena.person(f"Person {number}") for number in range(3)]
+    urls = [begin(who, len(file))[1] for who, file in zip(people, files, strict=True)]
+    rejected_id = arena.submit(ann, wrong)
+    arena.score_all()
+
+    def kept() -> list[int]:
+        ranges = [f"bytes */{len(file)}" for file in files]
+        return [
+            put(who, url, b"", asked).status_code
+            for who, url, asked in zip(people, urls, ranges, strict=True)
+        ]
+
+    def submit_until_deleted(file: bytes, seed: int):
+        name = hashlib.sha256(file).hexdigest()
+        stored = arena.storage.blobs
+        monkeypatch.setattr(disk, "is_short", lambda *_, **__: name in {blob.sha256 for blob in stored()})
+        arena.submit(ann, arena.truth.predictions(seed=seed))
+
+    for who, url, file in zip(people, urls, files, strict=True):
+        assert put(who, url, file).status_code == 200
+    with arena.database.write() as session:
+        session.get(Submission, rejected_id).finished_at -= uploads.IDLE_AFTER
+    submit_until_deleted(wrong, 1)
+    assert kept() == [200, 200, 200]  # they are complete and not idle yet
+    submit_until_deleted(files[2], 2)
+    assert kept() == [200, 200, 404]
+    with arena.database.write() as session:
+        session.query(AnnouncedUpload).first().created_at -= uploads.IDLE_AFTER
+    submit_until_deleted(files[0], 3)
+    assert kept() == [404, 200, 404]
 
 
 def test_a_download_supports_ranges(ann):
@@ -365,3 +423,19 @@ def test_the_number_of_parts_of_a_file_is_limited(ann, monkeypatch: pytest.Monke
     third = put(ann, url, b"2", "bytes 2-2/10")
     assert (third.status_code, third.json["error"]) == (409, "too_many_parts")
     assert put(ann, url, b"0123456789").status_code == 200
+
+
+def test_a_leaderboard_zip_is_made_once_for_each_state(arena, ann, monkeypatch: pytest.MonkeyPatch):
+    arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    end = snapshots.minute(arena.now())  # a minute that does not end
+    monkeypatch.setattr(snapshots, "minute", lambda _now: end)
+    bob, packed = arena.person("Bob"), []
+    write = zipfile.ZipFile.writestr
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", lambda *args: packed.append(args[1]) or write(*args))
+    first, second = [get(each, offered(each, "DownloadLeaderboard")) for each in (ann, bob)]
+    assert first.data == second.data and len(packed) == 1
+    arena.submit(bob, arena.truth.predictions())
+    arena.score_all()
+    assert get(ann, offered(ann, "DownloadLeaderboard")).data != first.data
+    assert len(packed) == 2
