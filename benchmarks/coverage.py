@@ -10,9 +10,13 @@ The next table compares standard errors of the difference between two scores wit
 classifier whose predictions are rounded to permille and of a decision tree with six leaves. It contains the
 standard deviation over samples, the mean standard error of `score_difference`, and that of a bootstrap.
 
-The last table measures clustered differences of scores. Each author adds one constant to the predictions of
-both models and another one to those of each model, so the true difference is 0. Authors have 30 rows each, or
-30 rows on average.
+Another table measures clustered differences of scores. Each author adds one constant to the predictions of
+both models and another one to those of each model, so the true difference is 0. Authors have 30 rows each, 30
+rows on average, or rows by a lognormal or Pareto distribution with heavy tails.
+
+Two tables follow: the coverage of intervals of a power mean and of the score, with identities that all have
+the same true AUC, which is the most biased case; and the share of comparisons of two equally good models in
+which `false_discovery_rates` lists a cell at 5 %. ``--only terms``, for example, prints one table.
 
 The methods are DeLong's (untransformed, on the logit scale, and after one tied row was added to each set),
 Newcombe's method 5 (Statistics in Medicine 25, 2006), Wilson's interval with the effective size that follows
@@ -32,8 +36,14 @@ from scipy import optimize, stats
 
 from grader.metrics import MetricSettings, count_pairs, prepare, report
 from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import auc_interval, logit_interval, quantile
-from grader.metrics.analysis.paired_differences import Difference, score_difference
+from grader.metrics.analysis.intervals import (
+    Estimate,
+    auc_interval,
+    logit_interval,
+    quantile,
+    uncertainty_report,
+)
+from grader.metrics.analysis.paired_differences import Difference, paired_report, score_difference
 
 Values = NDArray[np.float64]
 Interval = tuple[float | None, float | None]
@@ -41,6 +51,7 @@ Z = quantile(0.95)
 SIZES = ((4, 4), (4, 25), (4, 200), (4, 4000), (8, 8), (8, 200), (8, 4000), (25, 25), (25, 2000), (100, 4000))
 AUCS = (0.5, 0.7, 0.9, 0.97, 0.99, 0.998, 0.999)
 RESAMPLES = 999
+POWERS = (-math.inf, -10.0, -5.0, -2.0, -1.0, 0.0, 1.0)
 
 
 class Population(NamedTuple):
@@ -322,10 +333,10 @@ def print_clusters(draws: int) -> None:
     print("\ncoverage of 95 % intervals of the difference between two scores, for rows of few authors")
     print(f"{'authors':>8}{'rows per author':>17}{'normal quantile':>17}{'ours':>8}")
     for authors in (5, 10, 30):
-        for kind in ("equal", "unequal"):
+        for kind in ("equal", "unequal", "lognormal", "Pareto"):
             dice, normal, ours = np.random.default_rng(1), [], []
             for _ in range(draws):
-                found = _clustered(authors, dice, is_equal=kind == "equal")
+                found = _clustered(authors, dice, kind)
                 if found.low is None or found.high is None:
                     continue
                 ours.append(found.low <= 0 <= found.high)
@@ -333,11 +344,17 @@ def print_clusters(draws: int) -> None:
             print(f"{authors:>8}{kind:>17}{statistics.mean(normal):>17.1%}{statistics.mean(ours):>8.1%}")
 
 
-def _clustered(authors: int, dice: np.random.Generator, *, is_equal: bool) -> Difference:
-    shares = np.ones(authors) if is_equal else dice.gamma(2, size=authors)
+def _clustered(authors: int, dice: np.random.Generator, kind: str) -> Difference:
+    shares = {
+        "equal": lambda: np.ones(authors),
+        "unequal": lambda: dice.gamma(2, size=authors),
+        "lognormal": lambda: np.exp(1.5 * dice.normal(size=authors)),
+        "Pareto": lambda: 1 + dice.pareto(1.2, size=authors),
+    }[kind]()
     author = np.repeat(np.arange(authors), 30)
-    if not is_equal:
-        author = dice.choice(authors, 30 * authors, p=shares / shares.sum())
+    if kind != "equal":
+        others = dice.choice(authors, 29 * authors, p=shares / shares.sum())
+        author = np.append(np.arange(authors), others)
     labels, mentions = dice.random(author.size) < 0.4, {"cat": dice.random(author.size) < 0.4}
     common = 1.4 * labels + dice.normal(size=authors)[author] + dice.normal(size=author.size)
     sets = Sets.clustered(prepare(labels, mentions), author)
@@ -348,17 +365,91 @@ def _clustered(authors: int, dice: np.random.Generator, *, is_equal: bool) -> Di
     return score_difference(Measured.of(sets, first), Measured.of(sets, second))
 
 
+def print_terms(draws: int) -> None:
+    print("\ncoverage of 95 % intervals: all samples (checked samples: their share)")
+    print(f"{'identities':>11}{'positives':>10}{'AUC':>6}{'power':>7}{'Subgroup mean':>24}{'score':>24}")
+    for identities, share in ((9, 0.1), (24, 0.05), (50, 0.05)):
+        for positives, auc in ((25, 0.8), (25, 0.97), (100, 0.9)):
+            rows, center = round(positives / share / 0.2), math.sqrt(2) * stats.norm.ppf(auc)
+            held: dict[float, list[tuple[Any, Any]]] = {power: [] for power in POWERS}
+            dice = np.random.default_rng(1)
+            for _ in range(draws):
+                labels = dice.random(rows) < 0.2
+                mentions = {str(name): dice.random(rows) < share for name in range(identities)}
+                sets, scores = Sets(prepare(labels, mentions)), center * labels + dice.normal(size=rows)
+                for power in POWERS:
+                    found = uncertainty_report(sets, scores, MetricSettings(power=power))
+                    held[power].append((found.power_means["subgroup_auc"], found.score))
+            for power, estimates in held.items():
+                cells = [
+                    _held([each for each in term if each.low is not None], auc)
+                    for term in zip(*estimates, strict=True)
+                ]
+                print(
+                    f"{identities:>11}{positives:>10}{auc:>6g}{power:>7g}{cells[0]:>24}{cells[1]:>24}",
+                    flush=True,
+                )
+
+
+def _held(estimates: list[Estimate], auc: float) -> str:
+    covered = np.array([(each.low or 0) <= auc <= (each.high or 0) for each in estimates])
+    checked = np.array([each.is_checked for each in estimates], np.bool_)
+    of_checked = f"{covered[checked].mean():.1%}" if checked.any() else "-"
+    return f"{covered.mean():.1%} ({of_checked}: {checked.mean():.0%})" if covered.size else "-"
+
+
+def print_null_comparisons(draws: int) -> None:
+    print("\nshare of comparisons of equally good models that list a cell at a false discovery rate of 5 %")
+    print(f"{'identities':>11}{'rows':>8}{'positives per identity':>24}{'decimals':>10}{'listed':>8}")
+    for identities, rows, share, label_share in (
+        (9, 600, 0.1, 0.1),
+        (24, 1500, 0.05, 0.08),
+        (50, 2000, 0.03, 0.08),
+        (100, 1500, 0.02, 0.2),
+    ):
+        for decimals in (None, 0):
+            dice, listed = np.random.default_rng(1), []
+            for _ in range(draws):
+                labels = dice.random(rows) < label_share
+                sets = Sets(
+                    prepare(labels, {str(name): dice.random(rows) < share for name in range(identities)})
+                )
+                common = 1.5 * labels + dice.normal(size=rows)
+                pair = [common + 0.5 * dice.normal(size=rows) for _ in range(2)]
+                first, second = (
+                    Measured.of(sets, each if decimals is None else each.round(decimals)) for each in pair
+                )
+                rates = paired_report(sets, first, second).false_discovery_rates()
+                every = [rate for cells in rates.values() for rate in cells.values() if rate is not None]
+                listed.append(min(every) <= 0.05)
+            case = f"{identities:>11}{rows:>8}{rows * share * label_share:>24.1f}"
+            shown = "-" if decimals is None else decimals
+            print(f"{case}{shown:>10}{statistics.mean(listed):>8.1%}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--draws", type=int, default=1000, help="number of samples per case")
     parser.add_argument("--bootstrap", action="store_true", help="include the bootstrap, which is slow")
+    parser.add_argument(
+        "--only", choices=("differences", "clusters", "terms", "null"), help="print one table"
+    )
     options = parser.parse_args()
     np.seterr(all="ignore")
+    tables = {
+        "differences": print_differences,
+        "clusters": print_clusters,
+        "terms": print_terms,
+        "null": print_null_comparisons,
+    }
+    if options.only:
+        tables[options.only](options.draws)
+        return
     found = measure(options.draws, with_bootstrap=options.bootstrap)
     print_methods(found)
     print_cases(found["auc_interval"])
-    print_differences(options.draws)
-    print_clusters(options.draws)
+    for print_table in tables.values():
+        print_table(options.draws)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ class BiasAccumulator:
     def update(self, preds: Any, target: Any, subgroups: Any) -> None:
         """Add the rows of a batch of arrays, lists or tensors.
 
-        `subgroups` is a mapping or data frame with all `names`, or a matrix with a column for each name.
+        `subgroups` is a mapping or data frame with all `names`, a matrix with a column for each name, or a
+        column of categories, of which a batch may lack some.
         A ValueError about wrong values or shapes leaves the accumulator unchanged.
         """
         problems, labels = Problems(), as_column("target", target)

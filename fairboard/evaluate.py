@@ -38,7 +38,7 @@ class FairboardBias(evaluate.Metric):
     def _compute(
         self, predictions: Any, references: Any, identities: Any, names: Any = None, settings: Any = None
     ) -> dict[str, Any]:
-        identities = [row or [] for row in identities]
+        identities = [[name for name in row or [] if name is not None] for row in identities]
         mentioned = {name for row in identities for name in row}
         names = sorted(mentioned) if names is None else names
         if unknown := sorted(mentioned.difference(names)):

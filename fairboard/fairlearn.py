@@ -37,7 +37,7 @@ class BiasFrame:
         The underlying report, with sizes and the reasons for undefined values.
     by_group, overall : float, Series or DataFrame
         The metrics of each group (NaN if undefined), and the same comparisons with all rows in both the
-        subgroup and the background: the overall AUC, and 0 for AEGs.
+        subgroup and the background: `overall_auc` for all AUCs, and 0 for AEGs.
 
     Raises
     ------
@@ -79,7 +79,12 @@ class BiasFrame:
             reports[level], self._parts[level] = found, (table, pd.Series(overall, names, dtype=float))
         self.report = reports.get(None, reports)
         self.by_group = self._each(lambda table, _: table)
-        self.overall = self._each(lambda _, overall: overall)
+        # The AUCs share one overall value. An AEG of all rows is 0.
+        names = [name if name in GAPS else "overall_auc" for name in names]
+        whole = {level: overall.set_axis(names) for level, (_, overall) in self._parts.items()}
+        whole = {level: each[~each.index.duplicated()] for level, each in whole.items()}
+        shown = names[0] if isinstance(metrics, str) else list(dict.fromkeys(names))
+        self.overall = (whole[None] if None in whole else pd.DataFrame(whole).T)[shown]
 
     def group_min(self) -> Any:
         """Return the smallest defined value of each metric."""

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ except ImportError as error:
     raise ImportError("fairboard.inspect_ai requires inspect_ai: pip install inspect-ai") from error
 
 
-@metric
+@metric(scores="unreduced")
 def bias(
     identities: Sequence[str] | str,
     label: str = "label",
@@ -26,7 +27,9 @@ def bias(
 ) -> Metric:
     """Measure the unintended bias of an evaluation whose scores are numbers, used as predictions.
 
-    The metric returns a dictionary. Undefined values are NaN, and their reasons are logged as warnings.
+    The prediction of a sample is the mean of its scores over all epochs. The metric reads the scores before
+    inspect_ai reduces them, because the reduction converts texts and ``NOANSWER`` to numbers. The metric
+    returns a dictionary. Undefined values are NaN, and their reasons are logged as warnings.
 
     Parameters
     ----------
@@ -36,8 +39,9 @@ def bias(
         Metric settings by name, such as ``{"label_threshold": 0.8, "undefined": "skip"}``. They are plain
         values because inspect_ai stores them in its log.
     cluster : str, optional
-        The key of a number or text in the sample metadata, equal for samples that depend on each other. The
-        standard error ``score_stderr`` is then robust to this dependence.
+        The key of a number or text in the sample metadata, equal for samples that depend on each other; a
+        sample without it depends on none. The standard error ``score_stderr`` is then robust to this
+        dependence.
     cells : bool
         Whether to return all cells, such as ``bpsn_auc/cat``, besides the score and its terms.
 
@@ -73,9 +77,13 @@ def bias(
         ]
         if wrong:
             raise ValueError(f"`bias` requires numbers; {len(wrong)} values are not: {', '.join(wrong[:9])}.")
-        keys = ["score value", label, *names, *filter(None, [cluster])]
-        data = {key: [row.get(key) for row in rows] for key in keys}
-        found = bias_intervals(label, "score value", names, data=data, settings=chosen, cluster=cluster)
+        keys = [label, *names, *filter(None, [cluster])]
+        epochs: dict[Any, list[Any]] = {}
+        for each, row in zip(scores, rows, strict=True):
+            epochs.setdefault(object() if each.sample_id is None else each.sample_id, []).append(row)
+        data = {key: [first.get(key) for first, *_ in epochs.values()] for key in keys}
+        means = [statistics.fmean(row["score value"] for row in each) for each in epochs.values()]
+        found = bias_intervals(label, means, names, data=data, settings=chosen, cluster=cluster)
         for each in found.report.undefined:
             logging.getLogger(__name__).warning(str(each))
         error = found.score.standard_error if found.score else None

@@ -8,11 +8,12 @@ from typing import Any
 
 from grader.metrics import MetricSettings, bias_report
 from grader.metrics.report_tables import flat
-from grader.metrics.subgroups import BIAS_AUCS, CELLS
+from grader.metrics.subgroups import CELLS, MEANS
 
 try:
     from sklearn.exceptions import UndefinedMetricWarning
     from sklearn.metrics import make_scorer
+    from sklearn.metrics._scorer import _Scorer
 except ImportError as error:
     raise ImportError("fairboard.sklearn requires scikit-learn: pip install scikit-learn") from error
 
@@ -30,8 +31,9 @@ def bias_scorer(
     Parameters
     ----------
     value : str
-        ``"score"``, a term such as ``"bpsn_auc"``, or a cell such as ``"bpsn_auc/cat"``. Because greater
-        scores are better in scikit-learn, AEGs are scored as ``-abs(aeg)``.
+        ``"score"``, ``"overall_auc"``, a power mean such as ``"mean_bpsn_auc"``, or a cell such as
+        ``"bpsn_auc/cat"``. Because greater scores are better in scikit-learn, AEGs are scored as
+        ``-abs(aeg)``.
     columns : sequence of str, or str, optional
         The columns of the data frame X that contain the identities; a single name selects a column of
         categories. By default, the scorer requests the metadata `subgroups`: a data frame or array with one
@@ -63,14 +65,22 @@ def bias_scorer(
     [1.0, 1.0]
     """
     cell, slash, _ = value.partition("/")
-    if cell not in (CELLS if slash else ("score", "overall_auc", *BIAS_AUCS)):
+    if cell not in (CELLS if slash else ("score", "overall_auc", *MEANS.values())):
         cells = f"{', '.join(CELLS)} with the name of an identity, such as bpsn_auc/cat"
-        raise ValueError(f"`value` must be score, overall_auc, a bias AUC, or one of {cells}; not {value!r}.")
+        known = ", ".join(("score", "overall_auc", *MEANS.values()))
+        raise ValueError(f"`value` must be {known}, or one of {cells}; not {value!r}.")
     options = {"value": value, "pos_label": positive, "settings": settings}
-    make = partial(make_scorer, _score, response_method=response_method, **options)
     if columns is None:
-        return make().set_score_request(subgroups=True)  # type: ignore[no-any-return]
+        return _RoutedScorer(_score, 1, options, response_method).set_score_request()
+    make = partial(make_scorer, _score, response_method=response_method, **options)
     return partial(_score_columns, make, columns if isinstance(columns, str) else list(columns))
+
+
+class _RoutedScorer(_Scorer):  # type: ignore[misc]
+    """A scorer that always requests `subgroups`, because scikit-learn replaces all requests."""
+
+    def set_score_request(self, **requests: Any) -> "_RoutedScorer":
+        return super().set_score_request(**{"subgroups": True, **requests})  # type: ignore[no-any-return]
 
 
 def _score_columns(make: Any, columns: Sequence[str] | str, estimator: Any, data: Any, y: Any) -> float:
@@ -83,9 +93,10 @@ def _score(y_true: Any, y_score: Any, *, value: str, pos_label: Any = None, **op
     if value not in values:
         raise ValueError(f"`subgroups` has no identity {value.partition('/')[2]} in this fold.")
     if math.isnan(values[value]):
-        wanted = [
-            each for each in report.undefined if value in ("score", each.term, f"{each.term}/{each.subgroup}")
+        reasons = [
+            str(each)
+            for each in report.undefined
+            if value in ("score", each.term, f"mean_{each.term}", f"{each.term}/{each.subgroup}")
         ]
-        reasons = [str(each) for each in wanted]
         warnings.warn(f"This fold has no {value}: {' '.join(reasons)}", UndefinedMetricWarning, stacklevel=2)
     return -abs(values[value]) if "_aeg/" in value else values[value]

@@ -18,6 +18,7 @@ from grader.metrics.prepared import (
     as_array,
     as_column,
     as_vector,
+    is_missing,
     prepare_as,
     refuse_where,
 )
@@ -60,7 +61,7 @@ class Inputs:
         split: Any = None
         found: dict[str, FloatArray] = {}
         with problems.collect():
-            labels = _labels(_column("y_true", y_true, frame), positive)
+            labels = _labels(_column("y_true", y_true, frame), positive, settings)
         rows = None if labels is None else labels.size
         with problems.collect():
             identities = identities_of(subgroups, frame, rows)
@@ -77,7 +78,7 @@ class Inputs:
         clusters = None
         if cluster is not None:
             with problems.collect():
-                clusters = complete_column("cluster", _column("cluster", cluster, frame), rows)
+                clusters = as_column("cluster", _column("cluster", cluster, frame), rows=rows)
         problems.raise_all()
         return cls(split, found.pop("y_score"), settings, found, clusters)
 
@@ -130,27 +131,38 @@ def _require(argument: str, names: Sequence[Any], frame: Mapping[Any, Any]) -> N
         raise ValueError(f"`data` has no column {listed(texts, conjunction='or')} (in `{argument}`).")
 
 
-def _labels(values: Any, positive: object) -> FloatArray | BoolArray:
+def _labels(values: Any, positive: object, settings: Any) -> FloatArray | BoolArray:
     """Return labels as numbers, or whether each is the positive label."""
     array = as_array("y_true", values)
     is_text = array.dtype.kind in "UST" or (
         array.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in array.flat)
     )
     if positive is None and not is_text:
-        return as_vector("y_true", array)
+        numbers = as_vector("y_true", array)
+        threshold, codes = getattr(settings, "label_threshold", 0), np.unique(numbers)
+        is_other = not ((codes >= 0) & (codes <= 1)).all() and np.isfinite(codes).all()
+        # Fractions may all be on one side of the threshold, but codes such as 1 and 2 mean two classes.
+        if 0 < threshold <= 1 < codes.size and is_other and len(set(codes >= threshold)) == 1:
+            side = "at or above" if codes[0] >= threshold else "below"
+            reason = f"because all labels are {side} the label threshold {threshold:g}"
+            raise ValueError(f"`positive` is required {reason}; {_known(array.tolist())}.")
+        return numbers
     labels = complete_column("y_true", array, None).tolist()
     is_positive: BoolArray = np.array([label == positive for label in labels], np.bool_)
-    found = sorted(map(repr, set(labels)))
-    if positive is None or (len(found) > 1 and not is_positive.any()):
+    if positive is None or (len(set(labels)) > 1 and not is_positive.any()):
         wrong = "is required" if positive is None else f"is {positive!r}, which is not a label"
-        raise ValueError(f"`positive` {wrong}; `y_true` contains the labels {listed(found)}.")
+        raise ValueError(f"`positive` {wrong}; {_known(labels)}.")
     return is_positive
+
+
+def _known(labels: Sequence[object]) -> str:
+    return f"`y_true` contains the labels {listed(sorted(map(repr, set(labels))))}"
 
 
 def identities_of(
     subgroups: Any, frame: Mapping[Any, Any] | None, rows: int | None, names: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return the column of each identity; `names` are those of the columns of a two-dimensional array."""
+    """Return the column of each identity; `names` are those of a matrix's columns or of categories."""
     if isinstance(subgroups, str):
         return _categories(_column("subgroups", subgroups, frame), rows)
     if is_table(subgroups):
@@ -165,7 +177,7 @@ def identities_of(
             raise ValueError(f"`subgroups` must have shape {expected}, not {array.shape}.")
         pairs = list(zip(names, array.T, strict=True))
     elif frame is None or subgroups is None:
-        return _categories(array, rows)
+        return _categories(array, rows, names)
     else:
         _require("subgroups", chosen := list(subgroups), frame)
         pairs = [(name, frame[name]) for name in chosen]
@@ -176,30 +188,24 @@ def identities_of(
     return found
 
 
-def _categories(values: Any, rows: int | None) -> dict[str, Any]:
-    """Return a mask for each category of one column, in alphabetical order."""
+def _categories(values: Any, rows: int | None, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return a mask for each category of one column: for `names`, or for all in alphabetical order."""
     array = as_column("subgroups", values, rows=rows)
-    categories = array[~_is_missing(array)]
+    categories = array[~is_missing(array)]
     if not all(isinstance(category, str) for category in categories.tolist()):
         raise TypeError(
             "`subgroups` must be a list of names (even of one), map names to arrays, or be a table with a "
             "column for each identity or a column of texts. Convert numbers to text if they are categories."
         )
-    return {str(name): array == name for name in sorted(set(categories.tolist()))}
+    names = sorted(set(categories.tolist())) if names is None else names
+    return {str(name): array == name for name in names}
 
 
 def complete_column(argument: str, values: Any, rows: int | None) -> NDArray[Any]:
     """Convert a column of numbers or texts to an array, and raise ValueError if values are missing."""
     array = as_column(argument, values, rows=rows)
-    refuse_where(_is_missing(array), argument, "without missing values")
+    refuse_where(is_missing(array), argument, "without missing values")
     return array
-
-
-def _is_missing(array: NDArray[Any]) -> BoolArray:
-    """Return a mask of None, NaN and NaT."""
-    if array.dtype.kind == "O":
-        return np.array([value is None or value != value for value in array.tolist()], np.bool_)
-    return np.asarray(array != array, np.bool_)
 
 
 def identities_from_text(
@@ -236,10 +242,11 @@ def identities_from_text(
     array, problems, found = as_column("texts", texts), Problems(), {}
     is_text = np.array([isinstance(text, str) for text in array.tolist()], np.bool_)
     with problems.collect():
-        refuse_where(~(is_text | _is_missing(array)), "texts", "texts")
+        refuse_where(~(is_text | is_missing(array)), "texts", "texts")
     lines = [folded(text) if isinstance(text, str) else "" for text in array.tolist()]
     for name, words in named.items():
-        alternatives = [folded(word).split() for word in ([words] if isinstance(words, str) else words)]
+        words = [words] if isinstance(words, str) else words
+        alternatives = [folded(word).split() if isinstance(word, str) else [] for word in words]
         with problems.collect():
             if not alternatives or not all(alternatives):
                 raise ValueError(f"`terms[{name!r}]` must contain at least one term and no empty terms.")

@@ -372,6 +372,8 @@ def as_array(argument: str, values: Any) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(f"`{argument}` must contain rows of equal length.") from None
+    if array.dtype.kind in "US" and not hasattr(values, "__array__"):
+        array = np.array(values, object)  # NumPy converts the missing values of a list of texts to texts.
     if array.dtype.kind == "O" and (pandas := sys.modules.get("pandas")):
         # Replace NA, because NA == NA is not a boolean.
         is_missing = np.frompyfunc(lambda value: value is pandas.NA, 1, 1)(array)
@@ -387,6 +389,21 @@ def as_column(argument: str, values: Any, *, rows: int | None = None) -> NDArray
     if rows is not None and array.size != rows:
         raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
     return array
+
+
+def is_missing(array: NDArray[Any]) -> BoolArray:
+    """Return a mask of None, NaN and NaT."""
+    if array.dtype.kind == "O":
+        return np.array([value is None or value != value for value in array.tolist()], np.bool_)
+    return np.asarray(array != array, np.bool_)
+
+
+def cluster_numbers(clusters: ArrayLike, rows: int) -> IndexArray:
+    """Return the number of each row's cluster; a row without a value is a cluster of its own."""
+    values, numbers = as_column("clusters", clusters, rows=rows), dict[object, int]()
+    found = zip(is_missing(values).tolist(), values.tolist(), strict=True)
+    keys = (object() if is_blank or value == "" else value for is_blank, value in found)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def as_vector(

@@ -47,14 +47,20 @@ def table_of(reports: Reports) -> tuple[list[str], list[list[object]]]:
     for model, splits in reports.items():
         for split, report in splits.items():
             place = {"model": model, "split": split}
-            whole = {**report.overall, **place, "rows": report.rows, "positives": report.positives}
+            whole = {
+                "score": report.score,
+                **report.terms,
+                **place,
+                "rows": report.rows,
+                "positives": report.positives,
+            }
             rows.append([whole.get(name) for name in columns])
             rows += [[place.get(name, _value(line, name)) for name in columns] for line in report.subgroups]
     return columns, rows
 
 
 def flat(report: "BiasReport") -> dict[str, float]:
-    """Return the score, its terms and all cells, such as ``bpsn_auc/cat``; undefined values are NaN."""
+    """Return the values of `overall` and all cells, such as ``bpsn_auc/cat``; undefined values are NaN."""
     cells = {f"{cell}/{name}": line[cell] for name, line in report.by_group.items() for cell in line}
     return {name: math.nan if value is None else value for name, value in (report.overall | cells).items()}
 
@@ -133,7 +139,7 @@ def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
 def _block(title: str, report: "BiasReport") -> str:
     columns = ("rows", "positives", *CELLS)
     lines = [["identity", *(HEADINGS.get(name, name) for name in columns)]]
-    lines.append(["power mean", *(_rounded(name, report.overall.get(name)) for name in columns)])
+    lines.append(["power mean", *(_rounded(name, report.terms.get(name)) for name in columns)])
     for subgroup in report.subgroups:
         name = _rounded("identity", subgroup.name if subgroup.in_score else f"({subgroup.name})")
         lines.append([name, *(_rounded(column, _value(subgroup, column)) for column in columns)])

@@ -18,6 +18,7 @@ from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import (
     BIAS_AUCS,
     CELLS,
+    MEANS,
     BiasAuc,
     Cell,
     SubgroupReport,
@@ -95,8 +96,9 @@ class BiasReport:
 
     @property
     def overall(self) -> dict[str, float | None]:
-        """The score and its four terms by name; the terms besides the overall AUC are power means."""
-        return {"score": self.score} | self.terms
+        """The score, the overall AUC and the three power means, such as ``"mean_bpsn_auc"``."""
+        values: dict[str, float | None] = {"score": self.score, "overall_auc": self.overall_auc}
+        return values | {MEANS[auc]: getattr(self.power_means, auc) for auc in BIAS_AUCS}
 
     @property
     def by_group(self) -> dict[str, dict[Cell, float | None]]:
@@ -159,9 +161,8 @@ class BiasReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, used for each split in ``fairboard score --json``."""
-        values = asdict(replace(self, undefined=()))
-        del values["undefined"]
-        return values | {"subgroups": list(values["subgroups"])}
+        values = asdict(self)
+        return values | {key: list(values[key]) for key in ("subgroups", "undefined")}
 
     def __str__(self) -> str:
         return (report_tables.as_text({"": {"": self}}) + "\n".join(map(str, self.undefined))).rstrip()
@@ -308,4 +309,4 @@ def _undefined(
                 yield Undefined(cell, identity.name, reason(cell, comparison), affects_score)
     if not any(identity.in_score for identity in counts.identities):
         for name in BIAS_AUCS:
-            yield Undefined(name, None, "no identity enters the power mean.", affects_score=True)
+            yield Undefined(MEANS[name], None, "no identity enters the power mean.", affects_score=True)

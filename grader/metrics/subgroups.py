@@ -9,11 +9,18 @@ from grader.metrics.flat import Flat
 
 BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
 Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]
+MeanAuc = Literal["mean_subgroup_auc", "mean_bpsn_auc", "mean_bnsp_auc"]
 Term = Literal["overall_auc", Cell]
 
 BIAS_AUCS: tuple[BiasAuc, ...] = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *GAPS)
+# The names of the power means in mappings that also contain other values.
+MEANS: dict[BiasAuc, MeanAuc] = {
+    "subgroup_auc": "mean_subgroup_auc",
+    "bpsn_auc": "mean_bpsn_auc",
+    "bnsp_auc": "mean_bnsp_auc",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +30,8 @@ class Undefined:
     Attributes
     ----------
     term : str
-        The undefined value: ``"overall_auc"``, one of the five cells of an identity, or the power mean
-        of that name if `subgroup` is None.
+        The undefined value: ``"overall_auc"``, one of the five cells of an identity, or a power mean, such as
+        ``"mean_bpsn_auc"``.
     subgroup : str or None
         The identity; None for the overall AUC and for a power mean.
     reason : str
@@ -39,7 +46,7 @@ class Undefined:
     subgroup_auc of cat is undefined: there are no negative rows that mention the identity.
     """
 
-    term: Term
+    term: Term | MeanAuc
     subgroup: str | None
     reason: str
     affects_score: bool

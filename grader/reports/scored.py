@@ -9,9 +9,13 @@ from grader.charts.svg import Axis
 from grader.metrics import MetricSettings
 from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import (
+    CHECKED_BIAS,
     CHECKED_CELLS,
     CHECKED_DIFFERENCES,
+    CHECKED_IDENTITIES,
+    CHECKED_MEAN,
     CHECKED_MEANS,
+    CHECKED_POWERS,
     Checked,
     Estimate,
     UncertaintyReport,
@@ -74,7 +78,12 @@ def _range(checked: Checked) -> str:
 
 
 UNVERIFIED = "Intervals marked ° are outside the range in which their coverage was verified"
-UNCHECKED_MEANS = f"{UNVERIFIED}: {_range(CHECKED_MEANS)}."
+UNCHECKED_MEANS = (
+    f"{UNVERIFIED}: at least {CHECKED_MEANS.rows} rows in each compared set, AUCs of at least "
+    f"{CHECKED_MEANS.lowest}, a value of at most {CHECKED_MEAN}, powers from {CHECKED_POWERS[0]:g} to "
+    f"{CHECKED_POWERS[1]:g}, at most {CHECKED_IDENTITIES} identities, and a bias of at most {CHECKED_BIAS} "
+    "standard errors."
+)
 UNCHECKED_CELLS = f"{UNVERIFIED}: {_range(CHECKED_CELLS)}."
 UNCHECKED_DIFFERENCES = f"{UNVERIFIED}: {_range(CHECKED_DIFFERENCES)}."
 ONE_ROW = "a compared set has only one row or cluster"
@@ -113,7 +122,9 @@ def without_value(report: UncertaintyReport) -> Iterator[str]:
     if missing:
         so = "The power means omit them" if report.report.score is not None else "There is no score"
         yield f"Undefined AUCs: {len(missing):,}. {so}:"
-        yield from why_empty((each.subgroup or WORDS[each.term], each.reason) for each in missing)
+        yield from why_empty(
+            (each.subgroup or WORDS[each.term.removeprefix("mean_")], each.reason) for each in missing
+        )
 
 
 def _without_interval(report: UncertaintyReport) -> Iterator[str]:

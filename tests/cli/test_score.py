@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from grader.metrics import MetricSettings, Weights, bias_report
+from grader.metrics import METRIC_CODE_VERSION, MetricSettings, Weights, bias_report
 
 IDENTITIES = ("male", "middle eastern", "rare one")
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -92,6 +92,7 @@ def test_json_contains_the_report_of_each_split_in_full_precision(table, solutio
             "all": expected(table, ["public", "private"]),
         },
         "notes": [],
+        "metric_code_version": str(METRIC_CODE_VERSION),
     }
 
 

@@ -69,6 +69,14 @@ def test_batches_may_be_lists_frames_or_mappings_in_any_order_of_columns():
     assert found.compute() == bias_report([1, 1, 0, 1, 0], [0.9, 0.3, 0.4, 0.5, 0.6], expected)
 
 
+def test_a_batch_may_lack_a_category():
+    found = BiasAccumulator(NAMES)
+    found.update([0.9, 0.3], [1, 0], ["cat", None])
+    found.update([0.4, 0.6], [1, 0], pd.Series(["dog", "fish"]))
+    expected = {"cat": [1, 0, 0, 0], "dog": [0, 0, 1, 0]}
+    assert found.compute() == bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.6], expected)
+
+
 def test_a_reset_accumulator_is_empty_and_accepts_another_epoch():
     found = filled(None, np.ones((3, 4)))
     found.reset()

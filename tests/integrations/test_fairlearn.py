@@ -35,7 +35,11 @@ def test_overlapping_groups_have_the_cells_of_the_bias_report(features):
     assert list(frame.by_group.columns) == list(CELLS)
     for each in report.subgroups:
         assert frame.by_group.loc[each.name].tolist() == [getattr(each, cell) for cell in CELLS]
-    assert frame.overall.tolist() == [report.overall_auc] * 3 + [0, 0]
+    assert frame.overall.to_dict() == {
+        "overall_auc": report.overall_auc,
+        "positive_aeg": 0,
+        "negative_aeg": 0,
+    }
 
 
 def test_aggregates_are_those_of_the_table():
@@ -44,9 +48,11 @@ def test_aggregates_are_those_of_the_table():
     assert frame.group_min().equals(table.min())
     assert frame.group_max().equals(table.max())
     assert frame.difference().equals(table.max() - table.min())
-    assert frame.difference(method="to_overall").equals((table - overall).abs().max())
+    assert overall.to_dict() == {"overall_auc": frame.report.overall_auc, "positive_aeg": 0}
+    expected = (table - overall.set_axis(table.columns)).abs().max()
+    assert frame.difference(method="to_overall").equals(expected)
     assert frame.ratio()["bpsn_auc"] == table["bpsn_auc"].min() / table["bpsn_auc"].max()
-    quotients = table["bpsn_auc"] / overall["bpsn_auc"]
+    quotients = table["bpsn_auc"] / overall["overall_auc"]
     assert frame.ratio("to_overall")["bpsn_auc"] == np.minimum(quotients, 1 / quotients).min()
     assert frame.ratio()[["positive_aeg"]].isna().all()
 
@@ -108,6 +114,8 @@ def test_control_features_restrict_every_result_to_their_rows(metrics):
             assert np.array_equal(found, expected, equal_nan=True)
     with pytest.raises(ValueError, match="`control_features` must have 300 values, not 299"):
         BiasFrame(**arguments, control_features=control[1:])
+    with pytest.raises(ValueError, match="`control_features` must be without missing values, but 1 of 300"):
+        BiasFrame(**arguments, control_features=[np.nan, *control.tolist()[1:]])
 
 
 def test_an_undefined_cell_is_nan_and_has_a_reason():

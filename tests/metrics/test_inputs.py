@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from fairboard import BiasReport, bias_report
+from fairboard import BiasReport, MetricSettings, bias_report, identities_from_text
 
 LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
 SCORES = [0.9, 0.3, 0.4, 0.2, 0.8, 0.8, 0.1, 0.6]
@@ -36,6 +36,7 @@ def arrow_dictionary(values: list[object]) -> pa.ChunkedArray:
 
 SEQUENCES = {
     "list": list,
+    "list with NaN": lambda values: [np.nan if value is None else value for value in values],
     "list with NA": lambda values: [pd.NA if value is None else value for value in values],
     "tuple": tuple,
     "numpy": lambda values: np.array(values, dtype=object),
@@ -133,6 +134,8 @@ def message(*arguments: object, **options: object) -> str:
 
 
 FOUND = "`y_true` contains the labels"
+ABOVE = "because all labels are at or above the label threshold 0.5"
+BELOW = "because all labels are below the label threshold 0.5"
 FIRST = "1 of 8 values are not; the first is at position 0."
 
 
@@ -149,6 +152,15 @@ FIRST = "1 of 8 values are not; the first is at position 0."
         ("y", None, "`y_true` is the name of a column, which requires `data`."),
         (TEXTS, ["toxic"], f"`positive` is ['toxic'], which is not a label; {FOUND} 'fine' and 'toxic'."),
         ([pd.NA, *TEXTS[1:]], "toxic", f"`y_true` must be without missing values, but {FIRST}"),
+        ([np.nan, *TEXTS[1:]], "toxic", f"`y_true` must be without missing values, but {FIRST}"),
+        ([label + 1 for label in LABELS], None, f"`positive` is required {ABOVE}; {FOUND} 1 and 2."),
+        (
+            np.array([3.0, 1, 2, 3, 1, 1, 1, 1]),
+            None,
+            f"`positive` is required {ABOVE}; {FOUND} 1.0, 2.0 and 3.0.",
+        ),
+        ([label - 1 for label in LABELS], None, f"`positive` is required {BELOW}; {FOUND} -1 and 0."),
+        ([np.nan, *[2] * 3, *[1] * 4], None, f"`y_true` must be finite, but {FIRST}"),
         ([[1], [1, 0]], None, "`y_true` must contain rows of equal length."),
         ([10**400] * 8, None, "`y_true` must contain only numbers or booleans."),
     ],
@@ -208,6 +220,29 @@ def test_all_problems_are_reported_together():
 )
 def test_each_name_that_is_no_column_is_listed_once(subgroups, expected):
     assert message("y", "s", subgroups, data=COLUMNS) == expected
+
+
+@pytest.mark.parametrize("labels", [[0.1, 0.2], [1, 1], [2, 2], [0.6, 1]])
+def test_labels_of_one_class_are_undefined_without_an_error(labels: list[float]):
+    assert bias_report(labels, [0.1, 0.2], {}).score is None
+
+
+def test_label_threshold_may_separate_codes():
+    settings = MetricSettings(label_threshold=2)
+    assert bias_report([1, 2], [0.1, 0.2], {}, settings=settings).overall_auc == 1
+    assert bias_report([2, 3], [0.1, 0.2], {}, settings=settings).positives == 2
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_texts_in_a_list_mention_no_identity(missing: object):
+    found = identities_from_text(["nan cat", missing, "none"], ["cat", "nan", "none"])
+    assert {name: each.tolist() for name, each in found.items()} == {
+        "cat": [True, False, False],
+        "nan": [True, False, False],
+        "none": [False, False, True],
+    }
+    with pytest.raises(ValueError, match="must contain at least one term and no empty terms"):
+        identities_from_text(["a cat"], {"cat": ["cat", missing]})
 
 
 def test_settings_of_another_type_are_rejected():

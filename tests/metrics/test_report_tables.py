@@ -3,6 +3,7 @@
 import builtins
 import io
 import xml.etree.ElementTree as ET
+from dataclasses import asdict
 
 import matplotlib as mpl
 import numpy as np
@@ -37,7 +38,8 @@ def test_data_frame_has_one_row_per_identity():
 
 
 def test_overall_and_group_values_are_those_of_the_report():
-    assert REPORT.overall == {"score": None} | REPORT.terms
+    means = {f"mean_{auc}": mean for auc, mean in asdict(REPORT.power_means).items()}
+    assert REPORT.overall == {"score": None, "overall_auc": REPORT.overall_auc} | means
     assert list(REPORT.by_group) == list(NAMES)
     assert REPORT.by_group[NAMES[1]]["negative_aeg"] == REPORT.subgroups[1].negative_aeg
 

@@ -202,7 +202,14 @@ def test_data_frame_columns_are_selected_by_name():
 def test_json_of_a_split_has_the_keys_of_the_command():
     report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
     data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
-    assert list(data) == ["rows", "positives", "score", "overall_auc", "power_means", "subgroups"]
+    assert list(data) == [
+        *("rows", "positives", "score", "overall_auc", "power_means", "subgroups", "undefined")
+    ]
+    first = data["undefined"][0]
+    assert (first["term"], first["subgroup"], first["affects_score"]) == ("subgroup_auc", "cow", True)
+    assert [
+        f"{each['term']} of {each['subgroup']} is undefined: {each['reason']}" for each in data["undefined"]
+    ] == [str(each) for each in report.undefined]
     assert list(data["power_means"]) == ["subgroup_auc", "bpsn_auc", "bnsp_auc"]
     assert list(data["subgroups"][0]) == [
         "name",

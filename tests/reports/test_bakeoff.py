@@ -132,7 +132,9 @@ def test_measurements_equal_those_of_the_library():
     assert report.score == score_difference(measured[first], measured[second])
     assert found.p_values == {(first, second): report.score.p_value}
     ratio = abs(report.score.difference) / report.score.standard_error
-    assert report.score.p_value == pytest.approx(2 * stats.norm.sf(ratio))
+    assert report.score.p_value == pytest.approx(
+        2 * stats.t.sf(ratio, min(split.positives, split.negatives) - 1)
+    )
 
 
 def test_error_rates_refer_to_each_identity_at_the_threshold_of_lowest_cost():

@@ -103,6 +103,7 @@ class _Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         from grader.files import unused_note
+        from grader.metrics import METRIC_CODE_VERSION
 
         models = {
             model: {"splits": {split: report.as_dict() for split, report in splits.items()}}
@@ -112,6 +113,7 @@ class _Outcome:
         notes = [each.note for each in self.near_misses]
         notes += [unused_note(self.roles.undeclared)] if self.roles.undeclared else []
         notes += self.notes
+        result["metric_code_version"] = str(METRIC_CODE_VERSION)
         return {**result, "notes": [note.as_dict() for note in notes]}
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.analysis.rows import Background, Rows
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_column, as_vector, refuse_where
 
 TENTHS = tuple(tenth / 10 for tenth in range(11))
 
@@ -78,15 +78,12 @@ class Annotations:
         if not labels:
             raise ValueError("`labels` must contain at least one label.")
         first = as_vector(f"labels[{next(iter(labels))!r}]", next(iter(labels.values())))
-        values = None if clusters is None else np.asarray(clusters)
-        if values is not None and values.shape != first.shape:
-            raise ValueError(f"`clusters` must have {first.size} values, not shape {values.shape}.")
         return cls(
             labels=_columns("labels", labels, first.size),
             identities=_columns("identities", identities, first.size),
             settings=settings or MetricSettings(),
             background=background,
-            clusters=values,
+            clusters=None if clusters is None else as_column("clusters", clusters, rows=first.size),
         )
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from grader.metrics.analysis.distributions import deviation, mean
 from grader.metrics.analysis.intervals import share_interval
 from grader.metrics.flat import Flat
-from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_column, as_vector
 
 COMBINED = "combined"
 _SHOWN = 5
@@ -227,7 +227,7 @@ def compare_pairs(
         label: as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)
         for label, values in predictions.items()
     }
-    of_pairs = None if clusters is None else np.asarray(clusters)[matched.first]
+    of_pairs = None if clusters is None else as_column("clusters", clusters, rows=len(pair))[matched.first]
     return PairReport(
         roles=roles,
         rates=tuple(

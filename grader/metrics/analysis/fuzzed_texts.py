@@ -24,7 +24,7 @@ from grader.metrics.analysis.rows import Rows, count
 from grader.metrics.analysis.table import CELLS
 from grader.metrics.bias import EXACT, exact_mean, exact_score, rounded
 from grader.metrics.flat import Flat
-from grader.metrics.prepared import FloatArray, IndexArray, as_vector
+from grader.metrics.prepared import FloatArray, IndexArray, as_vector, cluster_numbers
 from grader.metrics.subgroups import BIAS_AUCS, Cell
 
 ORIGINAL_AND_FUZZED = ("original", "fuzzed")
@@ -252,17 +252,17 @@ def _clusters(
     """Return the numbers of the clusters of rows in both sets, or None if all rows are independent."""
     first, second = original.clusters, fuzzed.clusters
     if are_twins:
-        numbers = np.arange(original.size) if first is None else np.unique(first, return_inverse=True)[1]
+        numbers = np.arange(original.size) if first is None else cluster_numbers(first, original.size)
         return numbers, numbers
     if first is None and second is None:
         return None, None
     if first is not None and second is not None:
-        numbers = np.unique(np.concatenate([first, second]), return_inverse=True)[1]
+        numbers = cluster_numbers(np.concatenate([first, second]), original.size + fuzzed.size)
     else:  # Each row of the set without clusters is a cluster.
         found = [
             np.arange(each.size) if each.clusters is None else each.clusters for each in (original, fuzzed)
         ]
-        one, other = (np.unique(each, return_inverse=True)[1] for each in found)
+        one, other = (cluster_numbers(each, each.size) for each in found)
         numbers = np.concatenate([one, other + original.size])
     return numbers[: original.size], numbers[original.size :]
 

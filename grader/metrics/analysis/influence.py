@@ -12,7 +12,7 @@ Placement counts are doubled so that ties, which count as one half, are integers
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
@@ -24,13 +24,22 @@ from grader.metrics.analysis.placements import by_cell, scale
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.counts import PairCounts
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import MAX_ROWS, BoolArray, FloatArray, IndexArray, PreparedSplit, as_vector
+from grader.metrics.prepared import (
+    MAX_ROWS,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    PreparedSplit,
+    as_vector,
+    cluster_numbers,
+)
 from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell, SubgroupReport
 
 _ROW_BITS = (MAX_ROWS - 1).bit_length()
 Counts = NDArray[np.int64]
+_ZERO = 1e-15  # Smaller influences are rounding errors.
 Term = Literal["score", "overall_auc"] | BiasAuc
 
 
@@ -227,7 +236,8 @@ class Sets:
         split : PreparedSplit
             The split.
         clusters : array_like, shape (rows,)
-            A number or text per row, such as its author or template. Rows with equal values form a cluster.
+            A number or text per row, such as its author or template. Rows with equal values form a
+            cluster. A row without a value is a cluster of its own.
 
         Raises
         ------
@@ -240,13 +250,10 @@ class Sets:
         1997). If each row is a cluster, the variances do not change. Copies of rows in the clusters of the
         original rows do not change them either.
         """
-        values = np.asarray(clusters)
-        if values.shape != (split.rows,):
-            raise ValueError(f"`clusters` must have {split.rows} values, not shape {values.shape}.")
-        names, numbers = np.unique(values, return_inverse=True)
-        if names.size < 2:
+        numbers = cluster_numbers(clusters, split.rows)
+        if numbers.max(initial=0) < 1:
             raise ValueError("`clusters` must contain at least 2 different values.")
-        return cls(split, numbers.astype(np.int64))
+        return cls(split, numbers)
 
     @cached_property
     def positive(self) -> IndexArray:
@@ -275,35 +282,42 @@ class Sets:
 
         The sets are the positive and negative rows of the subgroup and those of the background.
         """
-        every1, every0 = self._by_unit(self.positive), self._by_unit(self.negative)
-        found = {}
-        for name, members in zip(self.split.names, self.members, strict=True):
-            own1, own0 = self._by_unit(members.positive), self._by_unit(members.negative)
-            background = self._count(every1 - own1), self._count(every0 - own0)
-            found[name] = (self._count(own1), self._count(own0), *background)
-        return found
+        return {name: (*map(self._count, sizes),) for name, sizes in self._sizes()}  # type: ignore[misc]
+
+    @cached_property
+    def effective_units(self) -> Mapping[str, tuple[int, int, int, int]]:
+        """The `effective_size` of the four sets of each identity."""
+        return {name: (*map(self._effective, sizes),) for name, sizes in self._sizes()}  # type: ignore[misc]
 
     @cached_property
     def overall_units(self) -> tuple[int, int]:
         """The numbers of independent units in the positive and in the negative rows."""
         return self._count(self._by_unit(self.positive)), self._count(self._by_unit(self.negative))
 
-    def degrees(self, value: Term | Cell, identity: str | None = None) -> int | None:
-        """Return the degrees of freedom of a term, or of an identity's cell; None if rows are independent.
+    def degrees(self, value: Term | Cell, identity: str | None = None) -> int:
+        """Return the degrees of freedom of a term, or of an identity's cell.
 
-        They are one less than the number of clusters in the compared set that has fewer of them. For a power
+        They are one less than the `effective_size` of the compared set with the smaller one. For a power
         mean, the identity with the largest number counts, and for the score, the overall AUC.
         """
-        if self.clusters is None:
-            return None
         if value == "score" or value == "overall_auc":
-            return min(self.overall_units) - 1
+            return min(self._effective(self._by_unit(rows)) for rows in (self.positive, self.negative)) - 1
         names = zip(self.split.names, self.split.in_score, strict=True)
         counted = [name for name, is_in_score in names if is_in_score] if identity is None else [identity]
-        return max((min(by_cell(*self.units[name])[value]) for name in counted), default=1) - 1
+        return max((min(by_cell(*self.effective_units[name])[value]) for name in counted), default=1) - 1
+
+    def _sizes(self) -> Iterator[tuple[str, tuple[Any, Any, Any, Any]]]:
+        """Yield the rows by unit in the four sets of each identity."""
+        every1, every0 = self._by_unit(self.positive), self._by_unit(self.negative)
+        for name, members in zip(self.split.names, self.members, strict=True):
+            own1, own0 = self._by_unit(members.positive), self._by_unit(members.negative)
+            yield name, (own1, own0, every1 - own1, every0 - own0)
 
     def _count(self, by_unit: Any) -> int:
         return int(by_unit if self.clusters is None else np.count_nonzero(by_unit))
+
+    def _effective(self, by_unit: Any) -> int:
+        return int(by_unit) if self.clusters is None else effective_size(by_unit)
 
     def _by_unit(self, rows: IndexArray) -> Any:
         """Return the number of rows in each cluster, or the total if rows are independent."""
@@ -312,13 +326,28 @@ class Sets:
         return np.bincount(self.clusters[rows], minlength=int(self.clusters.max(initial=0)) + 1)
 
 
+def effective_size(sizes: Counts) -> int:
+    """Return the number of clusters of equal size with the same variance (Kish); 2 if it is lower."""
+    squares = int(np.square(sizes).sum())
+    return max(int(sizes.sum()) ** 2 // max(squares, 1), min(int(np.count_nonzero(sizes)), 2))
+
+
 def variance_of(influence: FloatArray | None, clusters: Counts | None) -> float | None:
-    """Return the variance of a value, given the influence of each row and the clusters of the rows."""
+    """Return the variance of a value, given the influence of each row and the clusters of the rows.
+
+    With clusters, the influence of a cluster is that of leaving it out, as in the jackknife: a cluster with a
+    share h of the rows has moved the mean towards itself, which hides the share h of its deviation.
+    """
     if influence is None:
         return None
+    of_units = influence
+    if clusters is not None:
+        sizes = np.bincount(clusters, weights=np.abs(influence) > _ZERO)
+        counted = max(int(np.count_nonzero(sizes)), 2)
+        shares = np.minimum(sizes / max(sizes.sum(), 1.0), 0.9)
+        of_units = np.bincount(clusters, weights=influence) * (1 - 1 / counted) / (1 - shares)
     # In a dot product, the synchronization of BLAS threads would take too long.
-    of_clusters = influence if clusters is None else np.bincount(clusters, weights=influence)
-    return float(np.square(of_clusters).sum())
+    return float(np.square(of_units).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,6 +397,7 @@ class Measured:
     report: BiasReport
     influences: Influences
     sets: Sets
+    settings: MetricSettings
 
     @classmethod
     def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
@@ -384,7 +414,7 @@ class Measured:
     @classmethod
     def _of(cls, sets: Sets, ranks: RankArray, counts: PairCounts, settings: MetricSettings) -> "Measured":
         values = report(counts, settings)
-        return cls(ranks, values, influences(sets, ranks, values, settings), sets)
+        return cls(ranks, values, influences(sets, ranks, values, settings), sets, settings)
 
 
 def without_gaps(ranks: RankArray) -> tuple[Counts, Counts]:

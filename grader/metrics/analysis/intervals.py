@@ -9,11 +9,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Measured, Sets, Term, variance_of
+from grader.metrics.analysis.influence import Measured, Sets, Term, effective_size, mean_slopes, variance_of
 from grader.metrics.analysis.placements import by_cell, cell_influences
 from grader.metrics.flat import Flat
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.prepared import FloatArray
+from grader.metrics.prepared import FloatArray, cluster_numbers
 from grader.metrics.reports import BiasReport
 from grader.metrics.subgroups import BIAS_AUCS, GAPS, BiasAuc, Cell, SubgroupReport
 
@@ -30,8 +30,14 @@ class Checked(NamedTuple):
     highest: float
 
 
+# The powers, the number of identities, the bias in standard errors, and the highest value for which the
+# coverage of intervals of power means and scores was validated. Single AUCs may be higher.
+CHECKED_POWERS = (-10.0, 1.0)
+CHECKED_IDENTITIES = 50
+CHECKED_BIAS = 0.4
+CHECKED_MEAN = 0.98
 CHECKED_CELLS = Checked(4, 0.5, 0.999)
-CHECKED_MEANS = Checked(8, 0.6, 0.99)
+CHECKED_MEANS = Checked(8, 0.6, 1.0)
 CHECKED_DIFFERENCES = Checked(50, 0.6, 0.95)
 
 
@@ -48,13 +54,15 @@ class Estimate(Flat):
         fewer than 2 rows.
     low, high : float or None
         Bounds of the confidence interval: `auc_interval` for an AUC or AEG, and `logit_interval` for a power
-        mean or the score. None if the standard error is None. For a power mean or the score, also None if the
-        standard error is 0, which means that the compared rows do not vary.
+        mean or the score, which is centered on the value without its bias. None if the standard error is
+        None. For a power mean or the score, also None if the standard error is 0, which means that the
+        compared rows do not vary.
     is_checked : bool
         Whether the interval is in the range for which its coverage was validated: at least 4 rows in each
         compared set, and an AUC of at most 0.999 that is at least 0.5 (for an AEG, an underlying AUC of at
-        least 0.001). For a power mean or the score, each compared set must have at least 8 rows, and each AUC
-        must be between 0.6 and 0.99.
+        least 0.001). For a power mean or the score, each compared set must have at least 8 rows, each AUC
+        must be at least 0.6, and the value at most 0.98. The power must be between -10 and 1, with at most
+        50 identities, and the expected bias at most 0.4 standard errors.
 
     Examples
     --------
@@ -208,8 +216,9 @@ def share_interval(
     .. math:: \frac{1}{n'} = \max\left(\frac{1}{n}, \; \frac{t^2}{z^2} u, \; \frac{w}{G} + (1 - w) u\right)
 
     Here, :math:`u = V / (p (1 - p))`, V is the cluster-robust variance of the share p, t the quantile of
-    Student's distribution with G - 1 degrees of freedom, and :math:`w = 1 / (1 + 2 G p (1 - p))`. If few
-    outcomes differ, each cluster counts as one. With 5 to 50 clusters, the interval covered 95 to 100 %.
+    Student's distribution with one degree of freedom fewer than the effective number of clusters, and
+    :math:`w = 1 / (1 + 2 G p (1 - p))`. If few outcomes differ, each cluster counts as one. With 5 to 50
+    clusters, the interval covered 95 to 100 %.
 
     Examples
     --------
@@ -222,16 +231,16 @@ def share_interval(
     z, value = quantile(level), float(outcomes.mean())
     if clusters is None:
         return _wilson(value, z * z / outcomes.size)
-    names, numbers = np.unique(np.asarray(clusters), return_inverse=True)
-    if names.size < 2:
+    numbers = cluster_numbers(clusters, outcomes.size)
+    spread, most = value * (1 - value), int(numbers.max()) + 1
+    if most < 2:
         return None, None
-    spread, most = value * (1 - value), names.size
-    of_clusters = np.bincount(numbers, weights=outcomes - value) / outcomes.size
-    relative = float(np.square(of_clusters).sum()) * most / (most - 1) / spread if spread > 0 else 0.0
+    variance = variance_of((outcomes - value) / outcomes.size, numbers) or 0.0
+    relative = variance * most / (most - 1) / spread if spread > 0 else 0.0
     share = 1 / (1 + 2 * most * spread)
     inverse = max(
         1 / outcomes.size,
-        (student_quantile(level, most - 1) / z) ** 2 * relative,
+        (student_quantile(level, effective_size(np.bincount(numbers)) - 1) / z) ** 2 * relative,
         share / most + (1 - share) * relative,
     )
     return _wilson(value, z * z * inverse)
@@ -443,16 +452,26 @@ def uncertainty_report(
 
 def uncertainty_of(sets: Sets, measured: Measured, *, level: float = LEVEL) -> UncertaintyReport:
     """Return the `uncertainty_report` of a measured submission."""
-    values, found = measured.report, measured.influences
+    split, values, found = sets.split, measured.report, measured.influences
     variances = found.variances
     if sets.clusters is not None:
         variances = {
             name: {cell: variance_of(each, sets.clusters) for cell, each in cells.items()}
-            for name, cells in cell_influences(sets.split, measured.ranks, sets.units)
+            for name, cells in cell_influences(split, measured.ranks, sets.units)
         }
 
+    settings = measured.settings
+    lowest, highest = CHECKED_POWERS
+    is_within = lowest <= settings.power <= highest and sum(split.in_score) <= CHECKED_IDENTITIES
+    biases: dict[Term, float] = {
+        name: mean_bias(values, name, variance_of(found.terms[name], sets.clusters), variances, settings)
+        for name in BIAS_AUCS
+    }
+    biases["score"] = sum(settings.weights.as_dict()[name] * bias for name, bias in biases.items())
+
     def term(name: Term) -> Estimate:
-        value, variance = values.overall[name], variance_of(found.terms[name], sets.clusters)
+        value = values.score if name == "score" else values.terms[name]
+        variance = variance_of(found.terms[name], sets.clusters)
         checked = is_checked_term(values, name, CHECKED_CELLS if name == "overall_auc" else CHECKED_MEANS)
         checked = checked and sets.clusters is None
         if name == "overall_auc":
@@ -460,7 +479,12 @@ def uncertainty_of(sets: Sets, measured: Measured, *, level: float = LEVEL) -> U
         if value is None or variance is None:
             return replace(NOTHING, value=value)
         error = math.sqrt(variance)
-        low, high = logit_interval(value, error, level, sets.degrees(name))
+        checked = (
+            checked and is_within and value <= CHECKED_MEAN and abs(biases[name]) <= CHECKED_BIAS * error
+        )
+        # The center is at most halfway between the value and 0 or 1.
+        center = min(max(value - biases[name], value / 2), (1 + value) / 2)
+        low, high = logit_interval(center, error, level, sets.degrees(name))
         return Estimate(value, error, low, high, checked and low is not None)
 
     cells: dict[str, dict[Cell, Estimate]] = {}
@@ -472,6 +496,33 @@ def uncertainty_of(sets: Sets, measured: Measured, *, level: float = LEVEL) -> U
             cells[line.name][cell] = _of_auc(cell, value, variance, sizes, level, is_checked=checked)
     means = {name: term(name) for name in BIAS_AUCS}
     return UncertaintyReport(level, term("score"), term("overall_auc"), means, cells, values)
+
+
+def mean_bias(
+    report: BiasReport,
+    term: BiasAuc,
+    variance: float | None,
+    variances: Mapping[str, Mapping[Cell, float | None]],
+    settings: MetricSettings,
+) -> float:
+    r"""Return the expected sampling error of a power mean, given its variance and those of the AUCs.
+
+    It is 0 if the mean is undefined or the power infinite.
+
+    Notes
+    -----
+    The second-order term of the Taylor series of the mean M of N AUCs :math:`m_i` with variances
+    :math:`V_i` is
+
+    .. math:: \frac{1 - p}{2} \left(\frac{SE^2}{M} - \sum_i \frac{g_i V_i}{m_i}\right), \quad
+              g_i = \frac{1}{N} \left(\frac{M}{m_i}\right)^{1 - p}.
+    """
+    mean, slopes = getattr(report.power_means, term), mean_slopes(report, term, settings)
+    if variance is None or not slopes or math.isinf(settings.power):
+        return 0.0
+    aucs = {line.name: getattr(line, term) for line in report.subgroups}
+    curvature = sum(slope * (variances[name][term] or 0.0) / aucs[name] for name, slope in slopes.items())
+    return float((1 - settings.power) / 2 * (variance / mean - curvature))
 
 
 def _of_auc(

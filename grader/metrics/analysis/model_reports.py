@@ -35,7 +35,8 @@ def bias_intervals(
     y_true, y_score, subgroups, data, positive, settings, in_score
         As in `bias_report`, with the same errors.
     cluster : array_like, shape (n,), or str, optional
-        Numbers or texts, such as authors or templates. Rows with equal values may depend on each other.
+        Numbers or texts, such as authors or templates. Rows with equal values may depend on each other. A row
+        without a value is a cluster of its own.
     level : float
         The confidence level, in (0, 1).
 

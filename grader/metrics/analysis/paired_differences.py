@@ -92,7 +92,8 @@ class PairedReport(ByTerm[Difference]):
         """Return the adjusted p-value of each cell, by identity.
 
         Among the cells whose adjusted p-value is at most q, the expected share of cells without a true
-        difference is at most q. Cells without a p-value have none.
+        difference is at most q. Cells without a p-value have none. ``benchmarks/coverage.py`` measures how
+        often comparisons of equally good models list a cell.
 
         References
         ----------
@@ -248,7 +249,7 @@ class _Comparison:
 
     def term(self, name: Term) -> Difference:
         """Return the difference between two scores, or between two values of a term."""
-        values = [each.report.overall[name] for each in self.pair]
+        values = [{"score": each.report.score, **each.report.terms}[name] for each in self.pair]
         influences = [each.influences.terms[name] for each in self.pair]
         checked = all(is_checked_term(each.report, name, CHECKED_DIFFERENCES) for each in self.pair)
         return self._difference(values, self.apart(*influences), (name,), is_checked=checked)
@@ -270,9 +271,7 @@ class _Comparison:
         error = math.sqrt(variance)
         if not error:
             return Difference(difference, error, None, None, 1.0 if difference == 0 else None)
-        degrees = None
-        if self.clusters is not None:
-            degrees = min(each.sets.degrees(*where) or 0 for each in self.pair)
+        degrees = min(each.sets.degrees(*where) for each in self.pair)
         reach = quantile(self.level, degrees) * error
         p_value = two_sided_p_value(difference / error, degrees)
         is_checked &= self.has_common_rows and self.clusters is None

@@ -65,8 +65,8 @@ def test_an_evaluation_reports_the_values_of_the_bias_report(tmp_path):
         read_eval_log(log.location),
         score(log, probability(), action="overwrite", display="none"),
     ):
-        (result,) = stored.results.scores
-        found = {name: metric.value for name, metric in result.metrics.items()}
+        metrics = [each for result in stored.results.scores for each in result.metrics.items()]
+        found = {name: metric.value for name, metric in metrics}
         assert found.pop("mean") == pytest.approx(np.mean(PREDICTIONS))
         assert found.pop("score_stderr") == uncertainty_report(Sets(SPLIT), PREDICTIONS).score.standard_error
         assert found == flat(REPORT)
@@ -114,7 +114,14 @@ def test_undefined_values_are_nan_with_the_reason_in_the_log(caplog):
         found = bias(["cat"])(rows)
     assert found["overall_auc"] == 1.0
     assert math.isnan(found["score"])
-    assert set(found) == {"score", "score_stderr", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+    assert set(found) == {
+        "score",
+        "score_stderr",
+        "overall_auc",
+        "mean_subgroup_auc",
+        "mean_bpsn_auc",
+        "mean_bnsp_auc",
+    }
     assert math.isnan(found["score_stderr"])
     assert all(map(math.isnan, bias(["cat"])([]).values()))
     assert "bpsn_auc of cat is undefined" in caplog.text
@@ -144,5 +151,37 @@ def test_copies_of_samples_in_clusters_do_not_shrink_the_standard_error():
     clustered = bias(["cat"], cluster="author")(samples(*rows * 4))["score_stderr"]
     assert copied == pytest.approx(once / 2, rel=0.1)
     assert clustered == pytest.approx(once, rel=0.1)
-    with pytest.raises(ValueError, match="`cluster` must be without missing values"):
-        bias(["cat"], cluster="thread")(samples(*rows))
+    alone = bias(["cat"], cluster="thread")(samples(*rows))["score_stderr"]
+    assert alone == pytest.approx(once, rel=1e-6)
+
+
+@pytest.mark.parametrize(("output", "epochs"), [("0.5", 1), ("0.5", 3), ("N", 1), ("toxic", 1)])
+def test_an_evaluation_of_texts_fails_and_one_of_epochs_uses_the_mean_prediction(tmp_path, output, epochs):
+    answers = iter([0.25, 0.5, 0.75] * 60)
+
+    @scorer(metrics=[bias(["cat"], "toxic")])
+    def answer() -> Scorer:
+        async def measure(state: TaskState, target: Target) -> Score:
+            if output == "0.5":
+                return Score(value=PREDICTIONS[int(state.sample_id)] + (next(answers) if epochs > 1 else 0.5))
+            return Score(value=output if state.sample_id == 7 else 0.5)
+
+        return measure
+
+    (log,) = run_evaluation(
+        Task(dataset=task().dataset, solver=stored(), scorer=answer()),
+        model=None,
+        log_dir=str(tmp_path),
+        display="none",
+        epochs=epochs,
+        max_samples=1,
+    )
+    if output == "0.5":
+        found = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+        assert len(log.results.scores) == 1
+        if epochs == 1:
+            assert found["score"] == bias_report(LABELS, PREDICTIONS, {"cat": CATS}).score
+        assert 0 < found["overall_auc"] < 1
+    else:
+        assert log.status == "error"
+        assert f"7 (score value is '{output}')" in log.error.message

@@ -56,8 +56,8 @@ def test_difference_to_the_same_model_is_tied():
 
 def test_problems_of_cluster_and_baseline_are_reported_together():
     with pytest.raises(ValueError, match="`baseline` must have 400 values") as caught:
-        compare_models(LABELS, SCORES, [1.0], IDENTITIES, cluster=[None, *AUTHORS[1:]])
-    assert "`cluster` must be without missing values, but 1 of 400" in str(caught.value)
+        compare_models(LABELS, SCORES, [1.0], IDENTITIES, cluster=AUTHORS[1:])
+    assert "`cluster` must have 400 values, not 399." in str(caught.value)
 
 
 @pytest.mark.parametrize("threshold", [-10, 0.5, float(SCORES[7]), 10])

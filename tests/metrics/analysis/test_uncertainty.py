@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from grader.metrics import (
     MetricSettings,
     Weights,
+    bias_report,
     prepare,
 )
 from grader.metrics.analysis.influence import CELLS, Measured, Sets
@@ -134,7 +135,14 @@ def test_clustered_errors_are_those_of_the_influences_added_by_cluster(seed: int
     paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, others))
 
     def error(influence: Any) -> float:
-        return math.sqrt(sum(influence[clusters == each].sum() ** 2 for each in set(clusters)))
+        """Return the standard error, for which the deviation of each cluster is that of leaving it out."""
+        sizes = {each: (abs(influence[clusters == each]) > 1e-15).sum() for each in set(clusters)}
+        counted, total = sum(size > 0 for size in sizes.values()), sum(sizes.values())
+        left = [
+            (1 - 1 / counted) / (1 - size / total) * influence[clusters == e].sum()
+            for e, size in sizes.items()
+        ]
+        return math.sqrt(sum(each**2 for each in left))
 
     def by_cluster(influence: Any, *sets: Any) -> Any:
         """Replace n / (n - 1) of each set by that of its clusters."""
@@ -172,23 +180,31 @@ def test_clustered_intervals_and_p_values_are_those_of_student():
     others = scores + 0.5 * np.random.default_rng(1).normal(size=400)
     alone = uncertainty_report(sets, scores, level=0.9)
     paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, others), level=0.9)
+
+    def effective(rows: Any) -> float:
+        sizes = np.bincount(clusters[rows]).astype(float)
+        return sizes.sum() ** 2 // (sizes**2).sum()
+
+    def smaller(cell: str, name: str) -> float:
+        return min(map(effective, compared(labels, mentions[name])[cell])) - 1
+
+    overall = min(effective(labels), effective(~labels)) - 1
     for each, degrees in (
-        (paired.overall_auc, 6),
-        (paired.score, 6),
-        (paired.power_means["subgroup_auc"], 6),
-        (paired.cells["g0"]["negative_aeg"], 11),
-        (paired.cells["g1"]["bpsn_auc"], 3),
+        (paired.overall_auc, overall),
+        (paired.score, overall),
+        (paired.power_means["subgroup_auc"], max(smaller("subgroup_auc", name) for name in mentions)),
+        (paired.cells["g0"]["negative_aeg"], smaller("negative_aeg", "g0")),
+        (paired.cells["g1"]["bpsn_auc"], smaller("bpsn_auc", "g1")),
     ):
         expected = scipy.stats.t.interval(0.9, degrees, each.difference, each.standard_error)
         assert (each.low, each.high) == pytest.approx(expected, rel=1e-4)
         p_value = 2 * scipy.stats.t.sf(abs(each.difference) / each.standard_error, degrees)
         assert each.p_value == pytest.approx(p_value, rel=1e-9)
         assert each.is_tied == (p_value >= 0.1)
-    value, error = alone.score.value, alone.score.standard_error
-    assert value is not None
+    value, error = unbiased(alone), alone.score.standard_error
     assert error is not None
     center, reach = math.log(value / (1 - value)), error / (value * (1 - value))
-    expected = scipy.special.expit(scipy.stats.t.interval(0.9, 6, center, reach))
+    expected = scipy.special.expit(scipy.stats.t.interval(0.9, overall, center, reach))
     assert (alone.score.low, alone.score.high) == pytest.approx(tuple(expected), rel=1e-5)
 
 
@@ -229,10 +245,99 @@ def test_clusters_of_one_row_change_no_error_and_copies_of_rows_add_no_informati
 
 def test_unusable_clusters_are_rejected():
     split = prepare([1, 0, 1, 0], {"a": [1, 1, 0, 0]})
-    with pytest.raises(ValueError, match="`clusters` must have 4 values, not shape"):
+    with pytest.raises(ValueError, match="`clusters` must have 4 values, not 2"):
         Sets.clustered(split, ["ann", "bob"])
     with pytest.raises(ValueError, match="at least 2 different values"):
         Sets.clustered(split, ["ann"] * 4)
+
+
+@pytest.mark.parametrize("blank", [None, np.nan, ""])
+def test_a_row_without_a_cluster_is_a_cluster_of_its_own(blank: Any):
+    split = prepare([1, 0, 1, 0, 1], {})
+    assert Sets.clustered(split, ["ann", blank, "ann", blank, 7]).clusters.tolist() == [0, 1, 0, 2, 3]  # type: ignore[union-attr]
+    outcomes = np.array([1.0, 0.0, 1.0, 1.0])
+    assert share_interval(outcomes, ["ann", blank, "ann", blank]) == share_interval(outcomes, [1, 2, 1, 3])
+
+
+def unbiased(found: Any, power: float = -5.0) -> float:
+    """Return the score minus the second-order bias of its power means."""
+    score = found.score.value
+    for term, mean in found.power_means.items():
+        cells = [each[term] for each in found.cells.values()]
+        curvature = sum(
+            (mean.value / each.value) ** (1 - power) / len(cells) * each.standard_error**2 / each.value
+            for each in cells
+        )
+        score -= 0.25 * (1 - power) / 2 * (mean.standard_error**2 / mean.value - curvature)
+    return score
+
+
+@pytest.mark.parametrize("power", [-10.0, -1.0, 0.0, 1.0])
+def test_interval_of_a_score_is_centered_on_the_score_without_the_bias_of_its_means(power: float):
+    labels, mentions, scores = draw(900, 5, identities=9, share=0.1)
+    settings = MetricSettings(power=power)
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores, settings)
+    center = unbiased(found, power)
+    assert (found.score.low, found.score.high) == pytest.approx(
+        logit_interval(
+            center, found.score.standard_error, degrees=int(min(labels.sum(), (~labels).sum())) - 1
+        )
+    )
+    assert (
+        found.score.value
+        == found.report.score
+        == bias_report(labels, scores, mentions, settings=settings).score
+    )
+    assert (center > found.score.value + 1e-4) == (power < 1)
+
+
+@pytest.mark.parametrize(
+    ("power", "identities", "is_checked"),
+    [
+        (-5, 9, True),
+        (-10, 3, True),
+        (-11, 3, False),
+        (1.5, 3, False),
+        (-math.inf, 3, False),
+        (math.inf, 3, False),
+        (-5, 51, False),
+        (1, 51, False),
+    ],
+)
+def test_intervals_of_means_are_checked_for_the_simulated_powers_and_numbers_of_identities(
+    power: float, identities: int, is_checked: bool
+):
+    labels, mentions, scores = draw(4000, 1, identities=identities)
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores, MetricSettings(power=power))
+    assert [each.is_checked for each in (found.score, *found.power_means.values())] == [is_checked] * 4
+    assert found.overall_auc.is_checked
+
+
+def test_intervals_of_means_with_a_large_bias_are_not_checked():
+    labels, mentions, scores = draw(700, 2, identities=40, share=0.1)
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores, MetricSettings(power=-10))
+    assert min(each["subgroup_auc"].is_checked for each in found.cells.values())
+    assert not found.score.is_checked
+    assert not found.power_means["subgroup_auc"].is_checked
+
+
+@pytest.mark.parametrize(("identities", "share"), [(24, 0.05), (9, 0.1)])
+def test_comparisons_of_equally_good_models_rarely_list_a_cell_with_few_positive_rows(
+    identities: int, share: float
+):
+    listed = 0
+    for seed in range(40):
+        dice = np.random.default_rng(seed)
+        labels = dice.random(1200) < 0.08
+        mentions = {f"g{number}": dice.random(1200) < share for number in range(identities)}
+        common = 1.5 * labels + dice.normal(size=1200)
+        sets = Sets(prepare(labels, mentions))
+        first, second = (Measured.of(sets, common + 0.5 * dice.normal(size=1200)) for _ in range(2))
+        rates = paired_report(sets, first, second).false_discovery_rates()
+        listed += any(
+            rate is not None and rate <= 0.05 for cells in rates.values() for rate in cells.values()
+        )
+    assert listed <= 4
 
 
 def test_false_discovery_rates_agree_with_scipy():
