@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import NormalDist
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -303,7 +304,7 @@ def two_sided_p_value(statistic: float, degrees: int | None = None) -> float:
     """
     if degrees is None:
         return math.erfc(abs(statistic) / math.sqrt(2))
-    nodes, weights = np.polynomial.legendre.leggauss(64)
+    nodes, weights = _quadrature()
 
     def tail(start: float) -> float:
         end = math.acosh(math.cosh(start) * math.exp(40 / degrees))
@@ -312,6 +313,11 @@ def two_sided_p_value(statistic: float, degrees: int | None = None) -> float:
         return (end - start) * float(weights @ heights)
 
     return tail(math.asinh(abs(statistic) / math.sqrt(degrees))) / tail(0.0)
+
+
+@cache
+def _quadrature() -> tuple[FloatArray, FloatArray]:
+    return np.polynomial.legendre.leggauss(64)
 
 
 def is_checked_cell(

@@ -326,7 +326,7 @@ def test_comparisons_of_equally_good_models_rarely_list_a_cell_with_few_positive
     identities: int, share: float
 ):
     listed = 0
-    for seed in range(40):
+    for seed in range(20):
         dice = np.random.default_rng(seed)
         labels = dice.random(1200) < 0.08
         mentions = {f"g{number}": dice.random(1200) < share for number in range(identities)}
@@ -337,7 +337,7 @@ def test_comparisons_of_equally_good_models_rarely_list_a_cell_with_few_positive
         listed += any(
             rate is not None and rate <= 0.05 for cells in rates.values() for rate in cells.values()
         )
-    assert listed <= 4
+    assert listed <= 3
 
 
 def test_false_discovery_rates_agree_with_scipy():
