@@ -245,6 +245,7 @@ def test_retention_deletes_nothing_if_a_record_is_unreadable(service, configured
 @pytest.mark.both_databases
 @pytest.mark.parametrize("name", ["../victim", "20260101T000000000000Z", "/etc/passwd", ""])
 def test_forged_record_names_no_other_file(service, configured: Settings, name: str):
+    service.competition()
     run(service, configured)
     files, (record,) = store_of(configured).files, store_of(configured).records()[0]
     files.put("victim.json", lambda target: _write(target, b"{}"))
@@ -260,6 +261,7 @@ def test_forged_record_names_no_other_file(service, configured: Settings, name: 
 
 @pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "backups/x.json", "objects/aa/../../secret"])
 def test_forged_object_name_is_not_opened(service, configured: Settings, tmp_path: Path, name: str):
+    service.competition()
     run(service, configured)
     (tmp_path / "secret").write_bytes(b"{}")
     store, (record,) = store_of(configured), store_of(configured).records()[0]
