@@ -35,7 +35,6 @@ main = CommandGroup(
             "gate": Entry("grader.cli.metric.gate", "Check predictions against limits, for CI.", "cli"),
             "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
             "bakeoff": Entry("grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"),
-            "simulate": Entry("grader.cli.metric.simulate", "Simulate feedback modes on a solution.", "cli"),
             "verify": Entry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
         },
         "A site, over HTTP": {

@@ -1,1 +1,1 @@
-"""Commands that need no server: score, analyze, simulate, check solutions, verify receipts."""
+"""Commands that need no server: score, analyze, check solutions, verify receipts."""
