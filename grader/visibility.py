@@ -31,31 +31,25 @@ class Feedback(enum.StrEnum):
     """The feedback modes: the part of public scores that is visible before the reveal.
 
     Organizers see everything in every mode. In `open` mode, everyone sees the public score and its four
-    terms, and a team also sees the public identity tables of its own submissions. In `terms` mode, there are
-    no tables. In `score` mode, only the public score is visible, with all decimals.
-
-    The other modes are coarse: they hide terms and tables. `tiered` shows the band that contains the score.
-    `ladder` shows a score only if it is clearly better than the team's best so far. `noised` shows the score
-    with noise. The organizer sets the step of these three modes. `blind` shows no score.
+    terms, and a team also sees the public identity tables of its own submissions. In `score` mode, only the
+    public score is visible, with all decimals. `tiered` shows the band that contains the exact score; the
+    organizer sets the width of the bands. `blind` shows no score.
     """
 
     OPEN = "open"
-    TERMS = "terms"
     SCORE = "score"
     TIERED = "tiered"
-    LADDER = "ladder"
-    NOISED = "noised"
     BLIND = "blind"
 
     @property
     def is_coarse(self) -> bool:
         """Whether the mode hides the exact score."""
-        return self not in (Feedback.OPEN, Feedback.TERMS, Feedback.SCORE)
+        return self not in (Feedback.OPEN, Feedback.SCORE)
 
     @property
     def has_step(self) -> bool:
         """Whether the mode has a step, whose size the organizer sets."""
-        return self in (Feedback.TIERED, Feedback.LADDER, Feedback.NOISED)
+        return self is Feedback.TIERED
 
 
 USUAL_FEEDBACK = Feedback.OPEN
@@ -63,7 +57,7 @@ USUAL_FEEDBACK = Feedback.OPEN
 
 
 class Step(enum.StrEnum):
-    """The step of a coarse mode: band width, minimum improvement, or size of the noise."""
+    """The width of a band in `tiered` mode."""
 
     OF_0_0005 = "0.0005"
     OF_0_001 = "0.001"
@@ -107,7 +101,7 @@ class Field(enum.StrEnum):
     PUBLIC_RANK = "public_rank"
     """The rank and its change, and the history of the team's best score."""
     PUBLIC_SCORE = "public_score"
-    """The public score as shown by the feedback mode, for example as a band or with noise."""
+    """The public score as shown by the feedback mode, for example as a band."""
     PUBLIC_EXACT = "exact_score"
     """The exact public score with all decimals."""
     PUBLIC_TERMS = "public_terms"
@@ -119,8 +113,7 @@ class Field(enum.StrEnum):
     """The submission that represents the team on the private leaderboard."""
 
     FILE = "file"
-    """The submitted file with its name, description, status, problems, notes and incident. This includes the
-    histogram of its predictions and the agreement with the team's earlier files, both over all rows."""
+    """The submitted file with its name, description, status, problems, notes and incident."""
     PUBLIC_IDENTITIES = "public_identities"
     """The AUCs of each identity, and the possible score gains computed from the displayed AUCs. The average
     equality gaps (AEGs) are a separate field."""
@@ -166,11 +159,8 @@ _COARSE = _ALL_BUT_THE_SCORE | {Field.PUBLIC_EXACT}
 # Fields that each mode hides from everyone except organizers until the reveal.
 _WITHHELD: Mapping[Feedback, frozenset[Field]] = {
     Feedback.OPEN: frozenset(),
-    Feedback.TERMS: frozenset({Field.PUBLIC_IDENTITIES}),
     Feedback.SCORE: _ALL_BUT_THE_SCORE,
     Feedback.TIERED: _COARSE,
-    Feedback.LADDER: _COARSE,
-    Feedback.NOISED: _COARSE,
     Feedback.BLIND: _COARSE | {Field.PUBLIC_RANK, Field.PUBLIC_SCORE},
 }
 

@@ -30,7 +30,6 @@ pytest_plugins = (
     "tests.fixtures.databases",
     "tests.fixtures.economy",
     "tests.fixtures.invariants",
-    "tests.fixtures.ladders",
     "tests.fixtures.live_site",
     "tests.fixtures.pgbouncer",
     "tests.fixtures.proxy",

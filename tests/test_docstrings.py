@@ -18,7 +18,7 @@ PACKAGES = (
     "grader.charts",
     "grader.receipts",
 )
-MODULES = ("grader.kaggle", "grader.mlebench")
+MODULES = ("grader.kaggle",)
 # Their packages are not in this environment. tests/integrations/test_real_packages.py runs their examples.
 ELSEWHERE = {"fairboard.evaluate", "fairboard.inspect_ai"}
 

@@ -17,9 +17,7 @@ ROOT = Path(__file__).parents[1]
 TESTED = (
     "tests/metrics",
     "tests/files",
-    "tests/simulation",
     "tests/test_kaggle_metric.py",
-    "tests/test_mlebench.py",
     *(f"tests/cli/test_{name}.py" for name in ("analyze", "score", "simulate")),
     "tests/client/test_organizer.py",
 )

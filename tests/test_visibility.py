@@ -69,12 +69,12 @@ def test_team_activity_is_limited_to_the_team_and_organizers(field: Field, phase
 
 @pytest.mark.parametrize("phase", Phase)
 def test_visibility_is_between_that_of_the_public_and_of_organizers(phase: Phase):
-    ladder = [
+    views = [
         visible_fields(viewer, phase)
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM, Viewer.ORGANIZER)
     ]
-    assert all(less <= more for less, more in itertools.pairwise(ladder))
-    assert ladder[-1] == set(Field)
+    assert all(less <= more for less, more in itertools.pairwise(views))
+    assert views[-1] == set(Field)
 
 
 @pytest.mark.parametrize("viewer", Viewer)

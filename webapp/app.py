@@ -11,7 +11,6 @@ from grader.db import Database
 from grader.maintenance.exporter import Exporter
 from grader.services.accounts.accounts import password_hasher
 from grader.services.data_files.archive import Checksums
-from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
@@ -50,7 +49,6 @@ def create_app(
         settings=settings,
         database=database,
         storage=storage or open_storage(settings.storage()),
-        histograms=Histograms.of(settings),
         checksums=Checksums.of(settings),
         hints=hints or Hints(settings),
         checker=Checker(settings),

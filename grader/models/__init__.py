@@ -41,7 +41,6 @@ from grader.models.people import (
 from grader.models.scoring import (
     JobState,
     Score,
-    ScoreBasis,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
@@ -109,7 +108,6 @@ __all__ = [
     "RevealRule",
     "Role",
     "Score",
-    "ScoreBasis",
     "ScoringJob",
     "ScoringVersion",
     "ScoringVersionState",

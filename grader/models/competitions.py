@@ -82,8 +82,6 @@ class Competition(_WithTexts, Base):
 
     `summary` is the first paragraph of the overview. It is set when the overview is formatted.
 
-    `feedback_key` is the secret key for the noise and the sketches of the coarse feedback modes.
-
     A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
@@ -109,7 +107,6 @@ class Competition(_WithTexts, Base):
     feedback_step: Mapped[Step] = mapped_column(
         stored_enum(Step, name="feedback_step"), default=Step.OF_0_002, server_default="0.002"
     )
-    feedback_key: Mapped[str | None] = mapped_column(String(64))
     draft_metric: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
     )

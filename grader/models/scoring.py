@@ -4,7 +4,7 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Double, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import Double, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -94,9 +94,7 @@ class Split(enum.StrEnum):
 class Score(Base):
     """A score with its four terms and the exact integer counts for every cell.
 
-    `shown_units` is the public score that a coarse feedback mode shows, or None if it shows none. It depends
-    on the team's other submissions. `errors` contains the standard errors of the score and of its defined
-    terms.
+    `errors` contains the standard errors of the score and of its defined terms.
 
     There is no index on the scoring version alone, because a planner without statistics would wrongly prefer
     it.
@@ -116,18 +114,7 @@ class Score(Base):
     bnsp_auc: Mapped[float] = mapped_column(Double)
     counts: Mapped[dict[str, Any]]
     created_at: Mapped[datetime]
-    shown_units: Mapped[int | None]
     errors: Mapped[dict[str, Any] | None]
-
-
-class ScoreBasis(Base):
-    """Additional inputs of coarse feedback modes for a score (`grader.feedback.Basis`)."""
-
-    __tablename__ = "score_basis"
-
-    score_id: Mapped[int] = mapped_column(ForeignKey("score.id"), primary_key=True)
-    noise: Mapped[float] = mapped_column(Double)
-    sketch: Mapped[bytes | None] = mapped_column(LargeBinary)
 
 
 class JobState(enum.StrEnum):

@@ -93,6 +93,11 @@ def score_units(score: float) -> int:
     return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
 
 
+def band(units: int, step_units: int) -> int:
+    """Return the lower end of the band that contains a score; both are in units of 0.00001."""
+    return units // step_units * step_units
+
+
 def score_text(units: int, decimals: int = SCORE_DECIMALS) -> str:
     """Return a score in units of 0.00001 as text, by default with five decimals: ``0.93412``."""
     return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{decimals}f}"

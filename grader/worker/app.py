@@ -86,8 +86,7 @@ def score(job_id: int) -> None:
 
 def _score(job_id: int) -> None:
     try:
-        if following := _scorer().run_and_find_next(int(job_id)):
-            _hints().send(following)
+        _scorer().run(int(job_id))
     except SQLAlchemyError as error:
         log_error(error, f"Job {job_id} could not be claimed or recorded")
 

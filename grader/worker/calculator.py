@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from grader import counters
-from grader.feedback import basis_of
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
 from grader.metrics import RankArray, RankedSplit, dense_ranks, report
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.label_effects import label_effects
 from grader.metrics.analysis.standard_errors import ClassMentions, standard_errors
 from grader.metrics.ranks import count_with_midranks
 from grader.models import Split
@@ -24,7 +21,6 @@ from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
 from grader.services.scoring.jobs import Claim, Outcome, Scores
 from grader.services.solutions.truth import Truth
-from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.storage.stores import Storage, StorageUnavailable
@@ -95,11 +91,6 @@ class PreparedSolution:
         """The mentions of each split, prepared for computing standard errors."""
         return {split: ClassMentions.both(ranked.split) for split, ranked in self.splits.items()}
 
-    @cached_property
-    def public_sets(self) -> Sets:
-        """The public rows, prepared for computing label effects."""
-        return Sets(self.splits[Split.PUBLIC].split)
-
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
         """Read and prepare the solution against which a claim is scored."""
@@ -130,14 +121,11 @@ class PreparedSolutions:
 
 
 class Calculator:
-    """Computes the outcomes of claims and caches prepared solutions, ranks and histograms."""
+    """Computes the outcomes of claims and caches prepared solutions and ranks."""
 
-    def __init__(
-        self, storage: Storage, ranks: RankCache | None, histograms: Histograms | None = None
-    ) -> None:
+    def __init__(self, storage: Storage, ranks: RankCache | None) -> None:
         self._storage = storage
         self._ranks = ranks
-        self._histograms = histograms
         self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
 
     def outcome(self, claim: Claim) -> Outcome:
@@ -170,17 +158,13 @@ class Calculator:
             return self._computed(claim, solution, file)
 
     def _computed(self, claim: Claim, solution: PreparedSolution, file: RankedFile) -> Scores:
-        results, basis = {}, None
+        results = {}
         for split, ranked in solution.splits.items():
             counts, midranks = count_with_midranks(ranked, file.ranks)
             values = report(counts, claim.rules.metric)
             errors = standard_errors(solution.mentions[split], midranks, values, claim.rules.metric)
             results[split] = (counts, values, errors)
-            if split is Split.PUBLIC and claim.basis_key is not None:
-                ranks = file.ranks[ranked.rows]
-                effects = label_effects(solution.public_sets, ranks, values, claim.rules.metric)
-                basis = basis_of(file.ranks, effects, key=claim.basis_key)
-        return Scores(results, file.notes, basis)
+        return Scores(results, file.notes)
 
     def _kept(self, claim: Claim) -> RankedFile | None:
         """Return the cached ranks of a file if this competition accepts its columns."""
@@ -189,12 +173,9 @@ class Calculator:
 
     def _read(self, claim: Claim, solution: PreparedSolution) -> RankedFile:
         data = self._storage.read(claim.submission_sha256)
-        submission = read_submission(data, solution.row_ids, other_labels=claim.other_labels)
-        file = RankedFile.of(submission)
+        file = RankedFile.of(read_submission(data, solution.row_ids, other_labels=claim.other_labels))
         if self._ranks:
             self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
-        if self._histograms and not self._histograms.get(claim.submission_sha256):
-            self._histograms.count(claim.submission_sha256, submission.predictions)
         return file
 
 

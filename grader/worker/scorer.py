@@ -19,7 +19,6 @@ from grader.services.jobs.leased_rows import Rejection
 from grader.services.scoring import batches, jobs
 from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.submissions import rejected_files
-from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.calculator import Calculator, RankCache
@@ -69,11 +68,10 @@ class Scorer:
         lease: timedelta,
         rejected_bytes: int = rejected_files.QUOTA_BYTES,
         ranks: RankCache | None = None,
-        histograms: Histograms | None = None,
     ) -> None:
         self._database = database
         self._rejected_bytes = rejected_bytes
-        self._calculator = Calculator(storage, ranks, histograms)
+        self._calculator = Calculator(storage, ranks)
         self._lease = lease
 
     @classmethod
@@ -85,33 +83,18 @@ class Scorer:
             lease=timedelta(seconds=settings.scoring_lease_seconds),
             rejected_bytes=settings.rejected_files_mb * 1_000_000,
             ranks=RankCache.of(settings),
-            histograms=Histograms.of(settings),
         )
 
-    def next_in_turn(self, job_id: int) -> list[int]:
-        """Return the team's next job, which waited for this one."""
-        with self._database.read() as session:
-            return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
-
+    @ending.shielded()
     def run(self, job_id: int) -> bool:
         """Score a job; return False if there was nothing to do or the lease was lost."""
-        return self._run(job_id) is not None
-
-    def run_and_find_next(self, job_id: int) -> list[int]:
-        """Score a job; return the team's next job if it had to wait for this one."""
-        claim = self._run(job_id)
-        # Files wait for others only in a mode that stores more than the score.
-        return [] if claim is None or claim.basis_key is None else self.next_in_turn(job_id)
-
-    @ending.shielded()
-    def _run(self, job_id: int) -> Claim | None:
         with logs.bound(job=job_id), traces.span("score"):
             return self._claim_and_score(job_id)
 
-    def _claim_and_score(self, job_id: int) -> Claim | None:
+    def _claim_and_score(self, job_id: int) -> bool:
         claim = insist(partial(self._claim, job_id))
         if claim is None:
-            return None
+            return False
         logs.bind(submission=claim.submission_id, competition=claim.competition_id)
         reach("claim.after_commit")
         start = time.monotonic()
@@ -127,7 +110,7 @@ class Scorer:
             "recorded" if recorded else "the lease was lost",
             time.monotonic() - start,
         )
-        return claim if recorded else None
+        return recorded
 
     def _claim(self, job_id: int) -> Claim | None:
         with self._database.write() as session:

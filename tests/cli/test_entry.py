@@ -46,7 +46,7 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
         "--entry-deadline", "2126-03-01", "--merger-deadline", "2126-03-10T12:00", "--team-size", 3,
         "--daily-limit", "none", "--total-limit", 100, "--pending-limit", 4, "--rejection-limit", 10,
         "--selections", 1, "--no-late", "--reveals", "2126-04-02",
-        "--feedback", "ladder", "--feedback-step", "0.05",
+        "--feedback", "tiered", "--feedback-step", "0.05",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     made = stored(service)
@@ -59,7 +59,7 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
     assert (made.max_team_size, made.max_daily_submissions, made.max_total_submissions) == (3, None, 100)
     assert (made.max_pending_submissions, made.max_hourly_rejections, made.selection_count) == (4, 10, 1)
     assert (made.takes_late_submissions, f"{made.reveals_at:%F}") == (False, "2126-04-02")
-    assert (made.feedback, made.feedback_step) == (Feedback.LADDER, Step.OF_0_05)
+    assert (made.feedback, made.feedback_step) == (Feedback.TIERED, Step.OF_0_05)
     assert "Warning" not in result.stderr
 
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, inspect, select, text
+from sqlalchemy import Connection, MetaData, inspect, select, text
 
 import migrations
 from grader.db import Base, Database
 from grader.maintenance import schema
-from grader.models import SubmissionGrant, Team
+from grader.models import AuditEntry, Competition, Mail, Standing, SubmissionGrant, Team
 from tests.fixtures.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.both_databases
@@ -124,8 +124,19 @@ def test_migrations_can_be_applied_reverted_and_applied_again(empty_database: Da
 def test_migrations_create_the_tables_of_the_models(empty_database: Database):
     schema.upgrade(empty_database)
     with empty_database.engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "include_object": _is_in_use}
+        )
         assert compare_metadata(context, Base.metadata) == []
+
+
+# Processes of the previous version use these tables and columns during an upgrade. A migration of the next
+# release drops them.
+NO_LONGER_USED = {"score_basis", "shown_units", "feedback_key"}
+
+
+def _is_in_use(_object: object, name: str | None, *_: object) -> bool:
+    return name not in NO_LONGER_USED
 
 
 def test_upgrade_of_a_current_database_changes_nothing(database: Database):
@@ -220,3 +231,121 @@ def test_ids_that_logs_mails_or_addresses_contain_are_never_reused_on_sqlite(tmp
         assert set(session.scalars(query)) == kept
         assert session.scalars(text("SELECT name FROM sqlite_sequence")).all() == []
     database.dispose()
+
+
+# Per competition: mode, whether it is revealed, and the expected mode and public standing. The second file
+# has the better score, but with a step of 0.02 both files are in the band that starts at 0.9.
+REMOVED_MODES = {
+    1: ("ladder", False, "tiered", (1, 90_000)),
+    2: ("noised", False, "tiered", (3, 90_000)),
+    3: ("ladder", True, "tiered", (6, 88_888)),
+    4: ("terms", False, "score", (8, 88_888)),
+}
+
+
+BEFORE_FOUR_MODES = "0030"
+HASH = "0" * 64
+SOLUTION: dict[str, Any] = {
+    "number": 1,
+    "row_ids_sha256": HASH,
+    "prepared_sha256": HASH,
+    "sample_submission_sha256": HASH,
+    "row_count": 4,
+    "public_row_count": 2,
+    "private_row_count": 2,
+    "report": {},
+    "uploaded_at": NOON,
+}
+VERSION: dict[str, Any] = {
+    "number": 1,
+    "metric_settings": {},
+    "metric_code_version": "1",
+    "reason": "",
+    "state": "live",
+    "created_by": "organizer",
+    "created_at": NOON,
+}
+SUBMISSION: dict[str, Any] = {
+    "user_id": 1,
+    "sha256": HASH,
+    "size_bytes": 1,
+    "file_name": "a.csv",
+    "description": "",
+    "status": "scored",
+    "kind": "normal",
+    "problems": [],
+    "notes": [],
+}
+TERMS = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), 0.9)
+SCORE: dict[str, Any] = {"split": "public", "counts": {}, "created_at": NOON, **TERMS}
+
+
+def _fill_with_removed_modes(connection: Connection):
+    tables = MetaData()
+    tables.reflect(connection)
+
+    def add(table: str, **values: Any):
+        connection.execute(tables.tables[table].insert().values(**values))
+
+    address = {"email": "o@example.org", "email_verified_at": NOON}
+    names = dict.fromkeys(("name", "name_folded", "name_key"), "organizer")
+    add("user_account", id=1, password_hash="", is_admin=False, created_at=NOON, **names, **address)
+    for number, (mode, is_revealed, *_) in REMOVED_MODES.items():
+        add(
+            "competition",
+            id=number,
+            slug=f"c{number}",
+            title="C",
+            overview="",
+            feedback=mode,
+            feedback_step="0.02",
+            state="revealed" if is_revealed else "published",
+            revealed_at=NOON if is_revealed else None,
+            created_at=NOON,
+        )
+        add("organizer", competition_id=number, user_id=1, role="owner", added_at=NOON)
+        add("team", id=number, competition_id=number, name="T", name_key="t", created_at=NOON)
+        add("solution", **SOLUTION | {"id": number, "competition_id": number})
+        add("scoring_version", **VERSION | {"id": number, "competition_id": number, "solution_id": number})
+        for place, score in ((1, 0.90001), (2, 0.91)):
+            submission = 2 * (number - 1) + place
+            add(
+                "submission",
+                **SUBMISSION
+                | {
+                    "id": submission,
+                    "competition_id": number,
+                    "team_id": number,
+                    "submitted_at": NOON + timedelta(hours=place),
+                },
+            )
+            add(
+                "score", **SCORE | {"submission_id": submission, "scoring_version_id": number, "score": score}
+            )
+        add(
+            "standing",
+            scoring_version_id=number,
+            split="public",
+            team_id=number,
+            submission_id=2 * number,
+            score_units=88_888,
+            submitted_at=NOON,
+        )
+
+
+def test_removed_feedback_modes_become_the_remaining_ones(empty_database: Database):
+    schema.upgrade(empty_database, BEFORE_FOUR_MODES)
+    with empty_database.engine.begin() as connection:
+        _fill_with_removed_modes(connection)
+    schema.upgrade(empty_database)
+    with empty_database.read() as session:
+        for number, (mode, is_revealed, successor, standing) in REMOVED_MODES.items():
+            own = session.get_one(Competition, number)
+            assert own.feedback.value == successor
+            (row,) = session.scalars(select(Standing).where(Standing.scoring_version_id == number))
+            assert (row.submission_id, row.score_units) == standing
+            entries = session.scalars(select(AuditEntry).where(AuditEntry.competition_id == number)).all()
+            assert [entry.is_public for entry in entries] == ([] if is_revealed else [True])
+            assert all(mode in entry.public_text for entry in entries)
+        letters = session.scalars(select(Mail)).all()
+        assert [letter.to_address for letter in letters] == ["o@example.org"] * 3

@@ -5,7 +5,7 @@ from html import unescape
 
 from sqlalchemy import select
 
-from grader.models import Competition, Solution
+from grader.models import Solution
 
 HERE = "/competitions/toxicity"
 STARTS = (
@@ -28,15 +28,14 @@ API_PATHS = (
 )
 
 
-def test_solution_files_and_feedback_key_are_not_served(scene):
+def test_solution_files_are_not_served(scene):
     with scene.arena.database.read() as session:
         solution = session.scalars(select(Solution)).one()
-        key = session.scalars(select(Competition.feedback_key)).one()
     for sha256 in (solution.prepared_sha256, solution.row_ids_sha256):
         for path in (f"/blobs/{sha256}", f"/static/../blobs/{sha256[:2]}/{sha256}", f"/{sha256}"):
             assert scene.ann.browser.get(path).status_code == 404
     told = _everything(scene, "owner").values()
-    for secret in (solution.prepared_sha256, solution.digest, solution.nonce, key):
+    for secret in (solution.prepared_sha256, solution.digest, solution.nonce):
         assert all(secret not in text for text in told)
     assert any(solution.commitment in text for text in told)
 

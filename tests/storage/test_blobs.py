@@ -60,7 +60,6 @@ NAME_NO_BLOB = {
     "audit_entry.times": "names of fields",
     "competition.entry_code": "a code",
     "competition.formatted": "HTML",
-    "competition.feedback_key": "a secret",
     "fair_play_mark.line": "name of a row",
     "login_place.place_hash": "a hash",
     "identity.claims": "claims of a provider",

@@ -84,8 +84,6 @@ class CompetitionView:
         self.feedback = competition.feedback
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
-        self.why_unshown = terms.why_unshown(competition)
-        self.unshown = terms.unshown(competition.feedback)
         self.chosen_for = terms.chosen_for(competition)
         self.positive_name = competition.positive_name
         self.negative_name = competition.negative_name

@@ -18,7 +18,6 @@ from grader.maintenance.exporter import Exporter
 from grader.services.accounts.passwords import BoundedHasher
 from grader.services.data_files.archive import Checksums
 from grader.services.leaderboards.snapshots import Snapshots
-from grader.services.submissions.histograms import Histograms
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
 from grader.worker.children.checker import Checker
@@ -66,7 +65,6 @@ class Site:
     settings: Settings
     database: Database
     storage: Storage
-    histograms: Histograms
     checksums: Checksums
     hints: Hinting
     checker: Checker

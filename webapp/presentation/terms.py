@@ -9,11 +9,6 @@ from grader.visibility import Feedback, Step
 _SHOWN = {
     Feedback.TIERED: "Until the reveal, scores are shown in bands of {step}: the displayed score is the "
     "lower end of the band.",
-    Feedback.LADDER: "Until the reveal, a score is shown only if the file is clearly better than the team's "
-    "best so far. The displayed score contains secret noise, sometimes of several steps, and is rounded to "
-    "{step}.",
-    Feedback.NOISED: "Until the reveal, scores are shown with secret noise of about {step}, "
-    "which is always the same for the same file.",
     Feedback.BLIND: "This competition shows no scores before the reveal.",
 }
 _HIDDEN = "Terms, identity tables and standard errors are hidden until the reveal."
@@ -101,21 +96,6 @@ def feedback_mode(competition: Competition) -> str:
 def note(feedback: Feedback, step: Step) -> str:
     """Return the explanation for a feedback mode and a step."""
     return _SHOWN.get(feedback, "").format(step=step.value)
-
-
-def why_unshown(competition: Competition) -> str:
-    """Return the reason why a scored file shows no score to its team before the reveal."""
-    if competition.feedback is Feedback.LADDER:
-        return (
-            "Scored, but no new best: the file is not clearly better than the team's best so far. Its score "
-            "is shown after the reveal."
-        )
-    return "Scored. Its score is shown after the reveal."
-
-
-def unshown(feedback: Feedback) -> str:
-    """Return the short text that replaces a hidden score in a list."""
-    return "no new best" if feedback is Feedback.LADDER else "not shown"
 
 
 def chosen_for(competition: Competition) -> str:

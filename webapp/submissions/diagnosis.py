@@ -1,14 +1,9 @@
-"""Submission diagnosis: AUCs that lower the score, and the histogram of predictions."""
+"""Submission diagnosis: AUCs that lower the score."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.charts.frame import bar_chart
-from grader.charts.svg import Axis
-from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.power_means import CellGain, TermCost, weakest_term
-from grader.reports.blocks import Chart, table
 from webapp.presentation.terms import NAMES, Classes, words_of
 
 SHOWN = 10
@@ -18,9 +13,6 @@ _DOES = {
     "bpsn_auc": "flags {negative} {rows} that mention {name}",
     "bnsp_auc": "misses {positive} {rows} that mention {name}",
 }
-TICK_STEP = 5
-TICK_UNIT = 4  # multiple for which the four axis steps are whole numbers
-SMALLEST_WIDE, LARGEST_WIDE = 1e3, 1e12  # range of all bins
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +80,3 @@ def _sentence(found: Sequence[TermCost], classes: Classes, whose: str) -> str:
         f"{costs}. {whose} {does}. Raising {each} {NAMES[lead.term]} AUC{'s' if others else ''} to the "
         f"median would improve the score by {gains[0].gain:.5f}."
     )
-
-
-def histogram_chart(found: Distribution | None) -> Chart | None:
-    """Return the histogram of a file's predictions, or None if it cannot be computed."""
-    if found is None:
-        return None
-    shares = [100 * share for share in found.shares]
-    edges = _edges(found.edges)
-    bars = [(edges[place] if place % TICK_STEP == 0 else "", share) for place, share in enumerate(shares)]
-    title = f"All {found.rows:,} predictions in the file"
-    highest = Axis("% of rows", 0.0, TICK_UNIT * math.ceil(max(shares) / TICK_UNIT))
-    lines = [
-        (f"{low} to {high}", f"{count:,}", f"{share:.1f} %")
-        for low, high, count, share in zip(edges[:-1], edges[1:], found.counts, shares, strict=True)
-    ]
-    svg = bar_chart(title, bars, highest, "prediction")
-    return Chart(svg, table(title, ("prediction", "rows", "share"), lines))
-
-
-def _edges(edges: Sequence[float]) -> list[str]:
-    """Return the bin edges as texts; whole numbers for wide bins."""
-    is_wide = SMALLEST_WIDE <= edges[-1] - edges[0] < LARGEST_WIDE
-    return [f"{edge:,.0f}" if is_wide else f"{edge:.3g}" for edge in edges]

@@ -26,7 +26,6 @@ from grader.services.limits import limits
 from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
-from grader.services.solutions import intake
 from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
 from grader.visibility import Viewer
 from webapp.competitions.views import CompetitionView
@@ -36,7 +35,7 @@ from webapp.http.parameters import asked_number, asked_page
 from webapp.http.site import current_site
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions.diagnosis import GainsView, histogram_chart
+from webapp.submissions.diagnosis import GainsView
 from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
@@ -73,18 +72,11 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
         version = lookup.live(competition)
-        _ = version.solution  # load the solution while the session is open
-        names = intake.other_labels(session, competition_id=competition.id)
-        earlier = own_analysis.earlier(session, summary=summary)
         beside = viewers.neighbours_of(session, submission=submission)
         can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
-    site = current_site()
-    files: dict[str, Any] = {"submission": submission, "version": version, "other_labels": names}
-    histogram = own_analysis.histogram(site.histograms, site.storage, **files)
-    agreements = own_analysis.agreements(site.histograms, site.storage, earlier=earlier, **files)
     return render_template(
         "submissions/show.html",
         competition=view,
@@ -97,8 +89,6 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         allowance=AllowanceView(allowance),
         can_select=can_select,
         would_count=choice is not None and submission.id in choice.reasons,
-        histogram=histogram_chart(histogram),
-        agreements=agreements,
         previous_id=summary.previous_id,
         best_shown_before_id=summary.best_shown_before_id,
         gains=GainsView.of(

@@ -126,7 +126,7 @@ condition_options = options(
     click.option(
         "--feedback-step",
         type=click.Choice([each.value for each in Step]),
-        help="The step for the tiered, ladder and noised modes. [default: 0.002]",
+        help="The width of a band in tiered mode. [default: 0.002]",
     ),
 )
 rescoring_options = options(

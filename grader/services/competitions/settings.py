@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import secrets
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,7 +32,6 @@ from grader.services.competitions.settings_problems import Fault, InvalidCompeti
 from grader.text import one_line, without_directions
 from grader.visibility import Phase
 
-KEY_BYTES = 32
 WEEK = timedelta(days=7)
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
@@ -92,16 +90,6 @@ def _date(moment: datetime | None) -> str:
 
 def _limit(number: int | None) -> str:
     return "none" if number is None else f"{number:,}"
-
-
-def ensure_feedback_key(competition: Competition) -> None:
-    """Generate the feedback key of a competition that has none.
-
-    The key never changes, so identical files always get the same noise. It must never be shown, exported or
-    logged, because anyone who has it can remove the noise.
-    """
-    if competition.feedback_key is None:
-        competition.feedback_key = secrets.token_hex(KEY_BYTES)
 
 
 class ChangedMeanwhile(OrganizerError):
@@ -245,7 +233,7 @@ def cleaned(settings: CompetitionSettings) -> CompetitionSettings:
 
 
 def apply(settings: CompetitionSettings, competition: Competition) -> None:
-    """Store settings without validation; set the derived dates and the feedback key."""
+    """Store settings without validation; set the derived dates."""
     rules = competition.rules
     for name in _COLUMNS:
         setattr(competition, name, getattr(settings, name))
@@ -255,7 +243,6 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
     elif competition.rules != rules:
         competition.rules_version += 1
     fill_in_dates(competition)
-    ensure_feedback_key(competition)
 
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:

@@ -245,14 +245,9 @@ class CompetitionSettings(BaseModel):
             choices={
                 Feedback.OPEN: "open (default): everyone sees the public score and its four terms; a team "
                 "also sees the identity table of its own submissions",
-                Feedback.TERMS: "terms: the public score and its four terms, but no tables",
                 Feedback.SCORE: "score: only the public score, with all its decimals",
                 Feedback.TIERED: "tiered: only the band that contains the public score; each band is as "
                 "wide as the step",
-                Feedback.LADDER: "ladder: a score with secret noise, rounded to the step, and only if a "
-                "file is clearly better than the team's best so far",
-                Feedback.NOISED: "noised: the public score with random noise of about one step; the same "
-                "file always gets the same noise",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
             },
         ),
@@ -264,8 +259,7 @@ class CompetitionSettings(BaseModel):
             "feedback_step",
             "Step",
             "feedback step",
-            help="Only for tiered, ladder and noised: the width of a band, the improvement that the ladder "
-            "requires, or the size of the noise.",
+            help="Only for the tiered mode: the width of a band.",
             fixed=_SHOWN,
             choices={step: step.value for step in Step},
         ),

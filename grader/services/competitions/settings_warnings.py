@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from grader.feedback.ladder import safe_step
 from grader.identity_providers import Provider
 from grader.metrics.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
@@ -15,6 +14,9 @@ from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, 
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
 from grader.visibility import Phase, Step
 
+# Recommended step, in standard errors of the difference of two typical models' scores as defined in
+# `grader.metrics.expected_error`. The nearest available step is used.
+SAFE_STEP = 0.5
 SOON = timedelta(days=1)  # long enough to catch a time entered in the wrong time zone
 _OF_A_DRAFT = {
     "opens_at": "the competition opens as soon as it is published",
@@ -168,7 +170,8 @@ def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
     if error is None:
         return None
     by_chance = paired_standard_error(error, report["assumed"]["correlation"])
-    return Proposal(safe_step(by_chance), by_chance)
+    safe_step = min(Step, key=lambda step: abs(float(step) - SAFE_STEP * by_chance))
+    return Proposal(safe_step, by_chance)
 
 
 def small_step_warnings(competition: Competition) -> list[Fault]:

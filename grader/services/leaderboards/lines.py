@@ -269,7 +269,7 @@ def benchmark_rows(
 
 
 def _units(competition: Competition, split: Split, score: float) -> int:
-    shown = shown_scores.benchmark_units(competition, score) if split is Split.PUBLIC else None
+    shown = shown_scores.units(competition, score) if split is Split.PUBLIC else None
     return order.score_units(score) if shown is None else shown
 
 

@@ -74,7 +74,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
     if not team_ids:
         return []
     found = session.execute(
-        select(Submission.team_id, Submission.id, Score.score, Score.shown_units, Submission.submitted_at)
+        select(Submission.team_id, Submission.id, Score.score, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)
         .where(
             Submission.team_id.in_(team_ids),
@@ -84,8 +84,8 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
         )
     )
     entries: dict[int, list[Entry]] = defaultdict(list)
-    for team_id, submission_id, score, stored, submitted_at in found:
-        units = shown_scores.units(competition, score, stored)
+    for team_id, submission_id, score, submitted_at in found:
+        units = shown_scores.units(competition, score)
         if units is not None:
             entries[team_id].append(Entry(team_id, submission_id, units, submitted_at))
     return [TeamSteps(team_id, tuple(selection.improvements(entries[team_id]))) for team_id in team_ids]
@@ -111,8 +111,8 @@ def own_scores(
 ) -> list[OwnScore]:
     """Return all files of a team, oldest first, without reading hidden scores."""
     is_shown = Field.PUBLIC_SCORE in allowed
-    scores: tuple[Any, Any] = (Score.score, Score.shown_units) if is_shown else (null(), null())
-    query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, *scores)
+    score: Any = Score.score if is_shown else null()
+    query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, score)
     if is_shown:
         query = query.outerjoin(
             Score,
@@ -125,13 +125,20 @@ def own_scores(
     found = session.execute(
         query.where(Submission.team_id == team.id).order_by(Submission.submitted_at, Submission.id)
     )
-    return list(_in_order(found, is_exact=Field.PUBLIC_EXACT in allowed, is_test=team.is_organizers))
+    competition = None if Field.PUBLIC_EXACT in allowed else session.get_one(Competition, team.competition_id)
+    return list(_in_order(found, competition, is_test=team.is_organizers))
 
 
-def _in_order(rows: Iterable[Any], *, is_exact: bool, is_test: bool) -> Iterator[OwnScore]:
+def _in_order(rows: Iterable[Any], competition: Competition | None, *, is_test: bool) -> Iterator[OwnScore]:
+    """Yield scores as the competition's feedback mode displays them, or exact ones without a competition."""
     best: int | None = None
-    for submission_id, file_name, kind, score, stored in rows:
-        units = stored if score is None or not is_exact else order.score_units(score)
+    for submission_id, file_name, kind, score in rows:
+        if score is None:
+            units = None
+        elif competition is None:
+            units = order.score_units(score)
+        else:
+            units = shown_scores.units(competition, score)
         yield OwnScore(submission_id, file_name, units, best)
         if units is not None and (is_test or kind in shown_scores.KINDS):
             best = units if best is None else max(best, units)

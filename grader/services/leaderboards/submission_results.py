@@ -170,9 +170,9 @@ def split_results_of(
             has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed)
             if is_exact or row.split is Split.PRIVATE:
                 result = _exact(row, rules, has_terms=has_terms, cells=cells)
-            elif row.shown_units is not None:
-                text = order.score_text(row.shown_units, shown_scores.decimals(competition))
-                result = SplitResult(text, row.shown_units, {}, (), (), shown_scores.decimals(competition))
+            elif (units := shown_scores.units(competition, row.score)) is not None:
+                decimals = shown_scores.decimals(competition)
+                result = SplitResult(order.score_text(units, decimals), units, {}, (), (), decimals)
             else:
                 continue
             found[row.submission_id][row.split] = result
@@ -234,7 +234,7 @@ def _public_scores(
 ) -> tuple[list[_Public], _Public]:
     """Return the public scores of the team's earlier submissions, and of this one."""
     rows = session.execute(
-        select(Submission.id, Submission.submitted_at, Score.score, Score.shown_units)
+        select(Submission.id, Submission.submitted_at, Score.score)
         .join(Score, Score.submission_id == Submission.id)
         .where(
             Submission.team_id == submission.team_id,
@@ -245,9 +245,9 @@ def _public_scores(
         .order_by(Submission.submitted_at, Submission.id)
     )
     earlier: list[_Public] = []
-    for submission_id, submitted_at, score, stored in rows:
+    for submission_id, submitted_at, score in rows:
         exact = Entry(submission.team_id, submission_id, order.score_units(score), submitted_at)
-        units = shown_scores.units(submission.competition, score, stored)
+        units = shown_scores.units(submission.competition, score)
         own = _Public(exact, None if units is None else replace(exact, score_units=units))
         if submission_id == submission.id:
             return earlier, own

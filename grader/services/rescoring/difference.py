@@ -196,8 +196,8 @@ def pairs(
     """Yield each scored submission with its team's name, ordered by id."""
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
     for row in rows:
-        *known, team = row[:-6]
-        before, after = (_scored(competition, known, *scores) for scores in (row[-6:-3], row[-3:]))
+        *known, team = row[:-4]
+        before, after = (_scored(competition, known, *scores) for scores in (row[-4:-2], row[-2:]))
         yield team, ScorePair(before, after)
 
 
@@ -205,7 +205,6 @@ def _scored(
     competition: Competition,
     known: list[Any],
     public: float | None,
-    stored: int | None,
     private: float | None,
 ) -> Scored | None:
     if public is None or private is None:
@@ -219,12 +218,8 @@ def _scored(
         private_units=order.score_units(private),
         kind=kind,
         is_selected=is_selected,
-        shown_units=shown_scores.units(competition, public, stored),
+        shown_units=shown_scores.units(competition, public),
     )
-
-
-def _columns(split: Split, score: type[Score]) -> tuple[Any, ...]:
-    return (score.score, score.shown_units) if split is Split.PUBLIC else (score.score,)
 
 
 def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, ...]]:
@@ -236,7 +231,7 @@ def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, .
         Submission.kind,
         Submission.is_selected,
         Team.name,
-        *(column for (_, split), score in scores.items() for column in _columns(split, score)),
+        *(score.score for score in scores.values()),
     ).join(Team, Team.id == Submission.team_id)
     for (side, split), score in scores.items():
         query = query.outerjoin(

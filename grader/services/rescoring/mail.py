@@ -153,9 +153,7 @@ def _lines(
             Submission.file_name,
             Submission.submitted_at,
             before.score,
-            before.shown_units,
             after.score,
-            after.shown_units,
         )
         .outerjoin(before, _of(before, before_id))
         .outerjoin(after, _of(after, after_id))
@@ -172,8 +170,8 @@ def _lines(
         query = query.where(Submission.id.in_(submission_ids))
     lines: dict[int, list[OldAndNew]] = defaultdict(list)
     for row in session.execute(query):
-        team_id, submission_id, file_name, submitted_at, was, was_stored, now, now_stored = row
-        old, new = _shown(competition, was, was_stored), _shown(competition, now, now_stored)
+        team_id, submission_id, file_name, submitted_at, was, now = row
+        old, new = _shown(competition, was), _shown(competition, now)
         lines[team_id].append(OldAndNew(submission_id, file_name, submitted_at, old, new))
     return dict(lines)
 
@@ -186,8 +184,8 @@ def _of(score: type[Score], version_id: int) -> ColumnElement[bool]:
     )
 
 
-def _shown(competition: Competition, score: float | None, stored: int | None) -> str | None:
+def _shown(competition: Competition, score: float | None) -> str | None:
     if score is None:
         return None
-    units = shown_scores.units(competition, score, stored)
+    units = shown_scores.units(competition, score)
     return NOT_SHOWN if units is None else order.score_text(units, shown_scores.decimals(competition))

@@ -15,12 +15,10 @@ from grader.models import (
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
-    Submission,
-    SubmissionStatus,
 )
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs as scoring
-from grader.services.scoring.jobs import Claim, Mode, Outcome
+from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.solutions import intake
 
 # A batch that lost its lease is retried in this many parts. Retrying a hundred files one by one would take
@@ -59,15 +57,12 @@ def claim(
     """Claim up to `limit` jobs of a version in preparation under one token; empty if there are none.
 
     Jobs with one earlier attempt are claimed in batches of a tenth of `limit`, jobs with more attempts one at
-    a time. In ladder mode, pending files are left to the live version, which scores them in order.
+    a time.
     """
     version = session.get(ScoringVersion, scoring_version_id)
     if version is None:
         return []
-    mode = scoring.mode_of(session, competition_id=version.competition_id)
     jobs = _of(scoring_version_id, now)
-    if mode.is_ladder:
-        jobs = jobs.join(ScoringJob.submission).where(Submission.status != SubmissionStatus.PENDING)
     for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
         # The jobs are not sorted, because sorting all waiting jobs would take longer than claiming a batch.
         found = session.scalars(
@@ -77,7 +72,7 @@ def claim(
             .with_for_update(of=ScoringJob, skip_locked=True)
         ).all()
         if found:
-            return _take(session, found, lease=lease, now=now, holder=holder, mode=mode)
+            return _take(session, found, lease=lease, now=now, holder=holder)
     tried = session.scalars(jobs.where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)).all()
     claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now, holder=holder) for job_id in tried)
     first = next((each for each in claims if each is not None), None)
@@ -120,7 +115,6 @@ def _take(
     lease: timedelta,
     now: datetime,
     holder: str | None,
-    mode: Mode,
 ) -> list[Claim]:
     ids = [job.id for job in jobs]
     taken = leased_rows.claim(
@@ -130,6 +124,4 @@ def _take(
         return []
     token, attempt = taken
     names = intake.other_labels(session, competition_id=jobs[0].scoring_version.competition_id)
-    return [
-        scoring.claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode) for job in jobs
-    ]
+    return [scoring.claim_of(job, token=token, attempt=attempt, other_labels=names) for job in jobs]

@@ -6,12 +6,11 @@ Scoring the same file twice produces the same bits, so every job has exactly one
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, insert, literal, not_, or_, select
-from sqlalchemy.orm import Session, aliased, joinedload
+from sqlalchemy import ColumnElement, func, insert, literal, or_, select
+from sqlalchemy.orm import Session, joinedload
 
-from grader.feedback import Basis
 from grader.models import (
     Competition,
     JobState,
@@ -33,9 +32,7 @@ from grader.services.mail.outbox import Notice
 from grader.services.scoring import score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import intake
-from grader.services.standings import shown_scores
 from grader.services.webhook_outbox import Event
-from grader.visibility import Feedback
 
 LIMITS = leased_rows.SCORING
 
@@ -56,7 +53,6 @@ class Scores:
 
     results: Results
     notes: Data
-    basis: Basis | None = None
 
 
 Outcome = Scores | Unfinished
@@ -78,7 +74,6 @@ class Claim:
     rules: Rules
     other_labels: tuple[str, ...] = ()
     known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file has been deleted
-    basis_key: bytes | None = None  # set if the feedback mode stores more than the score
     accepted_at: datetime | None = None  # the time of the job, if it is claimed alone
 
 
@@ -133,8 +128,7 @@ def claim(
 ) -> Claim | None:
     """Claim a job that is waiting or whose lease has expired; return None if it is not available.
 
-    A job that has lost its last lease fails instead. In ladder mode, a file waits for its team's earlier
-    files.
+    A job that has lost its last lease fails instead.
     """
     job = session.get(
         ScoringJob,
@@ -150,48 +144,18 @@ def claim(
         return None
     if LIMITS.are_used_up(job) and _give_up(session, job, now=now):
         return None
-    mode = mode_of(session, competition_id=job.scoring_version.competition_id)
     is_due = leased_rows.is_free(ScoringJob, now)
-    if mode.is_ladder:
-        is_due = and_(is_due, not_(shown_scores.out_of_turn(job)))
     is_this = ScoringJob.id == job_id
     taken = leased_rows.claim(session, ScoringJob, is_this, is_due, now=now, lease=lease, holder=holder)
     if taken is None:
         return None
     token, attempt = taken
     names = intake.other_labels(session, competition_id=job.scoring_version.competition_id)
-    found = claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode)
-    return replace(found, accepted_at=job.created_at)
+    current = claim_of(job, token=token, attempt=attempt, other_labels=names)
+    return replace(current, accepted_at=job.created_at)
 
 
-class Mode(NamedTuple):
-    """The competition's feedback settings that scoring requires."""
-
-    feedback: Feedback
-    key: str | None
-
-    @property
-    def is_ladder(self) -> bool:
-        """Whether a team's files are scored in the order of their acceptance."""
-        return self.feedback is Feedback.LADDER
-
-    @property
-    def basis_key(self) -> bytes | None:
-        """The key of the data stored in addition to a score; None if the score is enough."""
-        return (self.key or "").encode() if self.feedback in (Feedback.LADDER, Feedback.NOISED) else None
-
-
-def mode_of(session: Session, *, competition_id: int) -> Mode:
-    """Return the feedback mode of a competition and its key."""
-    found = session.execute(
-        select(Competition.feedback, Competition.feedback_key).where(Competition.id == competition_id)
-    ).one()
-    return Mode(*found)
-
-
-def claim_of(
-    job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...], mode: Mode
-) -> Claim:
+def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...]) -> Claim:
     """Return the claim on a job that has just been claimed under a token."""
     version = job.scoring_version
     return Claim(
@@ -207,30 +171,7 @@ def claim_of(
         rules=Rules.from_dict(version.metric_settings),
         other_labels=other_labels,
         known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
-        basis_key=mode.basis_key,
     )
-
-
-def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
-    """Return the team's next job that waited for this one in ladder mode, or None."""
-    earlier, sent = aliased(ScoringJob), aliased(Submission)
-    query = (
-        select(ScoringJob.id)
-        .join(Submission, Submission.id == ScoringJob.submission_id)
-        .join(Competition, Competition.id == Submission.competition_id)
-        .join(earlier, earlier.id == job_id)
-        .join(sent, sent.id == earlier.submission_id)
-        .where(
-            Competition.feedback == Feedback.LADDER,
-            ScoringJob.scoring_version_id == earlier.scoring_version_id,
-            Submission.team_id == sent.team_id,
-            Submission.submitted_at >= sent.submitted_at,
-            leased_rows.is_free(ScoringJob, now),
-        )
-        .order_by(Submission.submitted_at, Submission.id)
-        .limit(1)
-    )
-    return list(session.scalars(query))
 
 
 def waiting(
@@ -308,7 +249,7 @@ def write_outcomes(
     for job, outcome in outcomes:
         job.notes = []
         if isinstance(outcome, Scores):
-            score_rows.add(session, job=job, results=outcome.results, basis=outcome.basis, now=now)
+            score_rows.add(session, job=job, results=outcome.results, now=now)
             leased_rows.finish(job, JobState.DONE, now=now)
             job.notes = list(outcome.notes)
         else:
@@ -320,7 +261,6 @@ def write_outcomes(
         session,
         competition=competition,
         scored=[(job, outcome.results) for job, outcome in outcomes if isinstance(outcome, Scores)],
-        ended=[job for job, _ in outcomes if job.state in STATUS_OF],
     )
 
 
@@ -342,7 +282,6 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
     leased_rows.give_up(job, LIMITS, now=now)
     session.flush()
     _tell_end(session, held[0], job)
-    score_rows.enter_standings(session, competition=held[0], scored=[], ended=[job])
     return True
 
 

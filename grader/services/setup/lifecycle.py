@@ -102,7 +102,6 @@ def publish(
         raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now
     competition_settings.fill_in_dates(competition)
-    competition_settings.ensure_feedback_key(competition)
     _change(act, CompetitionState.PUBLISHED, "competition.publish", "The competition was published.")
     return competition
 

@@ -220,7 +220,7 @@ def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _step(report: Mapping[str, Any]) -> Iterator[Finding]:
     if proposal := settings_warnings.proposed_step_of(report):
-        text = f"If the feedback mode has a step (tiered, ladder or noised): {proposal.sentence}"
+        text = f"For the feedback mode tiered: {proposal.sentence}"
         yield _finding(Level.NOTE, "safe_step", text)
 
 

@@ -200,20 +200,13 @@ def write(
     splits: Collection[Split],
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Replace the standings of these teams (by default, all teams) on these splits.
-
-    In a coarse feedback mode, the displayed scores are updated first.
-    """
+    """Replace the standings of these teams (by default, all teams) on these splits."""
     doomed = delete(Standing).where(
         Standing.scoring_version_id == scoring_version_id, Standing.split.in_(splits)
     )
     if team_ids is not None:
         doomed = doomed.where(Standing.team_id.in_(team_ids))
     session.flush()
-    if competition.feedback.is_coarse and Split.PUBLIC in splits:
-        shown_scores.work_out(
-            session, competition=competition, scoring_version_id=scoring_version_id, team_ids=team_ids
-        )
     session.execute(doomed.execution_options(synchronize_session="fetch"))
     boards = selection.compute(
         shown_scores.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),

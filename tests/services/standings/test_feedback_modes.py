@@ -1,48 +1,75 @@
-"""Coarse feedback modes: stored and displayed feedback, for any scoring order."""
+"""Coarse feedback modes: displayed scores and standings."""
 
-import threading
 from datetime import timedelta
-from typing import Any
+from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select
 
-from grader import feedback
-from grader.feedback import Basis
-from grader.files import RowIds, read_submission
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.paired_differences import score_difference
 from grader.models import (
     Competition,
     Score,
-    ScoreBasis,
     ScoringJob,
     ScoringVersion,
     Split,
     Standing,
     Submission,
     SubmissionKind,
-    SubmissionStatus,
 )
+from grader.ranking import order
 from grader.services.audit.log import Actor
 from grader.services.closing import verification
 from grader.services.competitions import lookup
-from grader.services.competitions.metric import Rules
-from grader.services.jobs.leased_rows import Breakdown, Rejection
-from grader.services.leaderboards import leaderboard, score_history, submission_results, team_results
+from grader.services.jobs.leased_rows import Breakdown
+from grader.services.leaderboards import leaderboard, submission_results, team_results
 from grader.services.rescoring import publication
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Outcome
-from grader.services.solutions.truth import Truth
 from grader.services.standings import rows, shown_scores
 from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
-from grader.worker.scorer import Scorer
-from tests.fixtures.ladders import HOUR, by_the_rule, send, shown
-from tests.fixtures.races import race
-from tests.fixtures.service import LEASE, write_predictions
+from tests.fixtures.service import LEASE
 
-IN_LADDER = [True, False, True, False, True]
+HOUR = timedelta(hours=1)
+# With a step of 0.02: a first score, then worse, better, about equal, better.
+SKILLS = (0.1, 0.02, 0.5, 0.45, 1.5)
+
+
+@pytest.fixture
+def coarse(service):
+    """A function that creates a competition in a coarse mode."""
+
+    def make(mode: Feedback, step: Step = Step.OF_0_02, **options) -> Competition:
+        competition = service.competition(**options)
+        with service.database.write() as session:
+            own = lookup.get(session, slug=competition.slug)
+            own.feedback, own.feedback_step = mode, step
+        return service.reload(competition)  # type: ignore[no-any-return]
+
+    return make
+
+
+def send(service, competition: Competition, skills=SKILLS, **options):
+    return [
+        service.submit(competition, skill=skill, seed=10 + place, after=place * HOUR, **options)
+        for place, skill in enumerate(skills)
+    ]
+
+
+def bands(service, competition: Competition, version_id: int | None = None) -> dict[int, int]:
+    """Return the lower end of each public score's band by submission, computed in decimals."""
+    step = Decimal(competition.feedback_step.value)
+    query = select(Score.submission_id, Score.score).where(
+        Score.split == Split.PUBLIC,
+        Score.scoring_version_id == (version_id or competition.live_scoring_version_id),
+    )
+    with service.database.read() as session:
+        return {
+            submission_id: int(Decimal(order.score_text(order.score_units(score))) // step * step * 100_000)
+            for submission_id, score in session.execute(query)
+        }
 
 
 def end(service, job_id: int, *outcomes: Outcome):
@@ -53,18 +80,6 @@ def end(service, job_id: int, *outcomes: Outcome):
             claim = jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
             assert claim is not None
             jobs.record(session, job_id=job_id, token=claim.token, outcome=outcome, now=now)
-
-
-def merge(service, competition: Competition, *, taken, into) -> int:
-    """Transfer one team's files to another; return the id of the other team."""
-    old, new = (service.submission(each).team_id for each in (taken, into))
-    with service.database.write() as session:
-        own = lookup.lock(session, competition_id=competition.id)
-        for submission in session.scalars(select(Submission).where(Submission.team_id == old)):
-            submission.team_id = new
-        session.flush()
-        rows.rebuild(session, competition=own, team_ids=[old, new])
-    return new  # type: ignore[no-any-return]
 
 
 def public_standings(service) -> dict[int, tuple[int, int]]:
@@ -78,138 +93,40 @@ def public_standings(service) -> dict[int, tuple[int, int]]:
         }
 
 
-def with_power(settings: dict[str, Any], power: float) -> dict[str, Any]:
-    return settings | {"metric": settings["metric"] | {"power": power}}
+@given(units=st.integers(0, 100_000), step=st.sampled_from(Step))
+def test_band_contains_its_score_and_starts_at_a_multiple_of_the_step(units: int, step: Step):
+    band = order.band(units, step.units)
+    assert band % step.units == 0
+    assert band <= units < band + step.units
 
 
-@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER, Feedback.NOISED, Feedback.BLIND])
-def test_each_coarse_mode_shows_feedback_according_to_its_rule(service, coarse, mode: Feedback):
+@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
+def test_each_coarse_mode_ranks_a_team_by_its_displayed_score(service, coarse, mode: Feedback):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)
-    found = shown(service)
-    assert found == by_the_rule(service, competition)
-    if mode is Feedback.LADDER:
-        assert [units is not None for units in found.values()] == IN_LADDER
-    best = max((units for units in found.values() if units is not None), default=None)
+    best = max(bands(service, competition).values())
     standings = list(public_standings(service).values())
-    assert [units for _, units in standings] == ([] if best is None else [best])
+    assert [units for _, units in standings] == ([] if mode is Feedback.BLIND else [best])
 
 
-def test_stored_basis_yields_the_standard_error_of_the_paired_difference(service, coarse):
-    competition = coarse(Feedback.LADDER)
-    sent = send(service, competition, (0.2, 0.9))
-    service.score(*sent)
-    with service.database.read() as session:
-        version = lookup.live(lookup.get(session, slug=competition.slug))
-        rules = Rules.from_dict(version.metric_settings)
-        truth = Truth.from_bytes(service.storage.read(version.solution.prepared_sha256))
-        row_ids = RowIds.from_bytes(service.storage.read(version.solution.row_ids_sha256))
-        stored = [Basis.of(row.noise, row.sketch) for row in session.scalars(select(ScoreBasis))]
-    sets = Sets(truth.prepare(Split.PUBLIC, identities=rules.identities, settings=rules.metric))
-    rows = truth.rows(Split.PUBLIC)
-    one, other = (
-        Measured.of(
-            sets, read_submission(write_predictions(skill=skill, seed=seed), row_ids).predictions[rows]
-        )
-        for skill, seed in ((0.2, 10), (0.9, 11))
-    )
-    exact = score_difference(one, other).standard_error
-    assert exact is not None
-    assert feedback.paired_error(*stored) == pytest.approx(exact, rel=0.25)
+def test_first_file_of_a_band_represents_its_team(service, coarse):
+    competition = coarse(Feedback.TIERED, Step.OF_0_05)
+    same = [service.submit(competition, skill=0.5, after=place * HOUR) for place in range(3)]
+    service.score(*reversed(same))
+    ((submission_id, _),) = public_standings(service).values()
+    assert submission_id == same[0].submission.id
 
 
-@pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3), (1, 0, 3, 2, 4)])
-def test_ladder_follows_the_order_of_acceptance_not_of_scoring(service, coarse, order: tuple[int, ...]):
-    competition = coarse(Feedback.LADDER)
-    jobs_in_order = [job_id for sent in send(service, competition) for job_id in sent.job_ids]
-    scorer = Scorer(service.database, service.storage, lease=LEASE)
-    left = [jobs_in_order[place] for place in order]
-    while left:
-        done = [job_id for job_id in left if scorer.run(job_id)]
-        assert done
-        left = [job_id for job_id in left if job_id not in done]
-    assert shown(service) == by_the_rule(service, competition)
-    assert [units is not None for _, units in sorted(shown(service).items())] == IN_LADDER
+def test_benchmark_is_shown_like_a_submission(coarse):
+    competition = coarse(Feedback.TIERED, slug="tiered")
+    assert shown_scores.units(competition, 0.91999) == 90000
+    competition = coarse(Feedback.BLIND, slug="blind")
+    assert shown_scores.units(competition, 0.91999) is None
 
 
-def test_file_waits_only_for_earlier_files_of_its_team(service, coarse):
-    competition = coarse(Feedback.LADDER)
-    first, second = send(service, competition, (0.2, 0.9))
-    (other,) = send(service, competition, (0.4,), user="bob")
-    scorer = Scorer(service.database, service.storage, lease=LEASE)
-    assert not scorer.run(second.job_ids[0])
-    assert scorer.run(other.job_ids[0])
-    assert scorer.run_and_find_next(first.job_ids[0]) == list(second.job_ids)
-    assert scorer.next_in_turn(other.job_ids[0]) == []
-    assert scorer.run(second.job_ids[0])
-
-
-def test_files_in_other_modes_do_not_wait(service, coarse):
+def test_rescoring_ranks_a_team_whose_last_file_fails(service, coarse, prepare_version):
     competition = coarse(Feedback.TIERED)
-    first, second = send(service, competition, (0.2, 0.9))
-    scorer = Scorer(service.database, service.storage, lease=LEASE)
-    assert scorer.run_and_find_next(second.job_ids[0]) == []
-    assert scorer.run_and_find_next(first.job_ids[0]) == []
-    assert service.submission(first).status is SubmissionStatus.SCORED
-
-
-def test_failed_file_blocks_no_other_and_is_inserted_in_order_when_scored(service, coarse):
-    competition = coarse(Feedback.LADDER)
-    sent = send(service, competition, (0.2, 0.9, 1.5))
-    service.score(sent[0])
-    failing = sent[1].job_ids[0]
-    end(service, failing, *[Breakdown("x")] * jobs.LIMITS.errors)
-    service.score(sent[2])
-    assert service.submission(sent[2]).status is SubmissionStatus.SCORED
-    before = shown(service)
-    with service.database.write() as session:
-        job = session.get_one(jobs.ScoringJob, failing)
-        job.state, job.available_at, job.error_count = jobs.JobState.WAITING, service.now, 0
-    assert shown(service) == before
-    service.run(failing)
-    assert shown(service) == by_the_rule(service, competition)
-    assert len(shown(service)) == 3
-
-
-def test_merge_combines_two_ladders_into_one(service, coarse):
-    competition = coarse(Feedback.LADDER)
-    sent = [*send(service, competition, (0.9, 1.5)), *send(service, competition, (0.2, 0.5), user="bob")]
-    for each in sent:
-        service.score(each)
-    mine = merge(service, competition, taken=sent[2], into=sent[0])
-    assert shown(service) == by_the_rule(service, competition)
-    assert public_standings(service).keys() == {mine}
-
-
-@pytest.mark.parametrize("outcome", ["rejected", "failed", "lost"])
-def test_file_without_a_score_frees_files_waiting_for_it_since_a_merge(service, coarse, outcome: str):
-    competition = coarse(Feedback.LADDER)
-    (pending,) = send(service, competition, (0.9,))
-    (scored,) = send(service, competition, (0.2,), user="bob")
-    service.score(scored)
-    before = shown(service)
-    team = merge(service, competition, taken=scored, into=pending)
-    assert public_standings(service) == {}
-    match outcome:
-        case "rejected":
-            end(service, pending.job_ids[0], Rejection([]))
-        case "failed":
-            end(service, pending.job_ids[0], *[Breakdown("x")] * jobs.LIMITS.errors)
-        case "lost":
-            for place in range(jobs.LIMITS.lost_leases + 1):
-                with service.database.write() as session:
-                    now = service.now + 10 * place * HOUR
-                    jobs.claim(session, job_id=pending.job_ids[0], lease=LEASE, now=now)
-    assert shown(service) == before
-    assert public_standings(service).keys() == {team}
-
-
-@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER])
-def test_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
-    service, coarse, prepare_version, mode: Feedback
-):
-    competition = coarse(mode)
     sent = send(service, competition, (0.2, 0.9))
     service.score(*sent)
     version = prepare_version(competition)
@@ -223,64 +140,8 @@ def test_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
         publication.publish(
             session, scoring_version_id=version.id, actor=Actor(None, "tests"), lose_scores=True
         )
-    assert shown(service) == by_the_rule(service, service.reload(competition))
-    assert [each for each, _ in public_standings(service).values()] == list(again)
-
-
-def test_rescoring_recomputes_the_ladder(service, coarse, prepare_version):
-    competition = coarse(Feedback.LADDER)
-    for name in ("ada", "bob"):
-        service.score(*send(service, competition, user=name))
-    old = competition.live_scoring_version_id
-    before = shown(service)
-    version = prepare_version(competition)
-    with service.database.write() as session:
-        own = session.get_one(ScoringVersion, version.id)
-        own.metric_settings = with_power(own.metric_settings, -1.0)
-    scorer = Scorer(service.database, service.storage, lease=LEASE)
-    while scorer.run_batch(version.id):
-        pass
-    assert shown(service, version.id) == by_the_rule(service, competition, version.id)
-    assert shown(service, old) == before
-    with service.database.write() as session:
-        publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
-    competition = service.reload(competition)
-    assert shown(service) == by_the_rule(service, competition)
-    assert len(public_standings(service)) == 2
-    with service.database.write() as session:
-        publication.roll_back(
-            session, competition=competition, number=1, reason="Back.", actor=Actor(None, "tests")
-        )
-    assert shown(service) == before
-
-
-def test_pending_file_is_left_to_the_live_version_of_a_ladder(service, coarse, prepare_version):
-    competition = coarse(Feedback.LADDER)
-    first, second = send(service, competition, (0.2, 0.9))
-    service.score(first)
-    version = prepare_version(competition)
-    with service.database.write() as session:
-        jobs.add_job(
-            session, submission_id=second.submission.id, scoring_version_id=version.id, now=service.now
-        )
-    scorer = Scorer(service.database, service.storage, lease=LEASE)
-    assert scorer.run_batch(version.id)
-    assert not scorer.run_batch(version.id)
-    service.score(second)
-    assert scorer.run_batch(version.id)
-    assert shown(service, version.id) == shown(service)
-
-
-def test_chart_shows_the_steps_of_the_ladder(service, coarse):
-    competition = coarse(Feedback.LADDER)
-    sent = send(service, competition)
-    service.score(*sent)
-    ids = [each.submission.id for each in sent]
-    with service.database.read() as session:
-        own = lookup.get(session, slug=competition.slug)
-        submission = session.get_one(Submission, ids[0])
-        (steps,) = score_history.of_teams(session, competition=own, team_ids=[submission.team_id])
-        assert [step.submission_id for step in steps.steps] == [ids[0], ids[2], ids[4]]
+    expected = bands(service, service.reload(competition))
+    assert list(public_standings(service).values()) == list(expected.items())
 
 
 def test_blind_has_no_public_leaderboard(service, coarse):
@@ -296,7 +157,6 @@ def test_blind_has_no_public_leaderboard(service, coarse):
 def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the_reveal(
     service, coarse, mode: Feedback
 ):
-    """The best true score belongs to a file that a ladder and `blind` do not show."""
     competition = coarse(mode, Step.OF_0_02, closes_at=service.now + 10 * HOUR)
     sent = send(service, competition, (1.5, 0.1, 1.51, 0.2))
     service.score(*sent)
@@ -328,7 +188,7 @@ def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the
 
 
 def test_late_file_does_not_affect_daily_ranks(service, coarse):
-    competition = coarse(Feedback.LADDER, closes_at=service.now + HOUR)
+    competition = coarse(Feedback.TIERED, closes_at=service.now + HOUR)
     (sent,) = send(service, competition, (0.2,))
     service.score(sent)
     service.now += 2 * HOUR
@@ -340,13 +200,12 @@ def test_late_file_does_not_affect_daily_ranks(service, coarse):
     (late,) = send(service, competition, (1.5,))
     service.score(late)
     assert service.submission(late).kind is SubmissionKind.LATE
-    assert shown(service) == by_the_rule(service, competition)
     with service.database.read() as session:
         day = service.now.date()
         assert rows.daily_ranks(session, competition.live_scoring_version_id, day) == ranks
 
 
-@pytest.mark.parametrize("mode", [Feedback.LADDER, Feedback.BLIND])
+@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
 def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode: Feedback):
     competition = coarse(mode)
     sent = send(service, competition)
@@ -366,23 +225,17 @@ def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode
     assert organizers.public is not None
     assert organizers.public.score == f"{exact:.5f}"
     assert organizers.public.terms
-    units = shown(service)[submission.id]
-    assert organizers.shown_units == units
     if mode is Feedback.BLIND:
-        assert (units, own.public, own.rank) == (None, None, None)
+        assert (organizers.shown_units, own.public, own.rank) == (None, None, None)
     else:
-        assert units is not None
+        units = bands(service, competition)[submission.id]
+        assert organizers.shown_units == units
         assert own.public is not None
         assert (own.public.score_units, own.public.terms, own.public.identities) == (units, {}, ())
         assert units % competition.feedback_step.units == 0
-        assert own.gain_units == units - shown(service)[sent[2].submission.id]
-
-
-def test_benchmark_is_rounded_down_to_the_step_and_hidden_in_blind(coarse):
-    competition = coarse(Feedback.LADDER, slug="ladder")
-    assert shown_scores.benchmark_units(competition, 0.91999) == 90000
-    competition = coarse(Feedback.BLIND, slug="blind")
-    assert shown_scores.benchmark_units(competition, 0.91999) is None
+        assert own.gain_units == units - max(
+            bands(service, competition)[each.submission.id] for each in sent[:4]
+        )
 
 
 def test_withheld_values_include_the_score_itself():
@@ -391,40 +244,3 @@ def test_withheld_values_include_the_score_itself():
             seen = visible_fields(viewer, Phase.OPEN, mode)
             assert ("exact_score" in seen) is not mode.is_coarse
             assert ("public_score" in seen) is (mode is not Feedback.BLIND)
-
-
-def test_noise_does_not_average_out_over_equal_files(service, coarse):
-    competition = coarse(Feedback.NOISED, Step.OF_0_001)
-    same = [service.submit(competition, skill=0.5, after=place * HOUR) for place in range(3)]
-    lines = write_predictions(skill=0.5).decode().splitlines()
-    scaled = [lines[0], *(f"{row},{float(value) * 2!r}" for row, value in (x.split(",") for x in lines[1:]))]
-    same.append(service.submit(competition, csv="\n".join(scaled).encode() + b"\n", after=4 * HOUR))
-    service.score(*same)
-    assert len(set(shown(service).values())) == 1
-
-
-@pytest.mark.both_databases
-def test_four_simultaneous_workers_produce_the_same_ladder(service, coarse):
-    competition = coarse(Feedback.LADDER)
-    everything = [*send(service, competition), *send(service, competition, user="bob")]
-    left = {job_id for each in everything for job_id in each.job_ids}
-    lock = threading.Lock()
-
-    def work(number: int):
-        scorer = Scorer(service.database, service.storage, lease=LEASE)
-        for _ in range(200):
-            with lock:
-                todo = sorted(left, reverse=number % 2 == 0)
-            if not todo:
-                return
-            for job_id in todo:
-                if scorer.run(job_id):
-                    with lock:
-                        left.discard(job_id)
-
-    race(*(lambda number=number: work(number) for number in range(4)))
-    assert not left
-    assert shown(service) == by_the_rule(service, competition)
-    best = {team: units for team, (_, units) in public_standings(service).items()}
-    assert len(best) == 2
-    assert set(best.values()) == {max(units for units in shown(service).values() if units is not None)}

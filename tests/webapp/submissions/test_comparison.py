@@ -245,13 +245,3 @@ def test_coarse_scores_are_compared_only_by_their_displayed_values(arena):
     assert re.search(rf"The displayed score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
     assert "chance" not in page
     assert "Until the reveal, scores are shown in bands" in page
-
-
-def test_every_page_of_a_ladder_explains_its_rule_and_the_hidden_parts(arena):
-    first, second = entered(arena, Feedback.LADDER)
-    page = arena.ann.browser.get(f"{HERE}/submissions/{second}").text
-    assert "No new best" in page and f"by your best, #{first}" in page
-    for path in ("", "/leaderboard", "/submissions", f"/submissions/{first}", f"/submissions/{second}"):
-        page = arena.ann.browser.get(HERE + path).text
-        assert page.count("secret noise, sometimes of several steps") == 1, path
-        assert "Terms, identity tables and standard errors are hidden until the reveal." in page, path

@@ -485,7 +485,6 @@ def test_coarse_modes_show_no_cells_and_a_blind_one_no_chart(arena, make_ann, fe
     arena.score_all()
     page = ann.browser.get(f"{HERE}/submissions").text
     assert 'class="cells"' not in page
-    # A ladder may show only one score.
     shows_scores = 'class="chart trend"' in page or 'id="first-score"' in page
     assert shows_scores is (feedback is not Feedback.BLIND)
     if feedback is Feedback.BLIND:

@@ -10,17 +10,14 @@ from grader import db
 from grader.models import Competition, CompetitionState, JobState, Role, ScoringVersionState, SubmissionStatus
 from grader.services.audit import log
 from grader.services.competitions import pauses, phases
-from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation import activity, disputes
 from grader.services.scoring import queue_health, retries
-from grader.services.setup import leak_budget
 from grader.storage import disk
 from grader.visibility import Phase
-from webapp.competitions.leaks import LeakBudgetAnswer, leak_budget_answer
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, lookups
 from webapp.http.actions import Family
@@ -65,7 +62,6 @@ class Console(Answer):
     submission_counts: Annotated[
         dict[SubmissionStatus, int], Field(description="Number of submissions by status.")
     ]
-    leak_budget: LeakBudgetAnswer
 
 
 class PauseRequest(Sent):
@@ -100,7 +96,6 @@ def _console(session: Any, competition: Competition) -> Console:
     now = db.now(session)
     health = queue_health.of_competition(session, competition=competition, now=now)
     counts = activity.counts(session, competition=competition)
-    leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
     return Console.of(
         competition,
         phase=phases.phase(competition, now),
@@ -113,7 +108,6 @@ def _console(session: Any, competition: Competition) -> Console:
         people_count=counts.people,
         team_count=counts.teams,
         submission_counts=dict(counts.files),
-        leak_budget=leak_budget_answer(leaks),
     )
 
 
@@ -122,7 +116,6 @@ def _page(slug: str, *, problem: Any = None) -> str:
         competition, now = competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
         acts = log.list_page(session, competition=competition)
-        leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
         failed_count = retries.count_failed(session, competition=competition)
         kept = lookups.snapshot(session, competition, now)
         counts = activity.counts(session, competition=competition, snapshot=kept)
@@ -139,7 +132,6 @@ def _page(slug: str, *, problem: Any = None) -> str:
         act=act,
         dates=console_view.next_dates(competition, now),
         failed_count=failed_count,
-        leaks=leaks,
         recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_date", ""),

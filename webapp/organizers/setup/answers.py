@@ -11,7 +11,7 @@ from grader.models import (
 )
 from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
 from grader.text import is_storable
-from webapp.competitions.leaks import LeakBudgetAnswer, SafeStep
+from grader.visibility import Step
 from webapp.http.fields import Answer, Moment, Sent, Text, allow_more
 from webapp.http.organizer_operations import FaultAnswer
 from webapp.presentation import formats
@@ -83,8 +83,17 @@ class SettingsQuery(Sent):
     confirm: bool = False
 
 
+class SafeStep(Answer):
+    """The feedback step that is proposed for the solution."""
+
+    step: Step
+    by_chance: Annotated[
+        float, Field(description="The score difference between two good models that is expected by chance.")
+    ]
+
+
 class SettingsAnswer(Answer):
-    """The settings of a competition, with reasons for locks, effective dates, warnings and leak budget."""
+    """The settings of a competition, with reasons for locks, effective dates and warnings."""
 
     version: Annotated[str, Field(description="Version of the settings; the ETag starts with it.")]
     settings: SettingsShown
@@ -92,7 +101,6 @@ class SettingsAnswer(Answer):
     dates: dict[str, Moment | None]
     warnings: list[FaultAnswer]
     safe_step: SafeStep | None
-    leak_budget: LeakBudgetAnswer
 
 
 class SettingsChanged(SettingsAnswer):

@@ -17,9 +17,8 @@ from grader.services.competitions.settings_problems import Fault, InvalidCompeti
 from grader.services.figures import figures
 from grader.services.people import names
 from grader.services.rescoring import versions
-from grader.services.setup import drafts, leak_budget, settings_file
+from grader.services.setup import drafts, settings_file
 from webapp.competitions import prose
-from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
 from webapp.http.context import act_on, actor, competition_of, is_shell, reading, require_role, writing
@@ -179,8 +178,7 @@ def _settings(slug: str) -> dict[str, Any]:
             "locked": competition_settings.locks(competition, now),
             "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
             "warnings": [organizing.fault(each) for each in warnings],
-            "safe_step": safe_step_answer(settings_warnings.proposed_step(competition)),
-            "leak_budget": leak_budget_answer(leak_budget.of(competition, found, now=now)),
+            "safe_step": settings_warnings.proposed_step(competition),
         }
 
 

@@ -15,7 +15,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
 from grader.services.competitions.acting import Act
 from grader.services.data_files import files as data_files
-from grader.services.setup import drafts, leak_budget, lifecycle
+from grader.services.setup import drafts, lifecycle
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from webapp.competitions.views import CompetitionView
@@ -77,7 +77,6 @@ def _page(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
-        leaks = leak_budget.of(competition, settings, now=now)
         view = CompetitionView(competition, now)
         setup = wizard_steps.wizard(session, competition, now=now, current=PUBLISHING)
         submission_count = drafts.count_submissions(session, competition=competition)
@@ -89,7 +88,6 @@ def _page(slug: str, *, problem: Any = None) -> str:
         setup=setup,
         problem=problem,
         submission_count=submission_count,
-        leaks=leaks,
         usual_dates=usual_dates,
         metric=view.metric(),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -10,7 +10,6 @@ from wtforms import Field
 
 from grader import db
 from grader.models import Competition, Role
-from grader.ranking.order import SCORE_DECIMALS, score_text
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
 from grader.services.competitions.acting import Act
@@ -19,16 +18,11 @@ from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     KINDS,
     METRIC_IS_FIXED,
-    CompetitionSettings,
     Kind,
 )
 from grader.services.competitions.settings_problems import Fault
 from grader.services.figures import figures
 from grader.services.rescoring import versions
-from grader.services.setup import leak_budget
-from grader.services.setup.leak_budget import Audience
-from grader.visibility import Feedback
-from grader.visibility import Step as FeedbackStep
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http.actions import Family
@@ -42,12 +36,10 @@ from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, Step
-from webapp.presentation import formats, terms
+from webapp.presentation import formats
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
 METRIC_STEP = "metric"
-CUSTOM = "custom"
-AUDIENCES = tuple(Audience)
 STEP = f"/settings/<any({','.join(BY_KEY)}):step>"
 
 
@@ -96,11 +88,6 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         if report is not None:
             ticks = request.form.getlist("identities")
             changes["identities"] = metric_step.chosen(ticks, before, report)
-        audience = request.form.get("audience")
-        if "feedback" in form and audience in AUDIENCES:
-            changes |= leak_budget.feedback_proposals(competition, before, now=now)[
-                Audience(audience)
-            ].changes
         unread = form.errors.keys()
         faults = competition_settings.refusals(competition, changes, now)
         others = form.tell(fault for fault in faults if not set(fault.names) & unread)
@@ -257,11 +244,8 @@ def _page(
         providers = current_site().settings.providers()
         warnings = settings_warnings.warnings(competition, now, providers=providers, entered=entered)
         proposal = settings_warnings.proposed_step(competition)
-        leaks = leak_budget.of(competition, settings, now=now) if step.key == METRIC_STEP else None
-        asks = "feedback" in form
-        if asks and proposal and not is_refused and not settings.feedback.has_step:
+        if "feedback" in form and proposal and not is_refused and not settings.feedback.has_step:
             form.feedback_step.data = proposal.step
-        question = _question(competition, settings, form.feedback_step.data, now) if asks else None
         view = CompetitionView(competition, now)
         shown = forms.form_of(step, settings) if locks or is_stale else form
         version = competition_settings.version_of(settings, _settings_of(step))
@@ -297,46 +281,9 @@ def _page(
         form=form,
         problems=others,
         proposals={"feedback_step": proposal.sentence} if proposal else {},
-        leaks=leaks,
-        question=question,
         settings_version=version,
         conflicts=conflicts,
     )
-
-
-def _question(
-    competition: Competition, settings: CompetitionSettings, step: FeedbackStep, now: datetime
-) -> dict[str, Any]:
-    """Return the feedback question: proposals by audience, selected answer, coarse previews."""
-    proposals = leak_budget.feedback_proposals(competition, settings, now=now)
-    prizes = proposals[Audience.PRIZES]
-    is_adopted = all(getattr(settings, name) == value for name, value in prizes.changes.items())
-    kept = Audience.PRIZES if is_adopted else "" if settings.feedback is Feedback.OPEN else CUSTOM
-    return {
-        "proposals": proposals,
-        "saved": settings.feedback,
-        "answer": request.form.get("audience", kept),
-        "previews": [
-            _preview(competition, "for-prizes", prizes.feedback, prizes.step),
-            *(_preview(competition, mode.value, mode, step) for mode in Feedback if mode.is_coarse),
-        ],
-    }
-
-
-def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackStep) -> dict[str, Any]:
-    decimals = step.decimals if mode.has_step else SCORE_DECIMALS
-    return {
-        "key": key,
-        "title": f"{mode.value} with a step of {step.value}" if mode.has_step else mode.value,
-        "note": terms.note(mode, step),
-        "files": [
-            (
-                score_text(exact),
-                terms.unshown(mode) if shown is None else score_text(shown, decimals),
-            )
-            for exact, shown in leak_budget.feedback_example(competition, mode, step)
-        ],
-    }
 
 
 @blueprint.post("/preview")

@@ -19,12 +19,13 @@ from webapp.http.site import current_site
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A settings page: groups of settings with headings; `helps` overrides help texts."""
+    """A settings page: groups of settings with headings, some folded; `helps` overrides help texts."""
 
     key: str
     title: str
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     helps: Mapping[str, str] = field(default_factory=dict)
+    folded: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +80,7 @@ STEPS = (
             *_FORMULA,
         ),
         helps={"identities": "One name per line. If blank, the solution check proposes them."},
+        folded=tuple(heading for heading, _ in _FORMULA),
     ),
 )
 BY_KEY = {step.key: step for step in STEPS}
