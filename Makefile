@@ -103,8 +103,8 @@ api-errors: setup ## regenerate the list of errors of each API operation from th
 
 lock: ## regenerate requirements/*.lock from pyproject.toml
 	$(COMPILE) --extra demo pyproject.toml -o requirements/app.lock
-	$(COMPILE) --extra demo --extra client --extra otel --extra dev pyproject.toml -o requirements/dev.lock
-	$(COMPILE) --constraints requirements/dev.lock --extra server --extra otel pyproject.toml -o requirements/image.lock
+	$(COMPILE) --extra demo --extra client --extra dev pyproject.toml -o requirements/dev.lock
+	$(COMPILE) --constraints requirements/dev.lock --extra server pyproject.toml -o requirements/image.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock
 	$(COMPILE) --group integrations -o requirements/integrations.lock

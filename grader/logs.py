@@ -15,7 +15,7 @@ from typing import Any
 OURS = ("grader", "webapp")
 FORMAT, LEVEL = "FAIRBOARD_LOG_FORMAT", "FAIRBOARD_LOG_LEVEL"
 # Ids that a queue message passes from the web process to a worker.
-PASSED_ON = ("request", "competition", "submission", "traceparent")
+PASSED_ON = ("request", "competition", "submission")
 WELL_FORMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _INVISIBLE = r"\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}]")

@@ -1,13 +1,12 @@
-"""Configuration of the logs and traces of a process from the settings."""
+"""Configuration of the logs of a process from the settings."""
 
-from grader import logs, traces
+from grader import logs
 from grader.settings import LogLevel, Settings
 
 
 def observe(process: str, settings: Settings) -> None:
     """Configure a process of the service."""
     logs.configure_process(process, log_format=settings.log_format, level=settings.log_level)
-    traces.configure(process, settings.otlp_endpoint)
 
 
 def observe_command(settings: Settings) -> None:

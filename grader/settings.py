@@ -334,12 +334,6 @@ class Settings(BaseSettings):
         description="Lowest level of logged events: debug, info, warning or error. Libraries log only "
         "warnings and errors.",
     )
-    otlp_endpoint: str | None = Field(
-        None,
-        pattern=r"^https?://[^@\s]+$",
-        description="Base URL of an OTLP/HTTP collector, such as http://127.0.0.1:4318; by default, no "
-        "traces are sent. Requires the extra `otel`.",
-    )
 
     @field_validator("data_dir", "cache_dir")
     @classmethod

@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 LOCKS = {
     "build.lock": ("build",),
     "app.lock": ("demo",),
-    "image.lock": ("server", "otel"),
-    "dev.lock": ("demo", "client", "otel", "dev"),
+    "image.lock": ("server",),
+    "dev.lock": ("demo", "client", "dev"),
     "mutants.lock": ("mutants",),
     "integrations.lock": ("integrations",),
 }

@@ -1,4 +1,4 @@
-"""Log lines: formats, ids, escaping, levels of libraries, traces without an endpoint."""
+"""Log lines: formats, ids, escaping, levels of libraries."""
 
 import json
 import logging
@@ -133,22 +133,3 @@ def test_a_child_logs_like_its_parent(capsys, monkeypatch):
     event = json.loads(done.stderr)
     assert (event["process"], event["level"]) == ("checker", "critical")
     logs.configure("web", log_format="console", level="info")
-
-
-def test_without_an_endpoint_no_tracing_package_is_imported():
-    program = (
-        "import sys; from grader import observability, settings, traces; "
-        "observability.observe('web', settings.Settings()); "
-        "block = traces.span('x'); block.__enter__(); "
-        "assert not [name for name in sys.modules if 'opentelemetry' in name]"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_an_endpoint_without_the_packages_is_an_error():
-    program = (
-        "import sys; sys.modules['opentelemetry'] = None; from grader import observability, settings; "
-        "observability.observe('web', settings.Settings(otlp_endpoint='http://127.0.0.1:4318'))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 1 and "the extra `otel`" in done.stderr

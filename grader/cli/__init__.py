@@ -66,7 +66,6 @@ main = CommandGroup(
             ),
             "metrics": Entry("grader.cli.service", "Serve metrics to Prometheus."),
             "settings": Entry("grader.cli.service", "Show all settings and their values."),
-            "capacity": Entry("grader.cli.service", "Estimate the resources that a competition needs."),
             "status": Entry("grader.cli.maintenance", "Show queues, processes, disks and versions."),
             "doctor": Entry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),
         },

@@ -1,11 +1,9 @@
-"""Service commands: serve, sweeper, demo, settings, capacity."""
+"""Service commands: serve, sweeper, demo, settings."""
 
 import logging
-import math
 import os
 import signal
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -20,11 +18,9 @@ from grader.cli.installation import (
     opened_database,
     require_entry,
 )
-from grader.cli.output import show_json
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
 from grader.settings import PREFIX
-from grader.text import aligned
 
 log = logging.getLogger(__name__)
 
@@ -108,78 +104,6 @@ def settings() -> None:
     for each in installed_settings().given():
         click.echo(f"{each.variable}={each.value}")
         click.echo(f"    {each.description}")
-
-
-@click.command()
-@click.option("--teams", type=click.IntRange(1, 10_000_000), required=True, help="Number of teams.")
-@click.option("--rows", type=click.IntRange(1, 100_000_000), required=True, help="Rows of a submission.")
-@click.option(
-    "--peak", type=click.FloatRange(0, 1_000_000), required=True, help="Uploads in the busiest minute."
-)
-@click.option(
-    "--views",
-    type=click.FloatRange(0, 100_000_000),
-    help="Page views in the busiest minute.  [default: 10 per upload]",
-)
-@click.option(
-    "--submissions",
-    type=click.IntRange(1, 1_000_000_000),
-    help="Submissions until the end.  [default: 20 per team]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def capacity(
-    teams: int, rows: int, peak: float, views: float | None, submissions: int | None, as_json: bool
-) -> None:
-    """Estimate the CPU cores, processes, connections, memory, disk and network that a competition needs.
-
-    \b
-    fairboard capacity --teams 500 --rows 100000 --peak 60
-
-    The estimate uses measured costs and the speed of this machine's CPU.
-    """
-    from grader import capacity as estimates
-
-    if not all(map(math.isfinite, (peak, views or 0))):
-        raise click.UsageError("--peak and --views must be finite numbers.")
-    load = estimates.Load(
-        teams=teams,
-        rows=rows,
-        uploads_per_minute=peak,
-        views_per_minute=10 * peak if views is None else views,
-        submissions=20 * teams if submissions is None else submissions,
-    )
-    slowness = estimates.calibrate()
-    found = estimates.of(load, slowness=slowness)
-    if as_json:
-        show_json({"load": asdict(load), "slowness": round(slowness, 2), "needs": asdict(found)})
-        return
-    database = "PostgreSQL" if found.needs_postgresql else "SQLite, or PostgreSQL"
-    lines = [
-        ("CPU cores", f"{found.cores:,}"),
-        (f"web processes ({PREFIX}WEB_WORKERS)", f"{found.web_processes:,}"),
-        (f"scoring processes, all workers ({PREFIX}SCORING_PROCESSES each)", f"{found.scoring_processes:,}"),
-        ("database", database),
-        ("PostgreSQL connections (max_connections)", f"{found.connections:,}"),
-        ("memory", _size(found.memory_bytes)),
-        ("disk", _size(found.disk_bytes)),
-        ("  blobs", _size(found.blob_bytes)),
-        ("  database", _size(found.database_bytes)),
-        (f"  rank cache (up to {PREFIX}RANK_CACHE_MB)", _size(found.rank_cache_bytes)),
-        (f"backups (all blobs, {estimates.BACKUPS} copies of the database)", _size(found.backup_bytes)),
-        ("network, received at the peak", f"{found.received_bits_per_second / 1e6:,.1f} Mbit/s"),
-        ("network, sent at the peak", f"{found.sent_bits_per_second / 1e6:,.1f} Mbit/s"),
-    ]
-    click.echo(
-        f"{load.teams:,} teams, {load.submissions:,} submissions with {load.rows:,} rows; in the busiest "
-        f"minute, {load.uploads_per_minute:,g} uploads and {load.views_per_minute:,g} page views.\n"
-        f"CPU time on this machine: {1000 * found.upload_cpu_seconds:,.0f} ms per upload and "
-        f"{1000 * found.score_cpu_seconds:,.0f} ms per score.\n"
-    )
-    click.echo("\n".join(aligned(lines)))
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB"
 
 
 @click.command()

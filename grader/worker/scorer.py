@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from sqlalchemy.orm import configure_mappers
 
-from grader import db, logs, traces
+from grader import db, logs
 from grader.counters import REJECTED_FILES, SCORING_SECONDS
 from grader.crash_points import reach
 from grader.db import Database
@@ -88,7 +88,7 @@ class Scorer:
     @ending.shielded()
     def run(self, job_id: int) -> bool:
         """Score a job; return False if there was nothing to do or the lease was lost."""
-        with logs.bound(job=job_id), traces.span("score"):
+        with logs.bound(job=job_id):
             return self._claim_and_score(job_id)
 
     def _claim_and_score(self, job_id: int) -> bool:
@@ -155,7 +155,7 @@ class Scorer:
     @ending.shielded()
     def run_batch(self, scoring_version_id: int) -> bool:
         """Score one batch, or part of it after a SIGTERM; return False if there is no job to claim."""
-        with logs.bound(scoring_version=scoring_version_id), traces.span("rescore"):
+        with logs.bound(scoring_version=scoring_version_id):
             return self._claim_and_score_batch(scoring_version_id)
 
     def _claim_and_score_batch(self, scoring_version_id: int) -> bool:

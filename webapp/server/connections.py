@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
-from grader import logs, traces
+from grader import logs
 from grader.hosts import network
 from grader.services.accounts import passwords
 from webapp.server.requests import CHECKED, Answer, Head, Refusal, Request, TooLate, ask
@@ -87,7 +87,7 @@ class Logged:
         request, channel = self.request, self.channel
         began, sent_before = time.perf_counter(), channel.written_bytes
         self.response_headers.append((REQUEST_ID, request.id))
-        with logs.bound(**{"request": request.id} | request.ids), traces.span(f"{request.method} request"):
+        with logs.bound(**{"request": request.id} | request.ids):
             try:
                 super().service()  # type: ignore[misc]
             finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader import db, logs, traces
+from grader import db, logs
 from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
@@ -76,7 +76,7 @@ class OrganizerWorker:
             return False
         reach("organizer_job.after_claim")
         ids = {"organizer_job": claim.job_id, "competition": claim.competition_id}
-        with logs.bound(**ids), traces.span(claim.kind):
+        with logs.bound(**ids):
             return self._work(claim)
 
     def _work(self, claim: OrganizerClaim) -> bool:
