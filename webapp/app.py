@@ -21,7 +21,7 @@ from webapp.http import confirmation, errors, inbox, middleware, parameters
 from webapp.http.long_polling import Waits
 from webapp.http.site import Hinting, Shell, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
-from webapp.presentation import assets, avatars, formats
+from webapp.presentation import assets, formats
 from webapp.submissions import uploads
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keep the documented key order
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, avatars, formats, inbox, *ROUTES):
+    for module in (assets, formats, inbox, *ROUTES):
         module.init_app(app)
     if shell is None:
         counters.enable(settings.metrics_dir())

@@ -36,7 +36,6 @@ from grader.models.people import (
     SetupLink,
     Tally,
     User,
-    new_avatar_key,
 )
 from grader.models.scoring import (
     JobState,
@@ -126,5 +125,4 @@ __all__ = [
     "TeamMember",
     "User",
     "Webhook",
-    "new_avatar_key",
 ]

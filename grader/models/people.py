@@ -1,7 +1,6 @@
 """Tables for accounts, identities, sessions, second factors, API tokens, links and rate limits."""
 
 import enum
-import secrets
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,6 @@ from grader.db import Base, stored_enum
 
 if TYPE_CHECKING:
     from grader.models.competitions import Competition
-
-
-def new_avatar_key() -> str:
-    """Return a random key for an avatar."""
-    return secrets.token_hex(8)
 
 
 class User(Base):
@@ -46,7 +40,6 @@ class User(Base):
     about: Mapped[str] = mapped_column(Text, default="", server_default="")
     unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
     page_key: Mapped[str | None] = mapped_column(String(32))
-    avatar_key: Mapped[str | None] = mapped_column(String(16), default=new_avatar_key)
     deleted_at: Mapped[datetime | None]
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")

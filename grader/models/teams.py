@@ -7,7 +7,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, 
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.models.people import User, new_avatar_key
+from grader.models.people import User
 
 
 class Team(Base):
@@ -46,7 +46,6 @@ class Team(Base):
     disqualified_at: Mapped[datetime | None]
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
-    avatar_key: Mapped[str | None] = mapped_column(String(16), default=new_avatar_key)
     name_given_at: Mapped[datetime | None]
     name_given_because: Mapped[str] = mapped_column(Text, default="", server_default="")
     names_taken_away: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))

@@ -132,7 +132,7 @@ def test_migrations_create_the_tables_of_the_models(empty_database: Database):
 
 # Processes of the previous version use these tables and columns during an upgrade. A migration of the next
 # release drops them.
-NO_LONGER_USED = {"score_basis", "shown_units", "feedback_key"}
+NO_LONGER_USED = {"score_basis", "shown_units", "feedback_key", "avatar_key"}
 
 
 def _is_in_use(_object: object, name: str | None, *_: object) -> bool:

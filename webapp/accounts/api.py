@@ -128,15 +128,6 @@ def change_me(json: ProfileRequest) -> Asker:
         return _asker(person, g.token)
 
 
-@blueprint.post("/me/avatar")
-@operation(Scope.SUBMIT, status=204, tag=TAG)
-def draw_avatar() -> Any:
-    """Generate a new avatar for the current user."""
-    with writing() as session:
-        personal_pages.draw_avatar(session, user=g.user)
-    return "", 204
-
-
 @blueprint.get("/people/<key>")
 @operation(None, answers=PersonPage, tag=TAG)
 def person_page(key: str) -> PersonPage:

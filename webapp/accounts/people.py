@@ -110,15 +110,6 @@ def switch_page() -> ResponseReturnValue:
     )
 
 
-@account_blueprint.post("/account/avatar")
-@auth.login_required
-def draw_avatar() -> ResponseReturnValue:
-    """Generate a new avatar."""
-    with writing() as session:
-        personal_pages.draw_avatar(session, user=g.user)
-    return saved("You have a new avatar.")
-
-
 def _personal_page(found: PersonalPage, *, is_preview: bool = False) -> str:
     return render_template("accounts/profile.html", person=found, is_preview=is_preview)
 

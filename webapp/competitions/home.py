@@ -196,7 +196,7 @@ class Home:
     entry: EntryState
     has_joined: bool
     own_team_id: int | None
-    own_avatar_key: str | None
+    own_team_name: str
 
 
 def read(session: Any, competition: Competition, view: CompetitionView, now: datetime) -> Home:
@@ -217,7 +217,7 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
         entry=entry,
         has_joined=entry is EntryState.JOINED,
         own_team_id=team.id if team else None,
-        own_avatar_key=team.avatar_key if team else None,
+        own_team_name=team.name if team else "",
     )
 
 

@@ -1,1 +1,1 @@
-"""Presentation: number and date formats, form fields, term names, avatars, static files."""
+"""Presentation: number and date formats, form fields, term names, static files."""

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 
+import regex
 from flask import Flask
 
 UNITS = ("bytes", "kB", "MB", "GB")
@@ -20,6 +21,13 @@ def count(number: int) -> str:
 def counted(number: int, word: str, plural: str | None = None) -> str:
     """Format a count with its noun: `1 file`, `3 files`, `1,200 entries`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
+def initials(name: str) -> str:
+    """Return the first characters of a name's first and last words in upper case: `AK` for `Ada B. King`."""
+    words = name.split()
+    matches = (regex.search(r"[\p{L}\p{N}]\p{M}*", word) for word in words[:1] + words[1:][-1:])
+    return "".join(match[0] for match in matches if match).upper() or "?"
 
 
 def size(size_bytes: int) -> str:
@@ -79,7 +87,7 @@ def capitalized(sentence: str) -> str:
 
 def init_app(app: Flask) -> None:
     """Register the formats as template filters."""
-    for filter_ in (capitalized, count, size, percent, moment, short_moment, ordinal, span):
+    for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)
 

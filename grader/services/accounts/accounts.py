@@ -304,7 +304,7 @@ def delete_account(session: Session, *, user: User, secret: str, now: datetime) 
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None
     person.about, person.unwanted_notices = "", []
-    person.page_key = person.avatar_key = None
+    person.page_key = None
     person.deleted_at = now
     session.flush()
 

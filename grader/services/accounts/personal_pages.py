@@ -1,4 +1,4 @@
-"""Public profile pages: visibility, teams, ranks after the reveal, and avatars."""
+"""Public profile pages: visibility, teams, and ranks after the reveal."""
 
 import secrets
 from collections.abc import Collection
@@ -18,7 +18,6 @@ from grader.models import (
     Team,
     TeamMember,
     User,
-    new_avatar_key,
 )
 from grader.services.competitions import phases
 from grader.visibility import Field, Viewer, visible
@@ -42,7 +41,6 @@ class Entered:
     competition: str
     team_id: int
     team: str
-    avatar_key: str | None
     rank: int | None
     team_count: int | None
 
@@ -53,7 +51,6 @@ class PersonalPage:
 
     name: str
     about: str
-    avatar_key: str | None
     entered: tuple[Entered, ...]
 
 
@@ -78,14 +75,12 @@ def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
     return PersonalPage(
         name=person.name,
         about=person.about,
-        avatar_key=person.avatar_key,
         entered=tuple(
             Entered(
                 competition.slug,
                 competition.title,
                 team.id,
                 team.name,
-                team.avatar_key,
                 *ranks.get(team.id, (None, None)),
             )
             for competition, team in rows
@@ -103,12 +98,6 @@ def turn_on(session: Session, *, user: User) -> None:
 def turn_off(session: Session, *, user: User) -> None:
     """Turn off a user's public profile; its key is never used again."""
     session.get_one(User, user.id).page_key = None
-    session.flush()
-
-
-def draw_avatar(session: Session, *, user: User) -> None:
-    """Generate a new avatar for a user."""
-    session.get_one(User, user.id).avatar_key = new_avatar_key()
     session.flush()
 
 

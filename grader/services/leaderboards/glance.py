@@ -38,7 +38,6 @@ class TopLine:
     rank: int
     team_id: int
     team: str
-    avatar_key: str | None
     score: str
 
 
@@ -185,15 +184,15 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
 
 def _top(session: Session, version_id: int, split: Split, decimals: int) -> list[TopLine]:
     rows = session.execute(
-        select(Standing.team_id, Team.name, Team.avatar_key, Standing.score_units)
+        select(Standing.team_id, Team.name, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version_id, Standing.split == split)
         .order_by(*STANDING_ORDER)
         .limit(TOP)
     )
     return [
-        TopLine(rank, team_id, name, avatar_key, order.score_text(units, decimals))
-        for rank, (team_id, name, avatar_key, units) in enumerate(rows, start=1)
+        TopLine(rank, team_id, name, order.score_text(units, decimals))
+        for rank, (team_id, name, units) in enumerate(rows, start=1)
     ]
 
 

@@ -132,7 +132,6 @@ class Member:
     """A team member; `page_key` is None if there is no public profile."""
 
     name: str
-    avatar_key: str | None
     page_key: str | None
     joined_at: datetime
 
@@ -143,7 +142,6 @@ class Profile:
 
     team_id: int
     name: str
-    avatar_key: str | None
     since: datetime
     members: tuple[Member, ...]
     public: BoardRow | None
@@ -170,7 +168,6 @@ def get_profile(
     return Profile(
         team_id=team.id,
         name=team.name,
-        avatar_key=team.avatar_key,
         since=team.created_at,
         members=_members(session, team_id),
         public=public,
@@ -223,7 +220,7 @@ def _line(
 
 def _members(session: Session, team_id: int) -> tuple[Member, ...]:
     query = (
-        select(User.name, User.avatar_key, User.page_key, TeamMember.joined_at)
+        select(User.name, User.page_key, TeamMember.joined_at)
         .join(TeamMember, TeamMember.user_id == User.id)
         .where(TeamMember.team_id == team_id)
         .order_by(TeamMember.joined_at, TeamMember.id)

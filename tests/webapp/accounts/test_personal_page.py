@@ -63,14 +63,11 @@ def test_a_private_and_an_unknown_profile_have_identical_responses(arena, ann):
     assert turn_on(ann) != path
 
 
-def test_the_api_turns_the_profile_on_and_generates_another_avatar(arena, ann):
+def test_the_api_turns_the_profile_on_and_off(arena, ann):
     client = arena.app.test_client()
     assert client.get("/api/v1/me", headers=ann.bearer).json["page"] is None
     told = client.patch("/api/v1/me", json={"has_page": True}, headers=ann.bearer).json
     assert client.get(told["page"].removeprefix("http://localhost")).status_code == 200
-    before = ann.browser.get("/account/page").text
-    assert client.post("/api/v1/me/avatar", headers=ann.bearer).status_code == 204
-    assert ann.browser.get("/account/page").text != before
     assert client.patch("/api/v1/me", json={"has_page": False}, headers=ann.bearer).json["page"] is None
 
 

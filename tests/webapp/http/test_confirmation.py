@@ -41,7 +41,7 @@ organize_teams.rename submissions.question submissions.submit
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
 organize_announcements.edit organize_organizers.create_accounts account.new_recovery_codes
-account.draw_avatar account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
+account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
 account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle
 organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume

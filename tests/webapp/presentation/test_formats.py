@@ -89,3 +89,19 @@ def test_markdown_supports_the_formats_of_an_overview():
     html = markdown.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
     for part in ("<h2>A</h2>", "<strong>b</strong>", 'href="https://example.org"', "<td>1</td>"):
         assert part in html
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [
+        ("Ada B. King", "AK"),
+        ("foxes", "F"),
+        ("  7 of 9 ", "79"),
+        ("★ Zoë", "Z"),
+        ("★", "?"),
+        ("", "?"),
+        ("Ülkü é", "ÜÉ"),
+    ],
+)
+def test_initials_are_the_first_characters_of_the_first_and_last_word(name: str, letters: str):
+    assert formats.initials(name) == letters
