@@ -34,7 +34,6 @@ from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
 from webapp.teams import entry, profile
 from webapp.webhooks import actions as webhook_actions
-from webapp.webhooks import streams
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (
@@ -45,7 +44,6 @@ ROUTES = (
     leaderboards,
     submissions,
     webhook_actions,
-    streams,
     setup,
     solution,
     data_files,

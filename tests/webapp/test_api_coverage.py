@@ -4,7 +4,6 @@ from tests.fixtures.routes import REASONS, ROUTES
 
 NO_PAGES = ("api.", "design.", "documentation.", "health.", "openapi.", "kaggle")
 WITHOUT_PAGE = {
-    "events",  # For clients; pages poll instead.
     "site_audit_list",  # Administrators use the shell command.
 }
 

@@ -1,25 +1,18 @@
-"""Long polling: limits on waiting requests, and shared database queries.
+"""Long polling: limits on waiting requests.
 
 A waiting request occupies a server thread. At most a quarter of a process's threads may wait, and one user
 may occupy at most a quarter of these. Requests over the limit get an immediate response with a retry delay
 that grows with the number of recent rejections. Waiting requests hold no database connection.
 
-A request for a result queries its submission at intervals that grow with the time it has waited. Event
-streams share their queries: every half second, one of them queries the database for all of them.
+A request for a result queries its submission at intervals that grow with the time it has waited.
 """
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
-from grader import db
 from grader.db import Database
 from grader.services.leaderboards import changes
-from grader.services.leaderboards.changes import Changed, Watcher
 from webapp.server import requests
 
 LONGEST_SECONDS = 60
@@ -27,21 +20,9 @@ LOOK_SECONDS = 0.5
 FIRST_LOOK_SECONDS = 0.01
 LATER = 8  # the delay until a result is seen is at most an eighth of the time waited
 SHARE = 4  # share of the threads, and the share of these per user
-RECENT = timedelta(minutes=2)  # longer than any request waits
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 COUNTED_SECONDS = 10.0
 TURNED_AWAY_FOR_A_SECOND = 3  # number of recent rejections that add one second to the retry delay
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One query's result: leaderboard versions, changes, teams."""
-
-    at: float = float("-inf")
-    now: datetime | None = None
-    boards: dict[int, str] = field(default_factory=dict)
-    changed: tuple[Changed, ...] = ()
-    teams: dict[Watcher, int] = field(default_factory=dict)
 
 
 class Waits:
@@ -53,11 +34,8 @@ class Waits:
         self._most = threads // SHARE  # 0 with few threads
         self._most_of_one = self._most // SHARE + 1
         self._lock = threading.Lock()
-        self._look_lock = threading.Lock()
         self._waiting: Counter[int] = Counter()
-        self._boards: Counter[Watcher] = Counter()
         self._turned_away: list[float] = []
-        self._seen = Seen()
 
     def take(self, user_id: int) -> bool:
         """Reserve a slot for a user; return whether one was free. Release it with `give_back`."""
@@ -104,47 +82,3 @@ class Waits:
     def _is_finished(self, submission_id: int) -> bool:
         with self._database.read() as session:
             return changes.is_finished(session, submission_id=submission_id)
-
-    @contextmanager
-    def watching(self, watcher: Watcher) -> Iterator[None]:
-        """Include a leaderboard and the watcher's team in the queries within the block.
-
-        Each query reads the user's current team, because it may change in the meantime.
-        """
-        with self._lock:
-            self._boards[watcher] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._boards[watcher] -= 1
-                self._boards += Counter()
-
-    def pause(self) -> bool:
-        """Wait for the next query; return whether the process ends."""
-        return requests.begun.wait(LOOK_SECONDS)
-
-    def look(self) -> Seen:
-        """Return the current state, shared by all streams and at most half a second old."""
-        with self._look_lock:
-            if time.monotonic() - self._seen.at >= LOOK_SECONDS:
-                self._seen = self._look()
-            return self._seen
-
-    def _look(self) -> Seen:
-        with self._lock:
-            watchers = list(self._boards)
-        with self._database.read() as session:
-            now = db.now(session)
-            teams = changes.teams_of(session, watchers=watchers)
-            team_ids = set(teams.values())
-            return Seen(
-                at=time.monotonic(),
-                now=now,
-                boards={
-                    competition_id: changes.board_version(session, competition_id=competition_id)
-                    for competition_id in {each.competition_id for each in watchers}
-                },
-                changed=tuple(changes.changed_since(session, team_ids=team_ids, since=now - RECENT)),
-                teams=teams,
-            )

@@ -16,7 +16,6 @@ UPLOADS = frozenset(
     }
 )
 UPLOAD, WAITING, UNKNOWN = "uploads", "waiting", "unknown"
-STREAM = "api.events"
 
 
 def init_app(app: Flask) -> None:
@@ -48,6 +47,4 @@ def _group(app: Flask, endpoint: str | None) -> str:
         return UNKNOWN
     if endpoint in UPLOADS:
         return UPLOAD
-    if endpoint == STREAM:
-        return WAITING
     return app.view_functions[endpoint].__module__.split(".")[1]

@@ -1,1 +1,1 @@
-"""Webhooks for teams and organizers, and server-sent events."""
+"""Webhooks for teams and organizers."""

@@ -1,22 +1,17 @@
-"""Webhook API, waiting for results, event stream."""
+"""Webhook API, waiting for results."""
 
-import json
 import threading
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
 from grader import db
-from grader.models import Role, Submission, Webhook
+from grader.models import Role, Webhook
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.services.leaderboards.changes import Watcher
 from webapp.http import long_polling as waiting
 from webapp.server import requests
-from webapp.webhooks.streams import Place
 
 HERE = "/api/v1/competitions/toxicity"
 TEAM, DESK = f"{HERE}/team/webhooks", f"{HERE}/webhooks"
@@ -167,9 +162,6 @@ def test_without_a_free_slot_responses_are_immediate_with_a_growing_retry_after(
         assert (answer.status_code, answer.json["status"]) == (200, "pending")
         seconds.append(int(answer.headers["Retry-After"]))
     assert seconds == sorted(seconds) and seconds[0] < seconds[-1]
-    refused = call(ann, "GET", f"{HERE}/events")
-    assert (refused.status_code, refused.json["error"]) == (503, "no_place_to_wait")
-    assert int(refused.headers["Retry-After"]) >= 2
     for user_id in taken:
         waits.give_back(user_id)
     assert waits.take(1)
@@ -187,112 +179,12 @@ def test_a_server_with_few_threads_has_no_waiting_requests(waits):
 def test_a_server_that_shuts_down_accepts_no_waiting_requests(ann, waits):
     answers: list[Any] = []
     thread = threading.Thread(
-        target=lambda: answers.extend(
-            call(ann, "GET", path) for path in ("/api/v1/submissions/1?wait=60", f"{HERE}/events")
-        )
+        target=lambda: answers.append(call(ann, "GET", "/api/v1/submissions/1?wait=60"))
     )
     thread.start()
     requests.begun.set()
     thread.join()
     assert answers[0].json["status"] == "pending"
-    assert answers[1].status_code == 503
-
-
-def events_in(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the events of a stream with their data."""
-    found = []
-    for block in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
-        if "event" in fields:
-            found.append((fields["event"], json.loads(fields["data"])))
-    return found
-
-
-def last_id(text: str) -> str:
-    return [line for line in text.splitlines() if line.startswith("id: ")][-1].removeprefix("id: ")
-
-
-def test_a_stream_starts_with_pending_submissions_and_the_leaderboard_and_resumes(ann):
-    """The test site ends every stream immediately, so each response reads the database once."""
-    first = call(ann, "GET", f"{HERE}/events")
-    assert first.mimetype == "text/event-stream"
-    assert first.headers["X-Accel-Buffering"] == "no"
-    (name, waiting_), (board, version) = events_in(first.text)
-    assert (name, waiting_) == (
-        "submission",
-        {"id": 1, "status": "pending", "url": "/api/v1/submissions/1"},
-    )
-    assert board == "board"
-    ann.arena.score_all()
-    clear_cached_state(ann)
-    again = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": last_id(first.text)})
-    (name, scored), (board, other) = events_in(again.text)
-    assert (name, scored["status"], board) == ("submission", "scored", "board")
-    assert other != version
-    # These times are far in the past, so that no event is sent twice.
-    with ann.arena.database.write() as session:
-        long_ago = db.now(session) - timedelta(hours=1)
-        session.execute(update(Submission).values(finished_at=long_ago, submitted_at=long_ago))
-    clear_cached_state(ann)
-    quiet = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": last_id(again.text)})
-    assert events_in(quiet.text) == []
-
-
-@pytest.mark.parametrize("role", [None, Role.EDITOR])
-def test_a_stream_opened_before_a_teams_first_upload_sends_its_submissions(ann, waits, role: Role | None):
-    bob = ann.arena.person("Bob") if role is None else organizing(ann.arena, "Bob", role)[0]
-    answer = call(bob, "GET", f"{HERE}/events", buffered=False)
-    stream, text = answer.iter_encoded(), ""
-    while "event: board" not in text:
-        text += next(stream).decode()
-    submission_id = ann.arena.submit(bob, ann.arena.truth.predictions())
-    while "event: submission" not in text:
-        text += next(stream).decode()
-        assert ": nothing new" not in text
-    answer.close()
-    assert events_in(text)[-1][1]["id"] == submission_id
-
-
-def clear_cached_state(person):
-    """Clear the cached state so that the next request reads the database."""
-    person.arena.app.extensions["fairboard"].waits._seen = waiting.Seen()
-
-
-def test_a_stream_sends_other_users_only_the_leaderboard(ann):
-    bob = ann.arena.person("Bob")
-    assert [name for name, _ in events_in(call(bob, "GET", f"{HERE}/events").text)] == ["board"]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "x", "1-2", "99999999999999999999-0123456789abcdef", "1-0123456789abcdeg"]
-)
-def test_an_unknown_event_id_restarts_the_stream(ann, text: str):
-    assert Place.read(text) is None
-    answer = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": text})
-    assert [name for name, _ in events_in(answer.text)] == ["submission", "board"]
-
-
-def test_a_slot_is_released_after_every_stream(ann, waits):
-    waits.longest_seconds = 0
-    for _ in range(10):
-        assert call(ann, "GET", f"{HERE}/events").status_code == 200
-        assert call(ann, "HEAD", f"{HERE}/events").status_code == 200
-    assert waits._waiting == {}
-
-
-def test_many_waiting_requests_share_one_database_read(ann, waits):
-    looks = []
-    look = waits._look
-
-    def counted():
-        looks.append(1)
-        return look()
-
-    waits._look = counted
-    with waits.watching(Watcher(1, 1, is_organizer=False)), waits.watching(Watcher(1, 2, is_organizer=False)):
-        for _ in range(100):
-            waits.look()
-    assert len(looks) == 1
 
 
 def test_the_leaderboards_version_changes_only_with_a_score(ann):
