@@ -23,7 +23,7 @@ CELLS = {
     "positive_aeg": "Positive AEG",
     "negative_aeg": "Negative AEG",
 }
-FIRST_TEAMS = 10  # the number of teams in the LaTeX tables and on the printable page
+FIRST_TEAMS = 10  # the number of teams on the printable page
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -49,8 +49,7 @@ Results of {title}: final standings {number}, finalized on {date} UTC.
 
 results.html              all results as a printable page
 boards/                   both leaderboards as CSV and JSON; the private one is the final one
-identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits:
-                          CSV for all teams, LaTeX for the top {latex_teams} (packages booktabs and longtable)
+identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits
 metric.md, metric.json    the metric, its settings and the version of its code
 hashes.csv                the sha256 of every file that counted, and the commitment to the solution
 CITATION.cff              how to cite these results
@@ -85,7 +84,6 @@ def texts(found: FinalResults, *, address: str) -> dict[str, str]:
         files[f"boards/{split}.csv"] = _board_csv(found.boards[split], is_private=split is Split.PRIVATE)
         files[f"boards/{split}.json"] = _json(_board(found, split))
         files[f"identities/{split}.csv"] = csv_lines(_identity_rows(found, split))
-        files[f"identities/{split}.tex"] = _latex_table(found, split)
     if found.nonce is not None:
         files["solution-nonce.txt"] = f"{found.nonce}\n"
     if found.canaries is not None:
@@ -100,7 +98,6 @@ def _readme(found: FinalResults) -> str:
         title=found.title,
         number=found.number,
         date=_day(found.finalized_at),
-        latex_teams=FIRST_TEAMS,
         more=(WITH_SOLUTION if found.receipts else "") + (WITH_CANARIES if found.canaries else ""),
     )
 
@@ -158,43 +155,6 @@ def _identity_rows(found: FinalResults, split: Split) -> Iterator[list[object]]:
     for line, identity in _tables(found, split):
         cells = [_cell(identity.cells.get(name), 2) for name in CELLS]
         yield [line.rank, line.team, line.submission_id, identity.name, *cells]
-
-
-def _latex_table(found: FinalResults, split: Split) -> str:
-    lines = [
-        f"% {latex(found.title)}: the {split} rows, final standings {found.number}.",
-        r"% \usepackage{booktabs,longtable}",
-        r"\begin{longtable}{rll" + "r" * len(CELLS) + "}",
-        r"\toprule",
-        " & ".join(["Rank", "Team", "Identity", *CELLS.values()]) + r" \\",
-        r"\midrule",
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-    ]
-    last = None
-    for line, identity in _tables(found, split):
-        if line.rank > FIRST_TEAMS:
-            break
-        begins = line.rank != last
-        who = [str(line.rank), latex(line.team)] if begins else ["", ""]
-        cells = [_signed(identity.cells.get(name)) for name in CELLS]
-        lines += [r"\midrule"] if begins and last is not None else []
-        last = line.rank
-        lines.append(" & ".join([*who, latex(identity.name), *cells]) + r" \\")
-    return "\n".join([*lines, r"\end{longtable}", ""])
-
-
-def _signed(value: float | None) -> str:
-    return "--" if value is None else f"${value:.2f}$" if value < 0 else f"{value:.2f}"
-
-
-def latex(text: str) -> str:
-    """Return the text with all LaTeX special characters escaped."""
-    marks = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    marks |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-    marks |= {mark: "\\" + mark for mark in "&%$#_{}"}
-    return "".join(marks.get(char, char) for char in text)
 
 
 def _metric(found: FinalResults) -> dict[str, Any]:

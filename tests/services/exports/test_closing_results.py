@@ -18,7 +18,7 @@ from grader.services.closing import close, verification
 from grader.services.closing.close import NotClosed
 from grader.services.closing.verification import NotSettled
 from grader.services.competitions import lookup
-from grader.services.exports import bundle, bundle_files
+from grader.services.exports import bundle
 from grader.services.exports.bundle import NotFinal
 from grader.services.solutions import publication
 from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
@@ -249,9 +249,7 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
         "boards/public.json",
         "hashes.csv",
         "identities/private.csv",
-        "identities/private.tex",
         "identities/public.csv",
-        "identities/public.tex",
         "metric.json",
         "metric.md",
         "results.html",
@@ -268,24 +266,12 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
     solution = competition.live_scoring_version.solution
     told = b"".join(files.values()).decode()
     assert solution.commitment in told and solution.nonce not in told and solution.digest not in told
-    head, body = files["identities/private.tex"].decode().split("\\endfoot\n")
-    *rows, end, _ = body.split("\n")
-    assert head.count("\\midrule") == 1 and rows.count(r"\midrule") == 2 and end == r"\end{longtable}"
-    assert {row.count(" & ") for row in rows if row != r"\midrule"} == {7}
     page = files["results.html"].decode()
     assert "<script" not in page
     assert "http-equiv" not in page
     assert "src=" not in page
     # The published form of the solution is stored only if the organizer chooses to include it.
     assert not service.storage.exists(job.result["solution"])
-
-
-def test_latex_escapes_special_characters_of_names():
-    told = bundle_files.latex(r"50% & $_{x}^2 ~ <a|b> #1 \o/")
-    assert told == (
-        r"50\% \& \$\_\{x\}\textasciicircum{}2 \textasciitilde{} \textless{}a\textbar{}b\textgreater{} \#1 "
-        r"\textbackslash{}o/"
-    )
 
 
 @on_sqlite
