@@ -2,8 +2,8 @@
 
 The public standings of unrevealed competitions in `ladder` or `noised` mode are recomputed from bands of the
 exact scores. Revealed competitions keep their standings. The columns `score.shown_units` and
-`competition.feedback_key` and the table `score_basis` remain, because processes of the previous version use
-them during an upgrade. No code reads them any longer.
+`competition.feedback_key` and the empty table `score_basis` remain, because processes of the previous version
+use them during an upgrade. No code reads them any longer.
 """
 
 from collections.abc import Iterable
@@ -57,6 +57,7 @@ mail = _table("mail", "key user_id to_address subject body attempt_count", "crea
 def upgrade() -> None:
     """Change the modes, and recompute and announce the affected standings."""
     connection, now = op.get_bind(), datetime.now(UTC)
+    connection.execute(sa.delete(sa.table("score_basis")))
     changed = connection.execute(sa.select(competition).where(competition.c.feedback.in_(SUCCESSORS))).all()
     for row in changed:
         mode = SUCCESSORS[row.feedback]

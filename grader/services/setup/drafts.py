@@ -31,7 +31,6 @@ from grader.models import (
     Participation,
     Role,
     Score,
-    ScoreBasis,
     ScoringJob,
     ScoringVersion,
     Solution,
@@ -219,9 +218,7 @@ def _empty_submissions(session: Session, draft: Competition, now: datetime) -> N
     """Delete the results of the draft's submissions, their files and their descriptions."""
     own = select(Submission.id).where(Submission.competition_id == draft.id)
     versions = select(ScoringVersion.id).where(ScoringVersion.competition_id == draft.id)
-    scores = select(Score.id).where(Score.submission_id.in_(own))
     session.execute(delete(DailyRank).where(DailyRank.scoring_version_id.in_(versions)))
-    session.execute(delete(ScoreBasis).where(ScoreBasis.score_id.in_(scores)))
     for results in (Score, ScoringJob, Standing):
         session.execute(delete(results).where(results.submission_id.in_(own)))
     emptied = {"file_name": "", "description": "", "problems": [], "notes": [], "file_deleted_at": now}
