@@ -40,7 +40,11 @@ def faults(root: Path, version: str) -> Iterator[str]:
     """Yield a sentence for each reason not to release the checkout as this version."""
     if not VERSION.fullmatch(version):
         yield f"VERSION is {version!r}. Expected a version such as 1.0.0 or 1.0.0rc1."
-    for name, pattern in (("pyproject.toml", r'^version = "(.+)"$'), ("CITATION.cff", r"^version: (.+)$")):
+    for name, pattern in (
+        ("pyproject.toml", r'^version = "(.+)"$'),
+        ("CITATION.cff", r"^version: (.+)$"),
+        ("deploy/kubernetes/kustomization.yaml", r"^    newTag: (.+)$"),
+    ):
         found = re.findall(pattern, (root / name).read_text(), re.MULTILINE)
         if found != [version]:
             yield f"{name} has the version {' '.join(found)}, not {version}."

@@ -21,9 +21,12 @@ LIBRARIES = (
 
 
 def main() -> None:
-    """Import all modules of Fairboard, and the libraries' programs."""
+    """Import the packages of the processes, and the libraries' programs.
+
+    `fairboard` contains only the library for notebooks, whose modules need packages that the image lacks.
+    """
     sys.dont_write_bytecode = False
-    for name in ("fairboard", "grader", "webapp"):
+    for name in ("grader", "webapp"):
         for module in walk_packages(import_module(name).__path__, f"{name}."):
             if module.name not in PROGRAMS and not module.name.startswith(DEMO):
                 import_module(module.name)

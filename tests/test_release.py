@@ -93,6 +93,7 @@ def test_all_reasons_not_to_release_are_listed(checkout: Path):
         "VERSION is '9.9'. Expected a version such as 1.0.0 or 1.0.0rc1.",
         "pyproject.toml has the version 9.9.8, not 9.9.",
         f"CITATION.cff has the version {VERSION}, not 9.9.",
+        f"deploy/kubernetes/kustomization.yaml has the version {VERSION}, not 9.9.",
         "CHANGELOG.md has no section `## 9.9` with a text.",
         "These files are not committed:\n?? untracked",
         "The tag v9.9 already exists for another commit.",
@@ -162,19 +163,76 @@ def serving(bin_folder: Path, folder: Path, **given: str) -> Iterator[tuple[str,
             process.wait(HANG_SECONDS)
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder)
+    return next(folder.glob("*.whl"))
+
+
+def installed(folder: Path, *words: str | Path) -> Path:
+    """Install packages into an empty environment, from uv's cache if possible; return its programs."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    run(BIN / "uv", "pip", "install", "--quiet", "--python", folder / "bin/python", *words)
+    return folder / "bin"
+
+
 @pytest.fixture
-def install(artifacts: Path, tmp_path: Path):
+def install(wheel: Path, tmp_path: Path):
     """Install the wheel with an extra into an empty environment; return its folder of programs."""
 
     def install_extra(extra: str) -> Path:
-        folder = tmp_path / f"venv-{extra}"
-        venv.create(folder, with_pip=False, symlinks=True)
-        wheel = f"{next(artifacts.glob('*.whl'))}[{extra}]".removesuffix("[]")
         locked = ("--constraints", ROOT / "requirements/dev.lock")
-        run(BIN / "uv", "pip", "install", "--quiet", "--python", folder / "bin/python", *locked, wheel)
-        return folder / "bin"
+        return installed(tmp_path / f"venv-{extra}", *locked, f"{wheel}[{extra}]".removesuffix("[]"))
 
     return install_extra
+
+
+IMPORTS_OF_COMMANDS = """
+import importlib, sys
+from grader.cli import main
+modules = {each.module for each in main._entries.values() if each.extra == sys.argv[1]}
+assert modules
+for name in modules: importlib.import_module(name)
+"""
+# The modules that each extra promises, besides those of its commands.
+IMPORTS = {
+    "": "import fairboard.accumulator, grader.kaggle, grader.metrics",
+    "cli": "import fairboard.fairlearn",
+    "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
+    "client": "import grader.client, keyring",
+    "demo": "import grader.demo.run, sklearn",
+    "frames": "import narwhals, fairboard",
+    "plot": "import matplotlib, fairboard",
+    "otel": "from grader import traces; traces.configure('web', 'http://127.0.0.1:4318')",
+}
+
+
+@pytest.mark.parametrize("extra", IMPORTS)
+def test_each_extra_is_sufficient_for_its_modules(install, tmp_path: Path, extra: str):
+    python = install(extra) / "python"
+    run(python, "-c", IMPORTS[extra], cwd=tmp_path)
+    if extra in ("cli", "server", "client", "demo"):
+        run(python, "-c", IMPORTS_OF_COMMANDS, extra, cwd=tmp_path)
+
+
+def test_every_extra_is_tested():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert IMPORTS.keys() == {"", *extras} - {"dev"}
+
+
+def test_packages_of_the_image_are_precompiled_and_serve_requests(wheel: Path, tmp_path: Path):
+    """Run the last step of the build in an empty environment; a long test runs all steps with pip."""
+    locked = ("--require-hashes", "--no-deps", "-r", ROOT / "requirements/image.lock")
+    programs = installed(tmp_path / "image", *locked)
+    run(BIN / "uv", "pip", "install", "--quiet", "--python", programs / "python", "--no-deps", wheel)
+    run(programs / "python", ROOT / "requirements/precompile.py", cwd=tmp_path)
+    packages = next((tmp_path / "image").glob("lib/*/site-packages"))
+    for name in ("grader", "webapp"):
+        assert list((packages / name).glob("__pycache__/*.pyc")), name
+    with serving(programs, tmp_path / "data"):
+        pass
 
 
 @pytest.mark.long
