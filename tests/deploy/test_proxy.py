@@ -3,14 +3,16 @@
 import http.client
 import json
 import re
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from tests.fixtures.patience import HANG_SECONDS
-from tests.fixtures.proxy import CONFIGURATION, Proxy, locations
+from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.proxy import CONFIGURATION, NameServer, Proxy, locations
 from tests.fixtures.slow_clients import HALF_A_HEAD, SMALL_BODY, SlowClients
 from tests.fixtures.web import form
 from webapp.submissions import uploads
@@ -155,6 +157,43 @@ def test_proxy_sets_retry_after_while_the_site_is_down(make_proxy):
     answer = proxy.ask("GET", "/login", Host="board.example")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
     assert json.loads(answer.content)["code"] == 503
+
+
+class Replica(BaseHTTPRequestHandler):
+    """A site that returns the address that it listens on."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        content = self.server.server_address[0].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def test_proxy_uses_all_current_addresses_of_the_site(make_proxy):
+    port = 0
+    with ExitStack() as servers:
+        for address in ("127.0.0.2", "127.0.0.3", "127.0.0.4"):
+            server = servers.enter_context(ThreadingHTTPServer((address, port), Replica))
+            port = server.server_port
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            servers.callback(server.shutdown)
+        names = servers.enter_context(NameServer("127.0.0.2", "127.0.0.3"))
+        proxy = make_proxy(("web", port), names.address)
+
+        def reached(count: int) -> set[bytes]:
+            return {proxy.ask("GET", "/login", Host="board.example").content for _ in range(count)}
+
+        assert reached(40) == {b"127.0.0.2", b"127.0.0.3"}
+        names.addresses[:] = ["127.0.0.4"]  # both containers were replaced
+        eventually(lambda: reached(1) == {b"127.0.0.4"}, "requests to the new address")
+        assert reached(20) == {b"127.0.0.4"}
+        names.addresses.clear()
+        eventually(lambda: b'"unavailable"' in reached(1).pop(), "the page for a stopped site")
+        names.addresses[:] = ["127.0.0.2"]
+        eventually(lambda: reached(1) == {b"127.0.0.2"}, "requests to the restarted site")
 
 
 def test_upload_limit_equals_that_of_the_site_and_applies_only_to_uploads(arena):
