@@ -6,7 +6,7 @@
 #   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/fairboard:VERSION --push .
 #   docker build --build-arg BASE=debian:trixie-slim --tag fairboard .
 
-ARG BASE=python:3.13-slim-trixie
+ARG BASE=python:3.13-slim-trixie@sha256:9d2e5553305c7c7b0097999bb17187c69b921ccd6bc9d40e4bb5ebe652c00285
 FROM ${BASE} AS base
 # Python images contain Python and certificates; a plain Debian base gets Debian's packages.
 RUN command -v python3 >/dev/null \

@@ -184,9 +184,38 @@ def test_only_services_that_send_mail_or_are_public_have_outbound_network_access
 def test_settings_in_the_env_file_reach_every_process_and_none_is_required(compose):
     ours = [each for each in compose["services"].values() if each["image"] == "fairboard:latest"]
     assert len(ours) == 6
-    ours += [compose["services"][name] for name in ("caddy", "s3")]
     assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
     assert ".env" in (ROOT / ".gitignore").read_text().split()
+
+
+def test_images_of_other_projects_receive_only_the_settings_that_they_need(compose):
+    others = {
+        name: service for name, service in compose["services"].items() if "fairboard" not in service["image"]
+    }
+    received = {}
+    for name, service in others.items():
+        assert "env_file" not in service, name
+        received[name] = {each for each in service.get("environment", {}) if not each.startswith("XDG_")}
+    keys = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+    database = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"}
+    expected = {"caddy": {"FAIRBOARD_BASE_URL"}, "s3": keys, "postgres": database}
+    assert received == {name: expected.get(name, set()) for name in others}
+
+
+def test_images_of_other_projects_and_actions_are_pinned(compose):
+    images = [service["image"] for service in compose["services"].values()]
+    images += re.findall(r"^ARG BASE=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    for image in images:
+        assert image.startswith("fairboard:") or re.fullmatch(r"\S+:\S+@sha256:[0-9a-f]{64}", image), image
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.+)", path.read_text()):
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+
+
+def test_no_command_replaces_the_profiles_of_the_env_file():
+    """`docker compose --profile monitoring` replaces COMPOSE_PROFILES, which selects the proxy."""
+    for path in [*DOCUMENTS, ROOT / "docker-compose.yml", *(ROOT / "deploy").rglob("*.y*ml")]:
+        assert not re.search(r"docker compose [^\n]*--profile", path.read_text()), path
 
 
 def test_every_used_volume_network_and_secret_is_declared(compose):
@@ -235,7 +264,7 @@ def test_image_copies_every_package_of_the_wheel():
 
 def test_base_image_has_a_supported_python():
     dockerfile = (ROOT / "Dockerfile").read_text()
-    (version,) = re.findall(r"^ARG BASE=python:3\.(\d+)-", dockerfile, re.MULTILINE)
+    (version,) = re.findall(r"^ARG BASE=python:3\.(\d+)-\S+$", dockerfile, re.MULTILINE)
     assert int(version) >= 11
     assert re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE) == ["${BASE}", "base", "base"]
 
@@ -247,6 +276,8 @@ def test_workflows_follow_the_schema_and_run_targets_of_the_makefile():
     workflows = sorted((ROOT / ".github/workflows").glob("*.yml"))
     schema = ["--builtin-schema", "vendor.github-workflows"]
     subprocess.run([BIN / "check-jsonschema", *schema, *workflows], check=True)
+    updates = ["--builtin-schema", "vendor.dependabot", ROOT / ".github/dependabot.yml"]
+    subprocess.run([BIN / "check-jsonschema", *updates], check=True)
     for path in workflows:
         assert set(re.findall(r"\bmake ([a-z-]+)", path.read_text())) <= targets()
 

@@ -1,5 +1,7 @@
 """Kubernetes manifests: schemas, settings, commands, probes, selectors and security contexts."""
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from grader.settings import PREFIX, Settings
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 COMPOSE = FOLDER.parents[1] / "docker-compose.yml"
-ROLES = {"web", "worker", "rescorer", "sweeper", "migrate"}
+ROLES = {"web", "worker", "rescorer", "sweeper", "migrate", "metrics"}
 
 
 def documents(name: str) -> list[dict[str, Any]]:
@@ -54,6 +56,49 @@ def test_every_role_of_the_compose_file_has_the_same_command():
         assert words == " ".join(ours[role]).replace("--app ", "--app="), role
 
 
+def test_no_outage_of_the_broker_or_database_blocks_drains():
+    """Without the broker, all workers are unready, so budgets would otherwise forbid every eviction."""
+    budgets = of("PodDisruptionBudget").values()
+    assert len(budgets) == 3
+    assert {each["spec"].get("unhealthyPodEvictionPolicy") for each in budgets} == {"AlwaysAllow"}
+
+
+def test_every_temporary_volume_is_limited_and_the_rank_cache_fits_into_its_volume():
+    gigabytes = {}
+    for name, pod in PODS.items():
+        for volume in pod["spec"].get("volumes", []):
+            size = re.fullmatch(r"(\d+)Gi", volume["emptyDir"].get("sizeLimit", ""))
+            assert size, (name, volume["name"])
+            gigabytes[name, volume["name"]] = int(size[1])
+    (settings,) = of("ConfigMap").values()
+    cache = int(settings["data"]["FAIRBOARD_RANK_CACHE_MB"]) / 1000
+    for role in ("web", "worker", "rescorer", "sweeper"):
+        name = f"fairboard-{role}"
+        assert gigabytes[name, "cache"] > cache + 1, name
+        requested = CONTAINERS[name]["resources"]["requests"]["ephemeral-storage"]
+        assert requested == f"{gigabytes[name, 'cache']}Gi", name
+
+
+def test_required_version_of_kubernetes_is_documented():
+    hook = CONTAINERS["fairboard-web"]["lifecycle"]["preStop"]
+    assert hook.keys() == {"sleep"}  # in Kubernetes since 1.30; older servers reject or ignore it
+    for file in ("docs/operations.md", "deploy/kubernetes/kustomization.yaml", "deploy/kubernetes/web.yaml"):
+        assert "Kubernetes 1.30" in (FOLDER.parents[1] / file).read_text(), file
+
+
+def test_metrics_are_served_to_prometheus_and_the_autoscaler():
+    container = CONTAINERS["fairboard-metrics"]
+    (address,) = (each["value"] for each in container["env"] if each["name"] == "FAIRBOARD_METRICS_ADDRESS")
+    (port,) = container["ports"]
+    assert address == f"0.0.0.0:{port['containerPort']}"
+    (rule,) = of("NetworkPolicy")["fairboard-metrics"]["spec"]["ingress"]
+    assert [each["port"] for each in rule["ports"]] == [port["name"]]
+    assert rule["from"]
+    (scaler,) = of("HorizontalPodAutoscaler").values()
+    (metric,) = (each["external"]["metric"] for each in scaler["spec"]["metrics"])
+    assert metric["name"].removeprefix("fairboard_") in (FOLDER.parents[1] / "docs/monitoring.md").read_text()
+
+
 def test_every_setting_exists():
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     given = [set(each["data"]) for each in of("ConfigMap").values()]
@@ -75,7 +120,11 @@ def test_only_the_migration_receives_the_administrators_password():
 
 def test_image_and_port_are_those_of_the_dockerfile():
     assert {CONTAINERS[f"fairboard-{role}"]["image"] for role in ROLES} == {"fairboard"}
-    assert [each["name"] for each in KUSTOMIZATION["images"]] == ["fairboard"]
+    (image,) = KUSTOMIZATION["images"]
+    version = tomllib.loads((FOLDER.parents[1] / "pyproject.toml").read_text())["project"]["version"]
+    assert (image["name"], image["newTag"]) == ("fairboard", version)
+    compose = YAML(typ="safe").load(COMPOSE.read_text())["services"]
+    assert CONTAINERS["fairboard-valkey"]["image"] == compose["valkey"]["image"]
     dockerfile = (FOLDER.parents[1] / "Dockerfile").read_text()
     (port,) = CONTAINERS["fairboard-web"]["ports"]
     assert f"EXPOSE {port['containerPort']}\n" in dockerfile
