@@ -289,9 +289,21 @@ class Client:
         address = f"submissions/{_number(submission)}/file"
         return download(self._transport, address, Path(path), on_progress=on_progress)
 
-    def select(self, submission: Submission | int, *, selected: bool = True) -> Mapping[str, Any]:
-        """Select a submission for the private leaderboard, or deselect it; return the selection."""
-        return self._transport.post(f"submissions/{_number(submission)}/select", json={"selected": selected})
+    def select(
+        self,
+        submission: Submission | int,
+        *,
+        selected: bool = True,
+        instead_of: Submission | int | None = None,
+    ) -> Mapping[str, Any]:
+        """Select a submission for the private leaderboard, or deselect it; return the selection.
+
+        The selected submission `instead_of` is deselected in the same step.
+        """
+        sent: dict[str, Any] = {"selected": selected}
+        if instead_of is not None:
+            sent["instead_of"] = _number(instead_of)
+        return self._transport.post(f"submissions/{_number(submission)}/select", json=sent)
 
     def leaderboard(
         self,

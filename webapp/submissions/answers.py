@@ -130,9 +130,10 @@ class SubmissionDetails(Answer):
 
 
 class SelectRequest(Sent):
-    """Whether to select or deselect a submission."""
+    """Whether to select or deselect a submission, and the selected submission that it replaces."""
 
     selected: bool = True
+    instead_of: Number | None = None
 
 
 class Selected(Answer):

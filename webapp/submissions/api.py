@@ -148,7 +148,13 @@ def submission_file(submission_id: int) -> Response:
 def select(submission_id: int, json: SelectRequest) -> Selected:
     """Select or deselect a submission for the private leaderboard."""
     with writing() as session:
-        own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=json.selected)
+        own = selections.select(
+            session,
+            user=g.user,
+            submission_id=submission_id,
+            is_selected=json.selected,
+            instead_of=json.instead_of,
+        )
         choice = selections.would_count(
             session, competition=own.competition, team=own.team, now=db.now(session)
         )

@@ -27,13 +27,12 @@ from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
-from grader.visibility import Viewer
+from grader.visibility import Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, lookups
+from webapp.http import auth, errors, lookups
 from webapp.http.context import competition_of, reading, writing
-from webapp.http.parameters import asked_number, asked_page
+from webapp.http.parameters import asked_number, asked_page, whole_number
 from webapp.http.site import current_site
-from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.diagnosis import GainsView
 from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
@@ -195,13 +194,45 @@ def question(slug: str, submission_id: int) -> ResponseReturnValue:
 def select(slug: str, submission_id: int) -> ResponseReturnValue:
     """Select or deselect a submission for the private leaderboard."""
     is_selected = request.form.get("selected") == "yes"
-    with writing() as session:
-        picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
-        _require_here(picked, slug)
+    try:
+        with writing() as session:
+            picked = selections.select(
+                session,
+                user=g.user,
+                submission_id=submission_id,
+                is_selected=is_selected,
+                instead_of=whole_number(request.form.get("instead_of", "")),
+            )
+            _require_here(picked, slug)
+    except selections.TooManySelected as error:
+        return _swap(slug, submission_id, error)
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
     if request.form.get("from") == "submission":
         return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
     return redirect(url_for("submissions.index", slug=slug), 303)
+
+
+def _swap(slug: str, submission_id: int, error: selections.TooManySelected) -> ResponseReturnValue:
+    """Offer to replace one of the selected submissions."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        selected = [session.get_one(Submission, each) for each in error.selected_ids]
+        scores = submission_results.public_scores(
+            session,
+            submissions=selected,
+            version=lookup.live(competition),
+            allowed=visible_fields(Viewer.TEAM, view.phase, competition.feedback),
+        )
+    page = render_template(
+        "submissions/swap.html",
+        competition=view,
+        submission_id=submission_id,
+        limit=error.limit,
+        selected=selected,
+        scores=scores,
+    )
+    return page, errors.status_of(error)
 
 
 def _require_here(submission: Submission, slug: str) -> None:

@@ -191,11 +191,12 @@ def submission(submission_id: int, path: Path | None, server: str | None, as_jso
 @click.command()
 @click.argument("submission_id", metavar="ID", type=click.IntRange(1))
 @click.option("--off", is_flag=True, help="Deselect the submission.")
+@click.option("--instead-of", metavar="ID", type=click.IntRange(1), help="A selected submission to deselect.")
 @connection_options
-def select(submission_id: int, off: bool, server: str | None, as_json: bool) -> None:
+def select(submission_id: int, off: bool, instead_of: int | None, server: str | None, as_json: bool) -> None:
     """Select submission ID for the private leaderboard, or deselect it with --off."""
     with connected(server, as_json=as_json) as client:
-        answer = client.select(submission_id, selected=not off)
+        answer = client.select(submission_id, selected=not off, instead_of=instead_of)
     if as_json:
         show_json(answer)
         return

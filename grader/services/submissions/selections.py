@@ -68,7 +68,8 @@ class TooManySelected(ParticipantError):
         names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
         super().__init__(
             f"You can select at most {limit} {'submission' if limit == 1 else 'submissions'}, and {names} "
-            f"{'is' if len(selected_ids) == 1 else 'are'} selected. Deselect one first."
+            f"{'is' if len(selected_ids) == 1 else 'are'} selected. Deselect one first, or replace one: send "
+            f"its number as `instead_of`."
         )
         self.limit = limit
         self.selected_ids = tuple(selected_ids)
@@ -76,6 +77,14 @@ class TooManySelected(ParticipantError):
     @property
     def details(self) -> dict[str, Any]:
         return {"limit": self.limit, "selected": list(self.selected_ids)}
+
+
+class NotReplaceable(ParticipantError):
+    """The submission to replace is not selected by the team."""
+
+    public_name = "not_replaceable"
+    kind = ErrorKind.CONFLICT
+    message = "Submission #{submission_id} is not selected by your team, so it cannot be replaced."
 
 
 class Reason(enum.StrEnum):
@@ -109,11 +118,18 @@ class Choice:
 
 
 def select(
-    session: Session, *, user: User, submission_id: int, is_selected: bool = True, now: datetime | None = None
+    session: Session,
+    *,
+    user: User,
+    submission_id: int,
+    is_selected: bool = True,
+    instead_of: int | None = None,
+    now: datetime | None = None,
 ) -> Submission:
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
-    Raises UnknownSubmission, SelectionClosed, NotSelectable or TooManySelected.
+    The selected submission `instead_of` is deselected in the same step.
+    Raises UnknownSubmission, SelectionClosed, NotSelectable, NotReplaceable or TooManySelected.
     """
     found = accepting.get_own(session, user=user, submission_id=submission_id)
     competition = lookup.lock(session, competition_id=found.competition_id)
@@ -124,9 +140,13 @@ def select(
     if is_selected and not found.is_selected:
         if not is_selectable(found):
             raise NotSelectable(found)
-        picked = shown_scores.selected(session, team=found.team)
+        picked = {each.id: each for each in shown_scores.selected(session, team=found.team)}
+        if instead_of is not None:
+            if instead_of not in picked:
+                raise NotReplaceable(submission_id=instead_of)
+            picked.pop(instead_of).is_selected = False
         if len(picked) >= competition.selection_count:
-            raise TooManySelected(competition.selection_count, [each.id for each in picked])
+            raise TooManySelected(competition.selection_count, list(picked))
     found.is_selected = is_selected
     session.flush()
     return found

@@ -12,6 +12,7 @@ from grader.services.submissions import selections
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.submissions.selections import (
     Choice,
+    NotReplaceable,
     NotSelectable,
     Reason,
     SelectionClosed,
@@ -93,6 +94,22 @@ def test_selections_beyond_the_limit_are_rejected(service):
     pick(service, first)  # Selecting it twice has no further effect.
     with pytest.raises(TooManySelected, match=f"You can select at most 1 submission, and #{first} is"):
         pick(service, second)
+
+
+def test_a_selection_replaces_another_one_in_one_step(service):
+    competition = service.competition()
+    low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
+    pick(service, low)
+    pick(service, high)
+    with pytest.raises(NotReplaceable, match=f"#{middle} is not selected"):
+        pick(service, middle, instead_of=middle)
+    with pytest.raises(TooManySelected, match=r"or replace one: send its number as `instead_of`"):
+        pick(service, middle)
+    assert choice(service, competition, low).picked_ids == (low, high)
+    pick(service, middle, instead_of=low)
+    assert choice(service, competition, low).picked_ids == (high, middle)
+    pick(service, middle, instead_of=low)  # A retry has no further effect.
+    assert choice(service, competition, low).picked_ids == (high, middle)
 
 
 def test_too_many_selections_after_a_merge_are_reported_and_the_best_compete(service):

@@ -294,6 +294,27 @@ def test_the_api_lists_and_selects_submissions(arena, make_ann):
     assert listed["next"] is None
 
 
+def test_selecting_a_third_submission_offers_to_replace_one(arena, make_ann):
+    ann, api = make_ann(max_daily_submissions=5), arena.app.test_client()
+    for place in range(3):
+        arena.submit(ann, arena.truth.predictions(noise=2, seed=place), description=f"model <{place}>")
+    arena.score_all()
+    for submission_id in (1, 2):
+        ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
+    answer = ann.post(f"{HERE}/submissions/3/selection", {"selected": "yes", "from": "submission"})
+    assert answer.status_code == 409
+    assert re.findall(r"<button[^>]*>(Replace #\d)<", answer.text) == ["Replace #1", "Replace #2"]
+    assert "model &lt;1&gt;" in answer.text and answer.text.count('<strong class="score">0.') == 2
+    sent = dict(re.findall(r'type="hidden" name="(selected|instead_of|from)" value="(\w+)"', answer.text))
+    assert sent == {"selected": "yes", "instead_of": "2", "from": "submission"}
+    done = ann.post(f"{HERE}/submissions/3/selection", sent)
+    assert done.headers["Location"] == f"{HERE}/submissions/3"
+    refused = api.post("/api/v1/submissions/2/select", json={"instead_of": 2}, headers=ann.bearer)
+    assert (refused.status_code, refused.json["error"]) == (409, "not_replaceable")
+    swapped = api.post("/api/v1/submissions/2/select", json={"instead_of": 1}, headers=ann.bearer)
+    assert swapped.json["selection"]["selected"] == [2, 3]
+
+
 def test_after_the_close_the_selection_is_closed(arena, make_ann):
     now = arena.now()
     ann = make_ann(opens_at=now - timedelta(days=1), closes_at=now + timedelta(seconds=600))
