@@ -17,6 +17,7 @@ MOST_DOTS = 150
 DOT, LOWEST_BAR = 4, 2
 BAR_SHARE = 0.86  # as a fraction of the column width
 SMALLEST_SPREAD = 200
+LOWER, LOWER_GAP = -1, 6.0  # the column of scores below the axis, and its distance from the axis in percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ DAYS_HEIGHT, DAYS_TOP, DAYS_FOOT = 132, 18, 108
 
 @dataclass(frozen=True, slots=True)
 class StripChart:
-    """A strip chart; `below` teams have a score below `floor` and appear at the left edge."""
+    """A strip chart; `below` teams have a score below `floor` and appear to the left of the axis."""
 
     svg: str
     floor: str
@@ -76,16 +77,18 @@ def strip_chart(
     if not scores:
         return None
     axis = _axis(scores)
+    below = sum(count for units, count in scores.items() if units < axis.low)
+    start = BEST.left + (LOWER_GAP if below else 0)
     columns: Counter[int] = Counter()
     for units, count in scores.items():
         columns[_column(axis, units)] += count
-    marks = _dots(axis, scores) if BEST.shows_dots(columns) else _bars(columns)
+    marks = _dots(axis, start, scores) if BEST.shows_dots(columns) else _bars(start, columns)
     floor = score_text(int(axis.low), decimals)
     ends = (
-        _text("level", BEST.left, BEST.foot + 20, floor, "start"),
+        _text("level", start, BEST.foot + 20, floor, "start"),
         _text("level", BEST.right, BEST.foot + 20, score_text(int(axis.high), decimals), "end"),
     )
-    mark = "" if own is None else _own(axis, own, decimals)
+    mark = "" if own is None else _own(_x(axis, start, own), own, decimals)
     count = columns.total()
     description = (
         f"Best scores of {'1 team' if count == 1 else f'{count:,} teams'}, from "
@@ -94,7 +97,7 @@ def strip_chart(
     if own is not None:
         description += f"; yours is {score_text(own, decimals)}"
     svg = _strip("strip", description, BEST.height, (_rule(BEST.foot), *marks, *ends, mark))
-    return StripChart(svg, floor, sum(each for units, each in scores.items() if units < axis.low))
+    return StripChart(svg, floor, below)
 
 
 def _axis(scores: Mapping[int, int]) -> Axis:
@@ -106,30 +109,32 @@ def _axis(scores: Mapping[int, int]) -> Axis:
     return Axis("", floor, top)
 
 
-def _x(axis: Axis, units: int) -> float:
-    return axis.place(max(units, axis.low), BEST.left, BEST.right)
+def _x(axis: Axis, start: float, units: int) -> float:
+    return BEST.left if units < axis.low else axis.place(units, start, BEST.right)
 
 
 def _column(axis: Axis, units: int) -> int:
-    return min(int(axis.place(max(units, axis.low), 0, BEST.count)), BEST.count - 1)
+    """Return the column of a score, or `LOWER` for all scores below the axis."""
+    return LOWER if units < axis.low else min(int(axis.place(units, 0, BEST.count)), BEST.count - 1)
 
 
-def _dots(axis: Axis, scores: Mapping[int, int]) -> Iterator[str]:
+def _dots(axis: Axis, start: float, scores: Mapping[int, int]) -> Iterator[str]:
     piles: Counter[int] = Counter()
     for units in sorted(Counter(scores).elements()):
         column = _column(axis, units)
-        yield BEST.dot("dot", _x(axis, units), piles[column])
+        css = "dot lower" if column == LOWER else "dot"
+        yield BEST.dot(css, _x(axis, start, units), piles[column])
         piles[column] += 1
 
 
-def _bars(columns: Mapping[int, int]) -> Iterator[str]:
-    highest, width = max(columns.values()), (BEST.right - BEST.left) / BEST.count
+def _bars(start: float, columns: Mapping[int, int]) -> Iterator[str]:
+    highest, width = max(columns.values()), (BEST.right - start) / BEST.count
     for column, count in sorted(columns.items()):
-        yield BEST.bar("bar", BEST.left + width * column, width * BAR_SHARE, count / highest)
+        css, x = ("bar lower", BEST.left) if column == LOWER else ("bar", start + width * column)
+        yield BEST.bar(css, x, width * BAR_SHARE, count / highest)
 
 
-def _own(axis: Axis, units: int, decimals: int) -> str:
-    x = _x(axis, units)
+def _own(x: float, units: int, decimals: int) -> str:
     anchor = "start" if x < 20 else "end" if x > 80 else "middle"
     return (
         f'<line class="own" x1="{x:.2f}%" x2="{x:.2f}%" y1="18" y2="{BEST.foot}"/>'

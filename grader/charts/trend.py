@@ -16,12 +16,14 @@ AREA = Area(left=62, right=372, top=16, bottom=150)
 TEXT_HEIGHT = 16
 FLOOR_SPREADS = 4
 SMALLEST_SPREAD = 200
+SMALLEST_FALL = 1000  # a score is below the axis only if it is far below the best one
+BELOW_AXIS = 7
 MOST_DOTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class TrendChart:
-    """A trend chart; scores below `floor`, if not None, appear at the bottom edge."""
+    """A trend chart; scores below `floor`, if not None, appear below the axis."""
 
     svg: str
     floor: str | None
@@ -48,7 +50,10 @@ def trend_chart(
         parts.append(f'<path class="leader-line" d="M{AREA.left} {at:.1f}H{AREA.right}"/>')
         parts.append(text("leader-name", AREA.right, at - 4, f"leader {score_text(leader, decimals)}"))
     parts.append(polyline("best-line", _corners(best_so_far, x, y)))
-    parts.append(f'<path class="{_dot_class(len(scores))}" d="{"".join(_dots(scores, x, y))}"/>')
+    css = _dot_class(len(scores))
+    for name, is_below in ((css, False), (f"{css} below", True)):
+        if dots := "".join(_dots(scores, x, y, is_below=is_below)):
+            parts.append(f'<path class="{name}" d="{dots}"/>')
     if best in scores:
         across, up = AREA.x(x, scores.index(best) + 1), AREA.y(y, best)
         parts.append(f'<circle class="best-dot" cx="{across:.1f}" cy="{up:.1f}" r="4"/>')
@@ -71,7 +76,7 @@ def trend_chart(
 def _score_axis(best: int, lowest: int, middle: float, leader: int | None, decimals: int) -> Axis:
     """Return an axis that separates the better scores despite very low first scores."""
     high = best if leader is None else max(best, leader)
-    floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_SPREAD)
+    floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_FALL)
     low = min(max(lowest, floor), high - SMALLEST_SPREAD)
     return Axis("", low, high, write=lambda units: score_text(round(units), decimals))
 
@@ -86,7 +91,9 @@ def _name_height(y: Axis, best: int, leader: int | None) -> float:
 def _corners(best_so_far: Sequence[int], x: Axis, y: Axis) -> Iterator[Place]:
     before: float | None = None
     for number, units in enumerate(best_so_far, 1):
-        height = AREA.y(y, max(units, y.low))
+        if units < y.low:
+            continue
+        height = AREA.y(y, units)
         if before is None:
             yield AREA.x(x, number), height
         elif height != before:
@@ -97,13 +104,15 @@ def _corners(best_so_far: Sequence[int], x: Axis, y: Axis) -> Iterator[Place]:
         yield AREA.right, before
 
 
-def _dots(scores: Sequence[int], x: Axis, y: Axis) -> Iterator[str]:
-    """Yield zero-length lines, which round line caps turn into dots.
+def _dots(scores: Sequence[int], x: Axis, y: Axis, *, is_below: bool) -> Iterator[str]:
+    """Yield zero-length lines, which round line caps turn into dots, on or below the axis.
 
     This is the shortest notation for hundreds of dots.
     """
     for number, units in enumerate(scores, 1):
-        yield f"M{AREA.x(x, number):.1f} {AREA.y(y, max(units, y.low)):.1f}h0"
+        if (units < y.low) is is_below:
+            at = AREA.bottom + BELOW_AXIS if is_below else AREA.y(y, units)
+            yield f"M{AREA.x(x, number):.1f} {at:.1f}h0"
 
 
 def _dot_class(count: int) -> str:

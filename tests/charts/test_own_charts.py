@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,15 +23,29 @@ def test_every_dot_and_the_best_line_are_inside_the_chart(units: list[int], lead
     chart = trend_chart(units, leader=leader)
     assert chart is not None
     ElementTree.fromstring(chart.svg)
-    dots = places(re.findall(r'class="dots" d="([^"]*)"', chart.svg)[0])
+    dots = places("".join(re.findall(r'class="dots" d="([^"]*)"', chart.svg)))
+    below = places("".join(re.findall(r'class="dots below" d="([^"]*)"', chart.svg)))
     line = places(re.findall(r'class="best-line" points="([^"]*)"', chart.svg)[0])
-    assert len(dots) == len(units)
+    assert len(dots) + len(below) == len(units)
+    assert all(y > AREA.bottom for _, y in below) and bool(below) is (chart.floor is not None)
     for x, y in dots + line:
         assert AREA.left <= x <= AREA.right and AREA.top - 0.1 <= y <= AREA.bottom + 0.1
     assert all(a <= c and b >= d for (a, b), (c, d) in pairwise(line))
     assert min(y for _, y in dots) == line[-1][1]
     assert chart.floor is None or float(chart.floor) > min(units) / 100_000
     assert ("leader" in chart.svg) is (leader is not None)
+
+
+def test_dots_are_drawn_at_their_values_and_far_lower_ones_below_the_axis():
+    units = [91_194, 92_370, 92_370, 92_300]
+    chart = trend_chart(units, leader=92_370)
+    assert chart is not None and chart.floor is None and "dots below" not in chart.svg
+    dots = places(re.findall(r'class="dots" d="([^"]*)"', chart.svg)[0])
+    scale = (dots[0][1] - dots[1][1]) / (units[1] - units[0])
+    heights = [dots[1][1] + scale * (units[1] - each) for each in units]
+    assert [y for _, y in dots] == pytest.approx(heights, abs=0.2)
+    chart = trend_chart([50_000, *units])
+    assert chart is not None and (chart.floor, chart.svg.count('class="dots below"')) == ("0.88370", 1)
 
 
 def test_no_files_have_no_chart_and_only_the_newest_of_many_are_shown():

@@ -29,7 +29,9 @@ def test_every_team_is_inside_the_chart(scores: dict[int, int], data: st.DataObj
     heights = [float(each.get("cy", each.get("y", "0"))) for each in svg if each.tag in ("circle", "rect")]
     assert all(0 < height <= BEST.foot for height in heights)
     assert len(svg.findall("*[@class='own']")) == (0 if own is None else 3)
-    dots, teams = len(svg.findall("circle[@class='dot']")), sum(scores.values())
+    lower, teams = len(svg.findall("circle[@class='dot lower']")), sum(scores.values())
+    dots = len(svg.findall("circle[@class='dot']")) + lower
+    assert lower in (0, chart.below)
     assert dots == teams or (dots == 0 and len(svg.findall("rect")) <= BEST.count)
 
 
@@ -50,7 +52,11 @@ def test_few_low_scores_do_not_compress_the_others():
     assert (chart.below, chart.floor) == (2, "0.93000")
     assert "Best scores of 17 teams, from 0.50000 to 0.94400; yours is 0.93000" in chart.svg
     places = [float(each) for each in re.findall(r'class="dot" cx="([\d.]+)%', chart.svg)]
-    assert max(places) - sorted(places)[2] > 40
+    assert max(places) - sorted(places)[0] > 40
+    lower = [float(each) for each in re.findall(r'class="dot lower" cx="([\d.]+)%', chart.svg)]
+    assert lower == [BEST.left] * 2 and min(places) > BEST.left + 3, "they are apart from the axis"
+    many = strip_chart({50_000: 200} | {93_000 + place: 1 for place in range(1_400)})
+    assert many is not None and many.svg.count('class="bar lower"') == 1
 
 
 def _tags(scores: dict[int, int]) -> set[str]:
