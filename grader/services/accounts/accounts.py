@@ -112,12 +112,18 @@ def sign_up(
 ) -> User:
     """Create an account; raise InvalidAccount or NameTaken."""
     # Hashing takes a tenth of a second. It runs before the first statement so that no lock is held meanwhile.
-    user = draft(name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
+    user = draft(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return add(session, user=user)
 
 
 def draft(
-    *, name: str, password: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
+    session: Session,
+    *,
+    name: str,
+    password: str,
+    passwords: PasswordHasher,
+    now: datetime,
+    is_admin: bool = False,
 ) -> User:
     """Return a new account for `add`; raise InvalidAccount with all problems."""
     problems: dict[str, str] = {}
@@ -130,6 +136,8 @@ def draft(
     if fault := password_problem(password, name=shown):
         problems["password"] = fault
     if problems:
+        if "name" not in problems and names.is_taken(session, name=shown):
+            problems = NameTaken(shown).problems | problems
         raise InvalidAccount(problems)
     return _user(shown, passwords.hash(_normalized(password)), now, is_admin=is_admin)
 

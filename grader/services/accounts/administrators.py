@@ -112,7 +112,7 @@ def use_setup_link(
     session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
 ) -> User:
     """Create the first administrator; raise InvalidSetupLink, InvalidAccount or NameTaken."""
-    user = accounts.draft(name=name, password=password, passwords=passwords, now=now, is_admin=True)
+    user = accounts.draft(session, name=name, password=password, passwords=passwords, now=now, is_admin=True)
     link = _open_link(session, token, lock=True)
     if link is None or _has_admin(session):
         raise InvalidSetupLink

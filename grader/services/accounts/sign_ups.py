@@ -83,7 +83,7 @@ def use(
 
     Raise InvalidLink, InvalidAccount, NameTaken or AddressTaken.
     """
-    user = accounts.draft(name=name, password=password, passwords=passwords, now=now)
+    user = accounts.draft(session, name=name, password=password, passwords=passwords, now=now)
     link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
     if link.email is not None:
         email_addresses.require_free(session, address=link.email)

@@ -94,10 +94,12 @@ def test_unknown_name_is_verified_against_a_dummy_hash(service, passwords):
 
 
 def test_all_problems_are_reported_at_once(service):
+    sign_up(service, "Grace")
     for name, password, fields in (
         ("", "short", {"name", "password"}),
         ("evil\u202ename", GOOD, {"name"}),
         ("Ada Lovelace", "ada lovelace", {"password"}),
+        ("grace", "short", {"name", "password"}),
     ):
         with pytest.raises(InvalidAccount) as caught:
             sign_up(service, name, password)
