@@ -100,7 +100,7 @@ class Submission(Record):
     terms : mapping, optional
         The four terms of the public score, by name; None if the competition does not show them.
     weakest_term : str, optional
-        The term that reduces the score most.
+        The term of the largest possible gain. If no gain is listed, the term with the highest cost.
     identities : sequence of mappings, optional
         The AUCs of each identity on the public rows.
     problems, notes : sequences of mappings

@@ -116,6 +116,7 @@ class Secrets:
     private_scores: Mapping[int, str]
     private_board: tuple[int, ...]
     hidden: frozenset[str]
+    exact_gains: frozenset[str]
     blobs: tuple[str, ...]
 
 
@@ -198,7 +199,7 @@ def test_no_private_value_is_found_before_the_reveal(request: pytest.FixtureRequ
     wrong: set[tuple[str, str, str]] = set()
     for (role, asked), text in trail.at(moment).items():
         if not _sees(role, MOMENTS[moment]) and not asked.split()[1].startswith(DOCUMENTATION):
-            found = _numbers(text) & trail.secrets.hidden
+            found = _numbers(text) & (trail.secrets.hidden | trail.secrets.exact_gains)
             if asked.split()[1] in DESCRIPTIONS:
                 found -= set(Step)  # the values of a setting
             wrong |= {(asked, role, each) for each in found}
@@ -233,6 +234,16 @@ def test_same_search_finds_every_private_score_after_the_reveal(first: Trail):
     assert _numbers(seen) & secrets.hidden
     anybody = "".join(text for (role, _), text in told.items() if role == "public")
     assert _numbers(anybody) & secrets.hidden
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_only_organizers_see_gains_of_exact_aucs(first: Trail, moment: str):
+    gains = "GET /api/v1/submissions/1/gains"
+    texts = {role: text for (role, asked), text in first.at(moment).items() if asked == gains}
+    assert {"leader", "viewer"} <= texts.keys() or moment not in ("open", "revealed")
+    for role, text in texts.items():
+        assert bool(_numbers(text) & first.secrets.exact_gains) is (role in ORGANIZERS), role
+    assert all(json.loads(text.splitlines()[-1])["gains"] for role, text in texts.items() if role == "leader")
 
 
 def test_worlds_differ_in_their_hidden_data(first: Trail, other_labels: Trail, other_split: Trail):
@@ -278,6 +289,7 @@ def follow(
                 if moment in moments:
                     world.dice.seed(moment)
                     with world.undone():
+                        _list_all_gains(world)
                         told = _ask_others(world, extents[moment])
                         told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
                         if with_organizers:
@@ -286,6 +298,13 @@ def follow(
         except Exception as error:
             trail.failure = error
     return trail
+
+
+def _list_all_gains(world: World):
+    """Reduce the standard errors, because smaller gains than the standard error are not listed."""
+    with world.arena.database.write() as session:
+        for score in session.scalars(select(Score)):
+            score.errors = score.errors | {"score": 0.00001}
 
 
 def _ask_others(world: World, extent: Extent) -> Walk:
@@ -338,6 +357,7 @@ def _secrets(world: World) -> Secrets:
     scores = {}
     shown_values: list[dict[Any, float]] = []
     told_gains: set[str] = set()
+    exact_gains: set[str] = set()
     costs: list[list[float]] = []
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
@@ -352,6 +372,11 @@ def _secrets(world: World) -> Secrets:
             if is_shown:
                 shown_values.append(_shown(score.score, terms, rows))
                 told_gains |= _gains(rows, metric)
+                exact_gains |= {
+                    f"{cell.gain:.{digits}f}"
+                    for cell in held_back(rows, metric).cells
+                    for digits in range(5, 18)
+                }
                 errors = score.errors.values()
                 told_gains |= {str(error) for error in errors} | {order.error_text(error) for error in errors}
                 costs.append(_costs(terms, metric))
@@ -369,8 +394,9 @@ def _secrets(world: World) -> Secrets:
         blobs = tuple(sha256 for each in solutions for sha256 in (each.prepared_sha256, each.row_ids_sha256))
     told = {metric.label_threshold, metric.identity_threshold, *metric.weights.as_dict().values()}
     hidden = _roundings(values[Split.PRIVATE]) - _roundings(values[Split.PUBLIC] | told)
-    hidden -= told_gains | _differences(shown_values) | _contributions(costs)
-    return Secrets(scores, tuple(board), frozenset(hidden), blobs)
+    told_gains |= _differences(shown_values) | _contributions(costs)
+    exact_gains -= told_gains | _roundings(values[Split.PUBLIC])
+    return Secrets(scores, tuple(board), frozenset(hidden - told_gains), frozenset(exact_gains), blobs)
 
 
 def _shown(score: float, terms: Sequence[float], rows: Sequence[SubgroupReport]) -> dict[Any, float]:
@@ -409,7 +435,8 @@ def _differences(shown: Sequence[Mapping[Any, float]]) -> set[str]:
 def _gains(rows: Sequence[SubgroupReport], metric: MetricSettings) -> set[str]:
     """Return the score gains that a page computes from the displayed AUCs of the public rows."""
     shown = [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in AUCS}) for row in rows]
-    return {f"{cell.gain:.4f}" for cell in held_back(shown, metric).cells}
+    cells = held_back(shown, metric).cells
+    return {f"{cell.gain:.{digits}f}" for cell in cells for digits in range(4, 18)}
 
 
 def _roundings(values: set[float]) -> set[str]:

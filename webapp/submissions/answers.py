@@ -119,7 +119,13 @@ class SubmissionDetails(Answer):
         Field(description="The standard errors of the score and the shown terms, to two digits."),
     ] = None
     terms: dict[str, float] | None
-    weakest_term: Annotated[str | None, Field(description="The term that lowers the score most.")] = None
+    weakest_term: Annotated[
+        str | None,
+        Field(
+            description="The term of the largest possible gain. If no gain is listed, the term with the "
+            "highest cost."
+        ),
+    ] = None
     identities: list[dict[str, Any]] | None
     problems: Problems
     notes: Problems
@@ -175,7 +181,7 @@ class TermCost(Answer):
 
 
 class Gains(Answer):
-    """The diagnosis of a score: its terms, the costliest first, and the gains of each term.
+    """The diagnosis of a score: its terms, the costliest first, and the possible gains, the largest first.
 
     Values are null if the terms or the table are not shown.
     """

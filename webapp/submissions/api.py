@@ -13,7 +13,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Summary
 from grader.services.moderation import disputes
-from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
+from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint, ending, operation
@@ -196,16 +196,19 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
 @blueprint.get("/submissions/<int:submission_id>/gains")
 @operation(Scope.READ, answers=Gains, tag=TAG)
 def submission_gains(submission_id: int) -> Gains:
-    """Return the diagnosis of the public score: terms and AUCs, ranked by their effect."""
+    """Return the diagnosis of the public score: the costs of its terms, and the largest possible gains.
+
+    Gains below the standard error of the score are left out. Organizers receive gains of the exact AUCs. All
+    others receive gains of the displayed AUCs.
+    """
     with reading() as session:
-        opened = lookups.open_submission(session, submission_id)
-        summary = _summary(session, opened)
-        version = lookup.live(opened.submission.competition)
-        found = own_analysis.diagnosis(summary.public, version)
-    cells = [Gain.model_validate(cell) for each in found for cell in each.cells]
-    has_table = summary.public is not None and bool(summary.public.identities)
+        public = _summary(session, lookups.open_submission(session, submission_id)).public
+    if public is None:
+        return Gains(terms=None, gains=None)
+    gains = [Gain.model_validate(each) for each in public.gains]
     return Gains(
-        terms=[TermCost.model_validate(each) for each in found] or None, gains=cells if has_table else None
+        terms=[TermCost.model_validate(each) for each in public.costs] or None,
+        gains=gains if public.identities else None,
     )
 
 

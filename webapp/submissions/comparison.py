@@ -144,7 +144,7 @@ def _split(
 
 def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
     """Return the change in each term, ordered by contribution to the score difference."""
-    before = {each.term: each for each in other.diagnosis}
+    before = {each.term: each for each in other.costs}
     found = [
         Change(
             name="",
@@ -155,7 +155,7 @@ def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
             contribution=before[each.term].cost - each.cost,
             is_clear=_is_clear(each.value - before[each.term].value, one, other, each.term),
         )
-        for each in one.diagnosis
+        for each in one.costs
         if each.term in before
     ]
     return sorted(found, key=lambda each: -abs(each.contribution))

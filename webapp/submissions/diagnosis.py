@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.metrics.analysis.power_means import CellGain, TermCost, weakest_term
+from grader.metrics.analysis.power_means import CellGain
+from grader.ranking.order import error_text
+from grader.services.leaderboards.submission_results import SplitResult
 from webapp.presentation.terms import NAMES, Classes, words_of
 
 SHOWN = 10
-SMALLEST = 0.000005  # smaller gains would be displayed as 0
 _DOES = {
     "subgroup_auc": "confuses {positive} and {negative} {rows} that mention {name}",
     "bpsn_auc": "flags {negative} {rows} that mention {name}",
@@ -30,20 +31,19 @@ class GainBar:
 
 @dataclass(frozen=True, slots=True)
 class GainsView:
-    """The gains, costliest term first; `marks` maps table cells to their bar's CSS class."""
+    """The gains, largest first; `marks` maps table cells to their bar's CSS class."""
 
     sentence: str
     bars: tuple[GainBar, ...]
     marks: dict[tuple[str, str], str]
 
     @classmethod
-    def of(cls, found: Sequence[TermCost], classes: Classes, *, whose: str = "Your model") -> "GainsView":
-        """Return a diagnosis as displayed on the page."""
-        gains = [gain for each in found for gain in each.cells if gain.gain >= SMALLEST][:SHOWN]
-        largest = max((gain.gain for gain in gains), default=0.0)
+    def of(cls, result: SplitResult | None, classes: Classes, *, whose: str = "Your model") -> "GainsView":
+        """Return the gains as displayed on the page."""
+        gains = result.gains[:SHOWN] if result else ()
         return cls(
-            _sentence(found, classes, whose),
-            tuple(_bar(gain, largest, place) for place, gain in enumerate(gains)),
+            _sentence(result, classes, whose) if result else "",
+            tuple(_bar(gain, gains[0].gain, place) for place, gain in enumerate(gains)),
             {(gain.name, gain.cell): f"g{place}" for place, gain in enumerate(gains)},
         )
 
@@ -60,23 +60,23 @@ def _bar(gain: CellGain, largest: float, place: int) -> GainBar:
     )
 
 
-def _sentence(found: Sequence[TermCost], classes: Classes, whose: str) -> str:
-    """Describe the weakest term and its AUC with the largest gain, or several equal ones."""
-    if weakest_term(found) is None:
-        return ""
-    lead, words = found[0], words_of(classes)
-    costs = f"{NAMES[lead.term]} lowers the score most ({lead.cost:.5f})"
-    if lead.term == "overall_auc":
-        mixed = f"{words['positive']} and {words['negative']} {words['rows']}"
-        return f"{costs}: {whose[:1].lower()}{whose[1:]} confuses {mixed} in general."
-    gains = [gain for gain in lead.cells if gain.gain >= SMALLEST and gain.value == lead.cells[0].value]
-    if not gains:
-        return f"{costs}."
-    others = f" or {len(gains) - 1} other identities with the same value" if len(gains) > 2 else ""
-    others = others or (f" or {gains[1].name}" if len(gains) > 1 else "")
-    does = _DOES[gains[0].cell].format(name=gains[0].name + others, **words)
-    each = "one of these" if others else "this"
+def _sentence(result: SplitResult, classes: Classes, whose: str) -> str:
+    """Describe the AUC with the largest gain, or several equal ones."""
+    if not result.gains:
+        error = result.errors.get("score")
+        if not (error and result.identities):
+            return ""
+        return (
+            "Raising any single AUC to the median of its column would improve the score by less than its "
+            f"standard error, {error_text(error)}."
+        )
+    lead = result.gains[0]
+    equal = [gain for gain in result.gains if (gain.cell, gain.value) == (lead.cell, lead.value)]
+    others = f" or {len(equal) - 1} other identities with the same value" if len(equal) > 2 else ""
+    others = others or (f" or {equal[1].name}" if len(equal) > 1 else "")
+    does = _DOES[lead.cell].format(name=lead.name + others, **words_of(classes))
+    which = "one of these" if others else "this"
     return (
-        f"{costs}. {whose} {does}. Raising {each} {NAMES[lead.term]} AUC{'s' if others else ''} to the "
-        f"median would improve the score by {gains[0].gain:.5f}."
+        f"{whose} {does}. Raising {which} {NAMES[lead.cell]} AUC{'s' if others else ''} to the median would "
+        f"improve the score by {lead.gain:.5f}, which is the largest possible gain."
     )

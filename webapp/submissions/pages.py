@@ -91,13 +91,10 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         previous_id=summary.previous_id,
         best_shown_before_id=summary.best_shown_before_id,
         gains=GainsView.of(
-            own_analysis.diagnosis(summary.public, version),
-            view,
-            whose="This model" if opened.viewer is Viewer.ORGANIZER else "Your model",
+            summary.public, view, whose="This model" if opened.viewer is Viewer.ORGANIZER else "Your model"
         ),
         beside=beside,
         identity_terms=IDENTITY_TERMS,
-        shades=formats.SHADES,
         etag=_statuses([submission], {submission.id: position}, is_being_scored=is_being_scored).headers[
             "ETag"
         ],

@@ -40,7 +40,7 @@ def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, .
         return _rank(summary, whose)
     weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
     notes = [f"standard error {error_text(error)}"] if error else []
-    notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
+    notes += [f"{_tag(summary.public)}: {NAMES[weakest]}"] if weakest else []
     score = Figure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
     return (score, _change(summary, whose), *_rank(summary, whose))
 
@@ -86,12 +86,12 @@ def signed_units(units: int, decimals: int = SCORE_DECIMALS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TermView:
-    """One of the four terms: its value as text, and as a length from 0 to 100."""
+    """One of the four terms: its value as text, and as a length from 0 to 100; `tag` marks one of them."""
 
     term: Term
     text: str
     length: str
-    is_weakest: bool
+    tag: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class SplitView:
                     term,
                     f"{result.terms[term.key]:.4f}",
                     f"{100 * result.terms[term.key]:.1f}",
-                    term.key == result.weakest_term,
+                    _tag(result) if term.key == result.weakest_term else "",
                 )
                 for term in TERMS
                 if term.key in result.terms
@@ -197,15 +197,22 @@ def _withheld(public: SplitView | None) -> str:
     return "This competition shows the four terms and the identity table after the reveal."
 
 
-def weakest_first(result: SplitResult) -> list[IdentityRow]:
-    """Return the identities ordered by the AUC of the costliest term, then by the lowest AUC."""
-    terms = {term.key for term in IDENTITY_TERMS}
-    costliest = next((each.term for each in result.diagnosis if each.term in terms), "")
+def _tag(result: SplitResult) -> str:
+    """Return the reason why a term is marked."""
+    return "largest gain" if result.gains else "weakest term"
 
-    def weakness(row: IdentityRow) -> tuple[float, float, str]:
+
+def weakest_first(result: SplitResult) -> list[IdentityRow]:
+    """Return the identities ordered by gain, then by the AUC of the weakest term and the lowest AUC."""
+    terms = {term.key for term in IDENTITY_TERMS}
+    ranked = (result.weakest_term, *(each.term for each in result.costs))
+    weakest = next((term for term in ranked if term in terms), "")
+    gains = {each.name: each.gain for each in reversed(result.gains)}
+
+    def weakness(row: IdentityRow) -> tuple[float, float, float, str]:
         values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
-        first = row.cells.get(costliest)
-        return 2.0 if first is None else first, min(values, default=2.0), row.name
+        first = row.cells.get(weakest)
+        return -gains.get(row.name, 0.0), 2.0 if first is None else first, min(values, default=2.0), row.name
 
     return sorted(result.identities, key=weakness)
 

@@ -19,6 +19,8 @@ EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
     for spread in (0.0, 0.05, 0.1, 0.15)
 }
 
+SMALLEST = 0.000005  # smaller gains would be displayed as 0
+
 
 class IdentityAucs(Protocol):
     """A row of a report or table, with a name and three AUCs."""
@@ -209,9 +211,29 @@ def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBa
     )
 
 
+def possible_gains(
+    lines: Sequence[IdentityAucs], settings: MetricSettings, *, error: float = 0.0
+) -> tuple[CellGain, ...]:
+    """Return the gains of single AUCs that a team can act on, in descending order.
+
+    Parameters
+    ----------
+    lines : sequence of IdentityAucs
+        The identities with the AUCs visible to the reader, exact or rounded.
+    settings : MetricSettings
+    error : float
+        The standard error of the score. Smaller gains could be due to chance and are left out.
+
+    Returns
+    -------
+    tuple of CellGain
+    """
+    return tuple(each for each in held_back(lines, settings).cells if each.gain >= max(error, SMALLEST))
+
+
 @dataclass(frozen=True, slots=True)
 class TermCost:
-    """The cost of a term to the score, with the AUCs that reduce the term most.
+    """The cost of a term to the score.
 
     Attributes
     ----------
@@ -220,27 +242,20 @@ class TermCost:
     cost : float
         The weight of the term times its distance from 1, which is how much higher the score would be if the
         term were 1.
-    cells : tuple of CellGain
-        The AUCs of the term below their median, in descending order of gain.
     """
 
     term: str
     value: float
     cost: float
-    cells: tuple[CellGain, ...]
 
 
-def diagnose(
-    terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
-) -> tuple[TermCost, ...]:
-    """Rank the terms by cost, and the AUCs of each term by possible gain.
+def term_costs(terms: Mapping[str, float], settings: MetricSettings) -> tuple[TermCost, ...]:
+    """Rank the terms by cost.
 
     Parameters
     ----------
     terms : mapping of str to float
         The terms visible to the reader, exact or rounded.
-    lines : sequence of IdentityAucs
-        The identities; empty if the reader may not see the table of identities.
     settings : MetricSettings
 
     Returns
@@ -249,22 +264,16 @@ def diagnose(
         The terms in descending order of cost.
     """
     weights = settings.weights.as_dict()
-    cells = held_back(lines, settings).cells if terms and lines else ()
-    costs = (
-        TermCost(
-            term,
-            value,
-            weights[term] / sum(weights.values()) * (1 - value),
-            tuple(cell for cell in cells if cell.cell == term),
-        )
-        for term, value in terms.items()
-    )
+    total = sum(weights.values())
+    costs = (TermCost(term, value, weights[term] / total * (1 - value)) for term, value in terms.items())
     return tuple(sorted(costs, key=lambda each: -each.cost))
 
 
-def weakest_term(diagnosis: Sequence[TermCost]) -> str | None:
-    """Return the term with the highest cost, or None if all costs are equal."""
-    return diagnosis[0].term if len({each.cost for each in diagnosis}) > 1 else None
+def weakest_term(costs: Sequence[TermCost], gains: Sequence[CellGain] = ()) -> str | None:
+    """Return the term of the largest gain, else the term with the highest cost; None if all are equal."""
+    if gains:
+        return gains[0].cell
+    return costs[0].term if len({each.cost for each in costs}) > 1 else None
 
 
 def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:

@@ -3,14 +3,22 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.metrics import PairCounts, report
-from grader.metrics.analysis.power_means import TermCost, diagnose, weakest_term
+from grader.metrics import MetricSettings, PairCounts, report
+from grader.metrics.analysis.power_means import (
+    CellGain,
+    IdentityAucs,
+    TermCost,
+    possible_gains,
+    term_costs,
+    weakest_term,
+)
 from grader.models import (
     Competition,
     Score,
@@ -51,27 +59,35 @@ class IdentityRow:
     cells: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SplitResult:
     """The visible result of a submission on one split.
 
     `score` is text with `decimals` decimal places, and `score_units` is the same score in units of 0.00001.
-    `terms`, `diagnosis` (the terms sorted by cost) and `identities` are empty if hidden. `errors` contains
-    the standard errors of the exact score and of the displayed terms.
+    `terms`, `costs` (the terms sorted by cost) and `identities` are empty if hidden. `errors` contains
+    the standard errors of the exact score and of the displayed terms. `aucs` are the rows behind the gains:
+    exact ones for organizers, displayed ones for all others, because gains of exact AUCs reveal more.
     """
 
     score: str
     score_units: int
     terms: Mapping[str, float]
-    diagnosis: tuple[TermCost, ...]
+    costs: tuple[TermCost, ...]
     identities: tuple[IdentityRow, ...]
     decimals: int = order.SCORE_DECIMALS
     errors: Mapping[str, float] = field(default_factory=dict)
+    aucs: tuple[IdentityAucs, ...] = ()
+    metric: MetricSettings = field(default_factory=MetricSettings)
+
+    @cached_property
+    def gains(self) -> tuple[CellGain, ...]:
+        """The possible gains that are not below the standard error, largest first; empty if hidden."""
+        return possible_gains(self.aucs, self.metric, error=self.errors.get("score", 0.0))
 
     @property
     def weakest_term(self) -> str | None:
-        """The term with the highest cost; None if all costs are equal or the terms are hidden."""
-        return weakest_term(self.diagnosis)
+        """The term of the largest gain, else the costliest; None if all are equal or the terms are hidden."""
+        return weakest_term(self.costs, self.gains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +185,9 @@ def split_results_of(
         for row in rows:
             has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed)
             if is_exact or row.split is Split.PRIVATE:
-                result = _exact(row, rules, has_terms=has_terms, cells=cells)
+                result = _exact(
+                    row, rules, has_terms=has_terms, cells=cells, is_exact=Field.LABELS in allowed
+                )
             elif (units := shown_scores.units(competition, row.score)) is not None:
                 decimals = shown_scores.decimals(competition)
                 result = SplitResult(order.score_text(units, decimals), units, {}, (), (), decimals)
@@ -200,25 +218,35 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
     return tuple(name for field, names in _CELLS[split].items() if field in allowed for name in names)
 
 
-def _exact(score: Score, rules: Rules, *, has_terms: bool, cells: Sequence[str]) -> SplitResult:
+def _exact(
+    score: Score, rules: Rules, *, has_terms: bool, cells: Sequence[str], is_exact: bool
+) -> SplitResult:
     units = order.score_units(score.score)
+    rows = report(PairCounts.from_dict(score.counts), rules.metric).subgroups if cells else ()
+    shown = [
+        replace(
+            row,
+            subgroup_auc=order.rounded_cell(row.subgroup_auc),
+            bpsn_auc=order.rounded_cell(row.bpsn_auc),
+            bnsp_auc=order.rounded_cell(row.bnsp_auc),
+        )
+        for row in rows
+    ]
     terms = lines.rounded_terms(score) if has_terms else {}
     return SplitResult(
         score=order.score_text(units),
         score_units=units,
         terms=terms,
-        diagnosis=diagnose(terms, (), rules.metric),
-        identities=_table(score.counts, rules, cells) if cells else (),
+        costs=term_costs(terms, rules.metric),
+        identities=tuple(
+            IdentityRow(row.name, {cell: order.rounded_cell(getattr(row, cell)) for cell in cells})
+            for row in rows
+        ),
         errors={
             name: error for name, error in (score.errors or {}).items() if name == "score" or name in terms
         },
-    )
-
-
-def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tuple[IdentityRow, ...]:
-    return tuple(
-        IdentityRow(line.name, {cell: order.rounded_cell(getattr(line, cell)) for cell in cells})
-        for line in report(PairCounts.from_dict(counts), rules.metric).subgroups
+        aucs=tuple(rows if is_exact else shown) if terms else (),
+        metric=rules.metric,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.power_means import diagnose
+from grader.metrics.analysis.power_means import term_costs
 from grader.models import Split, SubmissionKind
 from grader.ranking.order import score_text
 from grader.services.audit.log import Actor
@@ -187,8 +187,8 @@ def test_each_revealed_team_links_to_a_comparison_with_the_viewers_team(arena):
 
 def result(units: int, *, error: float | None, **terms: float) -> SplitResult:
     errors = {} if error is None else dict.fromkeys(["score", *terms], error)
-    found = diagnose(terms, (), MetricSettings())
-    return SplitResult(score_text(units), units, terms, found, (), errors=errors)
+    costs = term_costs(terms, MetricSettings())
+    return SplitResult(score_text(units), units, terms, costs, (), errors=errors)
 
 
 def sentence(one: SplitResult, other: SplitResult) -> str:

@@ -1,23 +1,25 @@
 """Summary of a submission: score, change, rank, largest possible gains."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from grader.metrics import MetricSettings, Weights
-from grader.metrics.analysis.power_means import TermCost, diagnose, weakest_term
+from grader.metrics.analysis.power_means import term_costs
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from webapp.submissions.diagnosis import GainsView
-from webapp.submissions.views import figures, weakest_first
+from webapp.submissions.views import SplitView, figures, weakest_first
 
 TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}
 RESULT = SplitResult(
     score="0.93412",
     score_units=93412,
     terms=TERMS,
-    diagnosis=diagnose(TERMS, (), MetricSettings()),
+    costs=term_costs(TERMS, MetricSettings()),
     identities=(),
     errors={"score": 0.0034},
 )
@@ -75,83 +77,135 @@ def test_there_are_no_figures_without_a_score():
     assert figures(Summary()) == ()
 
 
-def diagnosed(settings: MetricSettings | None = None, **aucs: float) -> tuple[TermCost, ...]:
-    """Return the diagnosis of a score with one AUC of one identity below all others."""
-    lines: list[Any] = [
-        SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=0.9) for name in "abc"
+def diagnosed(
+    aucs: Sequence[tuple[float | None, float | None, float | None]],
+    *,
+    error: float = 0.0,
+    settings: MetricSettings | None = None,
+    **terms: float,
+) -> SplitResult:
+    """Return the result of a score with these Subgroup, BPSN and BNSP AUCs of the identities a, b, c, ..."""
+    metric, cells = settings or MetricSettings(), ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+    rows: list[Any] = [
+        SimpleNamespace(name=name, **dict(zip(cells, values, strict=True)))
+        for name, values in zip("abcdefgh", aucs, strict=False)
     ]
-    for cell, value in aucs.items():
-        setattr(lines[1], cell, value)
-    terms = {"overall_auc": 0.95, "subgroup_auc": 0.9, "bpsn_auc": 0.9, "bnsp_auc": 0.9} | aucs
-    return diagnose(terms, lines, settings or MetricSettings())
+    terms = dict.fromkeys(TERMS, 0.9) | terms
+    return SplitResult(
+        "",
+        0,
+        terms,
+        term_costs(terms, metric),
+        tuple(IdentityRow(row.name, vars(row)) for row in rows),
+        errors={"score": error} if error else {},
+        aucs=tuple(rows),
+        metric=metric,
+    )
+
+
+SAME = (0.9, 0.9, 0.9)
 
 
 @pytest.mark.parametrize(
-    ("cell", "words"),
+    ("cell", "row", "words"),
     [
-        ("bpsn_auc", "Your model flags harmless comments that mention b. Raising this BPSN AUC to"),
-        ("bnsp_auc", "Your model misses harmful comments that mention b. Raising this BNSP AUC to"),
+        (
+            "bpsn_auc",
+            (0.9, 0.7, 0.9),
+            "Your model flags harmless comments that mention b. Raising this BPSN AUC to",
+        ),
+        (
+            "bnsp_auc",
+            (0.9, 0.9, 0.7),
+            "Your model misses harmful comments that mention b. Raising this BNSP AUC to",
+        ),
         (
             "subgroup_auc",
+            (0.7, 0.9, 0.9),
             "Your model confuses harmful and harmless comments that mention b. Raising",
         ),
     ],
 )
-def test_the_sentence_the_first_bar_and_the_weakest_term_agree(cell: str, words: str):
-    found = diagnosed(**{cell: 0.7})
+def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(
+    cell: str, row: tuple[float, float, float], words: str
+):
+    found = diagnosed([SAME, row, SAME], error=0.003)
     view = GainsView.of(found, CLASSES)
-    gain = f"{found[0].cells[0].gain:.5f}"
+    gain = f"{found.gains[0].gain:.5f}"
     assert words in view.sentence
-    assert view.sentence.endswith(f" to the median would improve the score by {gain}.")
+    assert f"improve the score by {gain}, which is the largest possible gain." in view.sentence
     assert [(bar.name, bar.gain, bar.length) for bar in view.bars] == [("b", f"+{gain}", "100.0")]
     assert view.marks == {("b", cell): "g0"}
-    assert (found[0].term, weakest_term(found)) == (cell, cell)
+    assert found.weakest_term == cell
+    assert weakest_first(found)[0].name == "b"
+    assert [term.tag for term in split_of(found).terms if term.term.key == cell] == ["largest gain"]
 
 
-def test_an_outlier_of_a_strong_term_is_listed_after_the_weakest_term():
-    lines: list[Any] = [
-        SimpleNamespace(name=name, subgroup_auc=subgroup, bpsn_auc=0.95, bnsp_auc=bnsp)
-        for name, subgroup, bnsp in (
-            ("a", 0.95, 0.61),
-            ("b", 0.6, 0.62),
-            ("c", 0.95, 0.62),
-            ("d", 0.95, 0.62),
-        )
-    ]
-    terms = {"overall_auc": 0.9, "subgroup_auc": 0.72, "bpsn_auc": 0.95, "bnsp_auc": 0.617}
-    found = diagnose(terms, lines, MetricSettings())
-    assert [each.term for each in found] == ["bnsp_auc", "subgroup_auc", "overall_auc", "bpsn_auc"]
+def split_of(result: SplitResult) -> SplitView:
+    view = SplitView.of(result)
+    assert view is not None
+    return view
+
+
+def test_the_largest_gain_comes_first_although_another_term_costs_more():
+    aucs = [(0.95, 0.95, 0.61), (0.6, 0.95, 0.62), (0.95, 0.95, 0.62), (0.95, 0.95, 0.62)]
+    found = diagnosed(aucs, subgroup_auc=0.72, bpsn_auc=0.95, bnsp_auc=0.617)
+    assert found.costs[0].term == "bnsp_auc"
     view = GainsView.of(found, CLASSES)
-    assert view.sentence.startswith(
-        "BNSP lowers the score most (0.09575). Your model misses harmful comments that mention a"
+    assert view.sentence.startswith("Your model confuses harmful and harmless comments that mention b. ")
+    assert [(bar.name, bar.term, bar.mark) for bar in view.bars] == [
+        ("b", "Subgroup", "g0"),
+        ("a", "BNSP", "g1"),
+    ]
+    assert float(view.bars[1].length) < 100.0 == float(view.bars[0].length)
+    assert found.weakest_term == "subgroup_auc"
+    assert [row.name for row in weakest_first(found)] == ["b", "a", "c", "d"]
+    summary = Summary(public=replace(found, errors={"score": 0.0001}))
+    assert figures(summary)[0].note == "Standard error 0.00010; largest gain: Subgroup"
+
+
+def test_gains_below_the_standard_error_are_not_listed():
+    aucs = [(0.95, 0.95, 0.61), (0.6, 0.95, 0.62), (0.95, 0.95, 0.62), (0.95, 0.95, 0.62)]
+    found = diagnosed(aucs, error=0.01, subgroup_auc=0.72, bpsn_auc=0.95, bnsp_auc=0.617)
+    assert [bar.name for bar in GainsView.of(found, CLASSES).bars] == ["b"]
+    none = diagnosed(aucs, error=0.1, subgroup_auc=0.72, bpsn_auc=0.95, bnsp_auc=0.617)
+    view = GainsView.of(none, CLASSES)
+    assert (view.bars, view.marks) == ((), {})
+    assert view.sentence == (
+        "Raising any single AUC to the median of its column would improve the score by less than its "
+        "standard error, 0.10."
     )
-    assert [(bar.name, bar.term) for bar in view.bars] == [("a", "BNSP"), ("b", "Subgroup")]
-    assert view.bars[0].length < view.bars[1].length == "100.0"
-    result = SplitResult("", 0, terms, found, tuple(IdentityRow(each.name, vars(each)) for each in lines))
-    assert [row.name for row in weakest_first(result)] == ["a", "b", "c", "d"]
+    assert none.weakest_term == "bnsp_auc"  # the costliest one
+    assert [term.tag for term in split_of(none).terms] == ["", "", "", "weakest term"]
+    assert weakest_first(none)[0].name == "a"
 
 
 def test_equal_rounded_aucs_are_not_distinguished():
-    lines: list[Any] = [
-        SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=bnsp)
-        for name, bnsp in (("a", 0.61), ("b", 0.61), ("c", 0.9), ("d", 0.9), ("e", 0.9))
-    ]
-    found = diagnose({"overall_auc": 0.9, "bnsp_auc": 0.7}, lines, MetricSettings())
+    found = diagnosed([(0.9, 0.9, bnsp) for bnsp in (0.61, 0.61, 0.9, 0.9, 0.9)], bnsp_auc=0.7)
     assert "that mention a or b. Raising one of these BNSP AUCs" in GainsView.of(found, CLASSES).sentence
+    found = diagnosed([(0.9, 0.9, bnsp) for bnsp in (0.61, 0.61, 0.61, 0.9, 0.9, 0.9, 0.9)], bnsp_auc=0.7)
+    assert "mention a or 2 other identities with the same value." in GainsView.of(found, CLASSES).sentence
+
+
+def test_undefined_aucs_have_no_gains():
+    skip = MetricSettings(undefined="skip")
+    found = diagnosed([(None, 0.9, None), (0.9, None, 0.6), SAME, SAME], settings=skip)
+    assert [(bar.name, bar.term) for bar in GainsView.of(found, CLASSES).bars] == [("b", "BNSP")]
+    assert not diagnosed([(None, 0.9, 0.9), SAME, (0.5, 0.9, 0.9)]).gains
 
 
 def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
     settings = MetricSettings(weights=Weights(0.7, 0.1, 0.1, 0.1))
-    found = diagnosed(settings, bpsn_auc=0.85)
-    assert [each.term for each in found][:2] == ["overall_auc", "bpsn_auc"]
-    assert found[0].cost == pytest.approx(0.035)
-    view = GainsView.of(found, CLASSES)
-    assert view.sentence.endswith("your model confuses harmful and harmless comments in general.")
+    found = diagnosed([SAME] * 3, settings=settings, overall_auc=0.95, bpsn_auc=0.85)
+    assert [each.term for each in found.costs][:2] == ["overall_auc", "bpsn_auc"]
+    assert found.costs[0].cost == pytest.approx(0.035)
+    assert found.weakest_term == "overall_auc"
 
 
 def test_without_terms_or_with_equal_ones_no_term_is_called_weakest():
-    assert GainsView.of((), CLASSES) == GainsView("", (), {})
-    assert GainsView.of(diagnose(dict.fromkeys(TERMS, 0.9), (), MetricSettings()), CLASSES).sentence == ""
+    assert GainsView.of(None, CLASSES) == GainsView("", (), {})
+    equal = diagnosed([SAME] * 3)
+    assert (equal.weakest_term, GainsView.of(equal, CLASSES)) == (None, GainsView("", (), {}))
 
 
 def test_a_standard_error_has_one_significant_digit_or_two_after_a_leading_one():

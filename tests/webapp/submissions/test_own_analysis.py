@@ -7,8 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from grader import db
+from grader.models import Score
 from grader.services.scoring import jobs
 from grader.visibility import Feedback
 from tests.fixtures.arena import without_form_tokens
@@ -22,24 +24,26 @@ def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def test_a_team_sees_the_largest_possible_gains(arena):
+def test_page_and_api_have_one_list_of_gains_that_starts_with_the_largest(arena):
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "Largest possible gains" in page
-    gains = [float(gain) for gain in re.findall(r">\+(\d\.\d{5})</strong>", page)]
-    assert gains
-    terms = re.findall(r"<small>(Subgroup|BPSN|BNSP)</small></span> <strong", page)
-    assert terms == sorted(terms, key=terms.index)  # Gains for one term are listed together.
-    weakest = re.search(r"[Ww]eakest term: (\w+)", page)
-    assert weakest and f"{weakest[1]} lowers the score most" in page
-    assert terms[0] == weakest[1] or weakest[1] == "Overall"
-    (told,) = arena.ann.browser.get(f"/api/v1/submissions/{first}/gains", headers=arena.ann.bearer).json[
-        "gains"
-    ][:1]
-    assert (f"{told['gain']:.5f}", told["name"]) == (
-        f"{gains[0]:.5f}",
-        re.findall(r"<th scope=\"row\"><bdi>([^<]+)", page)[0],
-    )
+    assert "Largest possible gains" not in page
+    assert "improve the score by less than its standard error, 0.0" in page
+    own = f"/api/v1/submissions/{first}"
+    assert arena.ann.browser.get(f"{own}/gains", headers=arena.ann.bearer).json["gains"] == []
+    with arena.database.write() as session:
+        for score in session.scalars(select(Score)):
+            score.errors = score.errors | {"score": 0.0001}
+    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
+    bars = re.findall(r"<bdi>(.+?)</bdi> <small>(\w+)</small></span> <strong .+?>\+(\d\.\d{5})<", page)
+    assert bars == sorted(bars, key=lambda bar: -float(bar[2]))
+    assert f"largest gain: {bars[0][1]}" in page.replace("Largest", "largest")
+    assert f"improve the score by {bars[0][2]}, which is the largest possible gain" in page
+    assert re.findall(r'<th scope="row"><bdi>([^<]+)', page)[0] == bars[0][0]
+    listed = arena.ann.browser.get(f"{own}/gains", headers=arena.ann.bearer).json["gains"]
+    assert [(each["name"], f"{each['gain']:.5f}") for each in listed] == [(bar[0], bar[2]) for bar in bars]
+    details = arena.ann.browser.get(own, headers=arena.ann.bearer).json
+    assert (details["weakest_term"], listed[0]["value"]) == (listed[0]["cell"], round(listed[0]["value"], 2))
     assert without_form_tokens(page).count("g0") == 4  # The cell, its bar, and the links between them.
 
 
