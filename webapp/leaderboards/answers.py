@@ -192,7 +192,7 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
         score=float(row.score),
         terms=dict(row.terms) or None,
         entries=row.entry_count,
-        standard_error=row.error,
+        standard_error=row.errors.get("score"),
         **counts,
     )
 

@@ -137,7 +137,6 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             submission=CountedView(found, own_team_id=team.id if team else None),
             own_counted_id=own_id,
             identity_terms=IDENTITY_TERMS,
-            shades=formats.SHADES,
         )
     )
 

@@ -1,10 +1,12 @@
 """Leaderboard views, CSV files, and a team's results after the reveal."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from grader.charts.svg import robust_floor
+from grader.metrics import MetricSettings
+from grader.metrics.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Asked, Board
@@ -22,7 +24,7 @@ SHORTEST_BAR = 4  # percent, so that the last row of a page also has a bar
 
 @dataclass(frozen=True, slots=True)
 class TermCell:
-    """A term in a row: text, shade, and whether it is the row's weakest."""
+    """A term in a row: text, shade (none if the teams do not differ), and whether it is the row's weakest."""
 
     text: str
     shade: str
@@ -110,6 +112,7 @@ class BoardView:
         self.rows = lines.rows()
         self.pinned = lines.row(board.pinned) if board.pinned else None
         self.own = _own_place(board, own_team_id)
+        self.has_shades = bool(lines.shaded)
         self.has_ties = bool(tied_team_ids)
         self.query = _query(asked)
 
@@ -139,7 +142,7 @@ def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]
     since = (
         "compared with the public leaderboard" if board.split is Split.PRIVATE else "since 00:00 UTC today"
     )
-    has_errors = any(row.error for row in board.rows)
+    has_errors = any(row.errors.get("score") for row in board.rows)
     score = ("± is the standard error. " if has_errors else "") + (
         "The last number is the gap to the leader. The bar shows the score within the range "
         "of this page's scores; a hollow bar means that the score is far below this range."
@@ -200,11 +203,7 @@ class _Lines:
         self._is_plain = asked.is_plain
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
-        self._scales = {
-            term.key: (robust_floor(values, least=SMALLEST_SPREAD / 1e5), max(values))
-            for term in TERMS
-            if (values := [row.terms[term.key] for row in board.rows if term.key in row.terms])
-        }
+        self.shaded = frozenset(term.key for term in TERMS if _differ(board.rows, term.key))
 
     def rows(self) -> list[RowView]:
         """Return the rows of the page, with brackets around tied neighbors."""
@@ -226,11 +225,11 @@ class _Lines:
             team=row.team,
             members=() if row.members == (row.team,) else row.members,
             score=row.score,
-            error=error_text(row.error) if row.error else "",
+            error=error_text(row.errors["score"]) if row.errors.get("score") else "",
             gap=_gap(row.score_units, self._board.leader_units, self._board.decimals),
             bar=self._bar(row.score_units),
             is_clipped=row.score_units < self._low,
-            terms=_terms(row.terms, self._scales),
+            terms=_terms(row.terms, self._board.metric, self.shaded),
             entry_count=row.entry_count,
             last_submitted_at=row.last_submitted_at,
             change=text,
@@ -255,11 +254,21 @@ def _gap(units: int, leader: int | None, decimals: int) -> str:
     return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
 
 
-def _terms(terms: Mapping[str, float], scales: Mapping[str, tuple[float, float]]) -> tuple[TermCell, ...]:
-    weakest = min(terms, key=terms.__getitem__, default=None)
+def _differ(rows: Sequence[BoardRow], term: str) -> bool:
+    """Return whether the teams on the page differ by more than the standard error of the term."""
+    shown = [row for row in rows if term in row.terms and not row.is_benchmark]
+    values = [row.terms[term] for row in shown]
+    errors = [row.errors.get(term, 0.0) for row in shown]
+    return bool(shown) and max(values) - min(values) > max(errors)
+
+
+def _terms(
+    terms: Mapping[str, float], metric: MetricSettings, shaded: Collection[str]
+) -> tuple[TermCell, ...]:
+    weakest = weakest_term(term_costs(terms, metric))
     shown = [term.key for term in TERMS if term.key in terms]
     return tuple(
-        TermCell(text, formats.relative(terms[key], *scales.get(key, (0.0, 1.0))), key == weakest)
+        TermCell(text, formats.shade(terms[key]) if key in shaded else "plain", key == weakest)
         for key, text in zip(shown, term_texts(terms), strict=True)
     )
 

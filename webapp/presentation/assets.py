@@ -11,7 +11,6 @@ from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug.exceptions import NotFound
 
 import webapp
-from webapp.presentation import formats
 
 blueprint = Blueprint("design", __name__)
 STATIC = Path(webapp.__file__).parent / "static"
@@ -72,6 +71,4 @@ def init_app(app: Flask) -> None:
 @blueprint.get("/design")
 def show() -> str:
     """Show every design component in both themes."""
-    return render_template(
-        "design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650), shades=formats.SHADES
-    )
+    return render_template("design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650))

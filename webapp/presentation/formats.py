@@ -11,6 +11,7 @@ UNITS = ("bytes", "kB", "MB", "GB")
 # also shows its number. The classes are narrow near 1, where good models differ.
 BOUNDS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
 SHADES = tuple(f"h{place}" for place in range(len(BOUNDS) + 1))
+LEGEND = tuple(zip(SHADES, (f"<{BOUNDS[0]}", *map(str, BOUNDS)), strict=True))  # the lowest AUC of each shade
 
 
 def count(number: int) -> str:
@@ -90,14 +91,7 @@ def init_app(app: Flask) -> None:
     for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)
-
-
-def relative(value: float, low: float, high: float) -> str:
-    """Return the shade class of a value within a range: `h1` to `h10`, or `h0` below it."""
-    if value < low:
-        return SHADES[0]
-    share = (value - low) / (high - low) if high > low else 1.0
-    return SHADES[1 + min(int(10 * share), 9)]
+    app.add_template_global(LEGEND, "shade_legend")
 
 
 def shade(value: float | None) -> str:

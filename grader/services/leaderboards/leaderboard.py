@@ -9,9 +9,11 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
+from grader.metrics import MetricSettings
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup, phases
+from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.lines import BoardRow, Sort
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
@@ -106,10 +108,10 @@ class Board:
     """One page of a leaderboard, with totals for the whole leaderboard.
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
-    `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
-    `has_changes` is true if earlier ranks exist, `has_terms` if the viewer may see the terms. `following` is
-    the position after which the next page in rank order starts. `leader_units` is the displayed score of the
-    first team.
+    `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it. `metric`
+    weights the terms. `has_changes` is true if earlier ranks exist, `has_terms` if the viewer may see the
+    terms. `following` is the position after which the next page in rank order starts. `leader_units` is the
+    displayed score of the first team.
     """
 
     split: Split
@@ -123,6 +125,7 @@ class Board:
     found_count: int
     has_changes: bool
     has_terms: bool
+    metric: MetricSettings
     scoring_version: int
     row_share: float
     following: Place | None
@@ -243,6 +246,7 @@ def _read(of: _Of, asked: Asked) -> Board:
         found_count=found_count,
         has_changes=loaded.has_changes,
         has_terms=of.has_terms,
+        metric=Rules.from_dict(version.metric_settings).metric,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,

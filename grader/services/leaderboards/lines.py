@@ -3,7 +3,7 @@
 import enum
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -45,7 +45,7 @@ class BoardRow:
 
     `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
     number of ranks gained since the start of the UTC day (public) or from the public leaderboard (private);
-    it is None for a new team.
+    it is None for a new team. `errors` are the standard errors of the exact score and the visible terms.
     """
 
     rank: int | None
@@ -59,7 +59,7 @@ class BoardRow:
     entry_count: int
     last_submitted_at: datetime
     rank_change: int | None = None
-    error: float | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_benchmark(self) -> bool:
@@ -147,7 +147,11 @@ def _load_part(
             entry_count=done[line.team_id][0],
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
-            error=(line.errors or {}).get("score") if has_errors else None,
+            errors={
+                name: error
+                for name, error in ((line.errors or {}) if has_errors else {}).items()
+                if name in ("score", *terms)
+            },
         )
         for line in lines
     }
