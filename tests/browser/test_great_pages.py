@@ -162,6 +162,58 @@ def test_a_row_opens_its_team_in_a_panel_that_returns_the_focus_when_closed(ann:
     expect(ann.get_by_role("dialog")).to_have_count(0)
 
 
+def test_sorting_keeps_the_focus_and_headers_are_named_after_their_columns(ann: Page):
+    ann.goto(f"{HERE}/leaderboard")
+    for order in ("desc", "asc"):
+        ann.get_by_role("link", name="BPSN", exact=True).click()
+        ann.wait_for_url(f"**order={order}*")
+        expect(ann.get_by_role("link", name="BPSN", exact=True)).to_be_focused()
+        assert ann.evaluate("scrollY") == 0
+    tree = ann.context.new_cdp_session(ann).send("Accessibility.getFullAXTree")["nodes"]
+    names = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "columnheader"]
+    assert {"Overall", "Subgroup", "BPSN", "BNSP", "Score"} <= set(names)
+    assert not [name for name in names if "About" in name or set(name) & set("▲▼")]
+
+
+CELL_EDGES = """cells => cells.map(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell.querySelector(".heat") ?? cell.querySelector(":scope > a, time") ?? cell);
+  if (cell.matches("td.score")) range.setEnd(cell, 1);
+  const box = range.getBoundingClientRect();
+  return [cell.className.split(" ").at(-1), box.left, box.right];
+})"""
+
+
+def test_each_header_of_a_narrow_leaderboard_is_above_its_column(ann: Page):
+    ann.goto(f"{HERE}/leaderboard")
+    header, row = (ann.locator(f".standings {part} tr").first.locator("> *") for part in ("thead", "tbody"))
+    for width in (360, 390, 700):
+        ann.set_viewport_size({"width": width, "height": 844})
+        for (name, left, right), (_, start, end) in zip(
+            header.evaluate_all(CELL_EDGES), row.evaluate_all(CELL_EDGES), strict=True
+        ):
+            if name != "change":  # The header is only for screen readers.
+                assert left <= end and start <= right, (width, name)
+        assert ann.evaluate("document.documentElement.scrollWidth") == width
+
+
+RIGHT_END = (
+    "code => { const r = new Range(); r.selectNodeContents(code); return r.getBoundingClientRect().right; }"
+)
+
+
+def test_an_invitation_link_is_not_covered_by_its_button(ann: Page):
+    ann.goto(f"{HERE}/team")
+    ann.get_by_role("button", name=re.compile("Create a( new)? link")).click()
+    code, button = ann.locator(".copyable code"), ann.locator(".copyable button")
+    expect(button).to_have_text("Copy")
+    for width in (1280, 800, 390):
+        ann.set_viewport_size({"width": width, "height": 844})
+        box = button.bounding_box()
+        assert box and (code.evaluate(RIGHT_END) <= box["x"] or width < 576)  # below the link on phones
+        assert code.evaluate("code => code.parentElement.scrollWidth <= code.parentElement.clientWidth")
+
+
 def test_identities_can_be_sorted_by_any_column_and_searched(site, ann: Page):
     ann.goto(f"{HERE}/submissions/{site.ids['scored']}")
     table = ann.locator("table.heatmap").first

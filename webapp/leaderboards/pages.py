@@ -36,10 +36,6 @@ from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView
 
-LATE_WARNING = (
-    "Late submissions are accepted. They are scored on both splits but not ranked. The hidden labels can be "
-    "derived from late scores, so late scores prove little."
-)
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
 WHOLE = 10**9
 
@@ -275,7 +271,7 @@ def _board_page(slug: str, split: Split) -> str:
         pinned=pinned,
         is_running=stage is Stage.RUNNING,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
-        late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
+        takes_late=is_private and competition.takes_late_submissions,
         finals=range(1, newest_final + 1),
         steps=steps,
         frontier=cloud,
