@@ -328,6 +328,20 @@ def test_after_the_close_the_selection_is_closed(arena, make_ann):
     assert ">Select</button>" not in page
 
 
+def test_after_the_solution_is_public_no_page_says_that_labels_can_be_derived(arena, make_ann):
+    ann = make_ann()
+    arena.submit(ann, arena.truth.predictions(noise=3))
+    arena.score_all()
+    arena.reveal()
+    assert "The hidden labels can be derived" in ann.browser.get(f"{HERE}/submissions").text
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").solution_published_at = arena.now()
+    for path in ("submissions", "leaderboard/private"):
+        page = ann.browser.get(f"{HERE}/{path}").text
+        assert "derived" not in page
+        assert "The solution is public, so late scores prove little." in page
+
+
 def test_a_submission_after_the_reveal_is_late(arena, make_ann):
     ann = make_ann()
     arena.submit(ann, arena.truth.predictions(noise=3))
