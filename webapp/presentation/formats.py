@@ -91,7 +91,7 @@ def init_app(app: Flask) -> None:
     for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)
-    app.add_template_global(LEGEND, "shade_legend")
+    app.jinja_env.globals["shade_legend"] = LEGEND
 
 
 def shade(value: float | None) -> str:
