@@ -1,6 +1,5 @@
 """Submission diagnosis: AUCs that lower the score."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.metrics.analysis.power_means import CellGain

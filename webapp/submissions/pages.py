@@ -26,7 +26,7 @@ from grader.services.limits import limits
 from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
-from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
+from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, errors, lookups
@@ -70,7 +70,6 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
-        version = lookup.live(competition)
         beside = viewers.neighbours_of(session, submission=submission)
         can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
         choice = None
