@@ -205,7 +205,6 @@ IMPORTS = {
     "demo": "import grader.demo.run, sklearn",
     "frames": "import narwhals, fairboard",
     "plot": "import matplotlib, fairboard",
-    "otel": "from grader import traces; traces.configure('web', 'http://127.0.0.1:4318')",
 }
 
 
