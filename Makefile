@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel release docs mutants
+.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel release docs
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,11 +58,6 @@ nemesis: setup ## run a fault campaign (SECONDS=20 SEED=1) and check it [DATABAS
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \
 		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
 
-mutants: setup ## run mutation tests [GROUP= MODULE= SAMPLE= SEED= JOBS=]
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/mutants.lock
-	@exec $(BIN)/python -m tests.mutants $(foreach option,GROUP MODULE SAMPLE SEED JOBS,$(if \
-		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
-
 lint: setup ## check style, types, package dependencies and lock files
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -106,7 +101,6 @@ lock: ## regenerate requirements/*.lock from pyproject.toml
 	$(COMPILE) --extra demo --extra client --extra dev pyproject.toml -o requirements/dev.lock
 	$(COMPILE) --constraints requirements/dev.lock --extra server pyproject.toml -o requirements/image.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
-	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock
 	$(COMPILE) --group integrations -o requirements/integrations.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock
 	printf '%s\n' 'numpy==1.26.4; python_version<"3.13"' 'numpy==2.3.5; python_version>="3.13"' \

@@ -17,7 +17,6 @@ LOCKS = {
     "app.lock": ("demo",),
     "image.lock": ("server",),
     "dev.lock": ("demo", "client", "dev"),
-    "mutants.lock": ("mutants",),
     "integrations.lock": ("integrations",),
 }
 
@@ -43,7 +42,7 @@ def faults(root: Path) -> list[str]:
 def _required(project: dict, extras: tuple[str, ...]) -> list[Requirement]:
     if extras == ("build",):
         lines = project["build-system"]["requires"]
-    elif extras in (("mutants",), ("integrations",)):
+    elif extras == ("integrations",):
         lines = project["dependency-groups"][extras[0]]
     else:
         optional = project["project"]["optional-dependencies"]
@@ -71,7 +70,6 @@ def _unhashed(text: str) -> list[str]:
 def _disagreements(root: Path) -> list[str]:
     """Return differences between the lock files: dev.lock must have the versions of app.lock and build.lock.
 
-    mutants.lock is installed on top of dev.lock, so it may add packages but not change versions.
     integrations.lock is for a separate environment.
     """
     names = [name for name in LOCKS if name != "integrations.lock"]
@@ -81,7 +79,7 @@ def _disagreements(root: Path) -> list[str]:
         f"{name} has {package} {version}, but dev.lock has {tested.get(package)}. Run `make lock`."
         for name, text in texts.items()
         for package, version in _locked(text).items()
-        if tested.get(package, version if name == "mutants.lock" else None) != version
+        if tested.get(package) != version
     ]
 
 
