@@ -32,10 +32,9 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import FairboardError, OrganizerError
-from grader.maintenance import backup_store, database_copies, old_backups, schema
+from grader.maintenance import backup_store, database_copies, schema
 from grader.maintenance.backup_store import Folder, NotABackup, Record, Source, Store
 from grader.maintenance.database_copies import TableCopy
-from grader.maintenance.old_backups import OldBackup
 from grader.models import (
     Competition,
     CompetitionState,
@@ -55,6 +54,7 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
+OLD_MANIFEST = "backup.json"  # in the folder of a single backup, the format of development versions
 SCRATCH, VERIFICATION = "backup-scratch-", "verify-scratch-"  # temporary folders in the data folder
 ANOTHER_FOLDER = (
     "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
@@ -142,7 +142,7 @@ class _Contents(BaseModel):
     secret_key_mark: str
 
 
-class StoredBackup:
+class Backup:
     """A backup in a store, with its decrypted contents."""
 
     def __init__(self, store: Store, record: Record, identities: Sequence[Any]) -> None:
@@ -187,9 +187,6 @@ class StoredBackup:
             return backup_store.open_object(self._files, name, self._identities)
         except BlobMissing:
             raise NotABackup(f"The backup is damaged: the object {name} is missing.") from None
-
-
-Backup = StoredBackup | OldBackup
 
 
 class _Writer:
@@ -240,15 +237,18 @@ def open_backup(
     settings: Settings, target: str, *, name: str | None = None, identities: Sequence[Any] = ()
 ) -> Backup:
     """Return the newest or the named backup of a target; raise NotABackup or WrongKey."""
-    if "://" not in target and (Path(target) / old_backups.MANIFEST).is_file():
-        return OldBackup.read(Path(target))
+    if "://" not in target and (Path(target) / OLD_MANIFEST).is_file():
+        raise NotABackup(
+            f"{target} was created by a development version of Fairboard. Restore it with that version, "
+            "upgrade the installation, and make a new backup."
+        )
     store = backup_store.open_store(settings, target)
     records, problems = store.records()
     chosen = [record for record in records if name in (None, record.name)]
     if not chosen:
         what = f"no complete backup named {name}" if name else "no complete backup"
         raise NotABackup(" ".join([f"{target} contains {what}.", *problems]))
-    return StoredBackup(store, chosen[-1], identities)
+    return Backup(store, chosen[-1], identities)
 
 
 def run(

@@ -126,8 +126,8 @@ def copy_in(
         digest = _Digest(present[name], copy.columns)
         for part in copy.parts:
             with open_part(part) as file, gzip.open(file, "rt", encoding="utf-8") as lines:
-                insert_rows(connection, present[name], copy.columns, map(json.loads, lines))
-        for row in read_rows(connection, present[name], copy.columns):
+                _insert_rows(connection, present[name], copy.columns, map(json.loads, lines))
+        for row in _read_rows(connection, present[name], copy.columns):
             digest.add(row)
         if (digest.count, digest.value) != (copy.row_count, copy.digest):
             yield name
@@ -161,7 +161,7 @@ def tables(connection: Connection) -> list[Table]:
     return result
 
 
-def read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> Iterator[list[Any]]:
+def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> Iterator[list[Any]]:
     """Yield the rows of a table as JSON-ready values, in the order of the primary key."""
     chosen = [source.c[name] for name in columns]
     query = (
@@ -173,7 +173,7 @@ def read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> 
         yield [_plain(value) for value in row]
 
 
-def insert_rows(
+def _insert_rows(
     connection: Connection, target: Table, columns: Sequence[str], rows: Iterable[list[Any]]
 ) -> None:
     """Insert rows of JSON-ready values."""
@@ -192,7 +192,7 @@ def insert_rows(
 def _copy_out(connection: Connection, source: Table, folder: Path) -> TableCopy:
     copy = TableCopy([each.name for each in source.columns])
     digest = _Digest(source, copy.columns)
-    rows = read_rows(connection, source, copy.columns)
+    rows = _read_rows(connection, source, copy.columns)
     while first := next(rows, None):
         part = f"{source.name}.{len(copy.parts)}"
         with (folder / part).open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
