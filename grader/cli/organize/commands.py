@@ -133,7 +133,6 @@ WHOLE = (
 
 
 LOCAL = {
-    "canaries": ("grader.cli.organize.local", "Generate or list the canary rows of SLUG."),
     "check": ("grader.cli.metric.check", "Check a solution file before you create a competition."),
 }
 

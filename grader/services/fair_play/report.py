@@ -1,4 +1,4 @@
-"""Fair play reports: signs of probing, similar files, canary rows, marks by organizers."""
+"""Fair play reports: signs of probing, similar files, marks by organizers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,34 +117,11 @@ class FoundPair(StoredJson):
         return f"submissions {self.one_id} and {self.other_id}"
 
 
-class FoundFollower(StoredJson):
-    """A file that follows the coins of the canary rows more closely than chance explains.
+class Report(StoredJson, extra="ignore"):
+    """The report; `unread_count` files were not read in time, and `older_count` older ones are omitted.
 
-    A pair consists of a row with coin 1 and a row with coin 0. The file orders `as_drawn` of the `pairs` as
-    their coins do. `chance` is the probability that an honest file orders at least as many pairs this way.
+    Unknown keys are ignored, because reports of earlier versions also list files that follow canary rows.
     """
-
-    submission_id: int
-    is_known: bool
-    pairs: int
-    as_drawn: float
-    chance: float
-
-    @property
-    def line(self) -> str:
-        """The name by which marks refer to this row of the report."""
-        return f"submission {self.submission_id} and canary rows"
-
-
-class FoundCanaries(StoredJson):
-    """The number of canary rows, and the files that follow them."""
-
-    rows: int
-    followers: list[FoundFollower]
-
-
-class Report(StoredJson):
-    """The report; `unread_count` files were not read in time, and `older_count` older ones are omitted."""
 
     file_count: int
     team_count: int
@@ -152,12 +129,6 @@ class Report(StoredJson):
     older_count: int
     teams: list[FoundTeam]
     pairs: list[FoundPair]
-    canaries: FoundCanaries | None = None
-
-    @property
-    def followers(self) -> list[FoundFollower]:
-        """The files that follow the canary rows; empty if there are no canary rows."""
-        return self.canaries.followers if self.canaries else []
 
 
 def request(
@@ -199,7 +170,6 @@ def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
     """Return the submissions in a report by id, with their current teams."""
     ids = {file.submission_id for team in found.teams for file in team.files}
     ids |= {number for pair in found.pairs for number in (pair.one_id, pair.other_id)}
-    ids |= {file.submission_id for file in found.followers}
     rows = session.scalars(
         select(Submission).where(Submission.id.in_(ids)).options(joinedload(Submission.team))
     )
@@ -323,8 +293,7 @@ def _lines(session: Session, competition: Competition) -> set[str]:
     if newest is None:
         return set()
     _, found = newest
-    pairs_and_files = {pair.line for pair in found.pairs} | {file.line for file in found.followers}
-    return pairs_and_files | {team.line for team in found.teams}
+    return {pair.line for pair in found.pairs} | {team.line for team in found.teams}
 
 
 def marks_by_line(session: Session, *, competition: Competition) -> dict[str, FairPlayMark]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from grader.errors import OrganizerError, SeveralProblems
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
-from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
@@ -22,7 +21,7 @@ from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.solutions import canary_rows
 from grader.services.solutions import findings as solution_findings
 from grader.services.solutions import report as solution_report
-from grader.services.solutions.canary_rows import Canaries, CanaryRequest
+from grader.services.solutions.canary_rows import Canaries
 from grader.services.solutions.report import Told
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half
 from grader.storage.stores import Storage
@@ -82,21 +81,19 @@ def assess(
     *,
     split_key: bytes,
     choice: MetricChoice,
-    canaries: CanaryRequest | None = None,
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> Assessed:
-    """Assess a new competition's solution; raise CanariesRefused.
+    """Assess a new competition's solution.
 
     If there is no Usage column, `split_key` splits the rows in half. If no identities are chosen, the score
-    uses all identities with enough rows of each class in each split. Canary rows are drawn before the
-    identities are counted.
+    uses all identities with enough rows of each class in each split.
     """
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
     else:
         usage, split_by = _split(solution, choice.metric, split_key), "keyed hash"
-    truth, drawn = _drawn(solution.row_ids, Truth.of(solution, usage), canaries, choice.metric)
+    truth = Truth.of(solution, usage)
     names, problems = _scored(truth, choice)
     rules = Rules(identities=names, metric=choice.metric)
     return _assessed(
@@ -106,7 +103,6 @@ def assess(
         problems,
         split_by=split_by,
         chosen_by=choice,
-        canaries=drawn,
         test=test,
         tell=tell,
     )
@@ -153,19 +149,15 @@ def assess_settings(
     *,
     live: LiveSolution,
     rules: Rules,
-    canaries: CanaryRequest | None = None,
     is_draft: bool = False,
     tell: Told = lambda _: None,
 ) -> Assessed:
-    """Assess the current solution with changed identities, metric or canary rows.
+    """Assess the current solution with changed identities or metric.
 
     `described` is the solution's report, which contains the names of its columns. In a draft, label leaks are
-    still findings that must be fixed. Raise CanariesRefused.
+    still findings that must be fixed.
     """
-    truth, drawn = live.truth, live.canaries
-    if canaries is not None:
-        before = canary_rows.restored(live.row_ids, truth, drawn)
-        truth, drawn = _drawn(live.row_ids, before, canaries, rules.metric)
+    truth = live.truth
     roles = ColumnRoles(
         id=described.get("id"),
         label=described["label"],
@@ -190,7 +182,7 @@ def assess_settings(
         problems,
         split_by=described["split_by"],
         chosen_by=MetricChoice(identities=rules.identities, metric=rules.metric) if is_draft else None,
-        canaries=drawn,
+        canaries=live.canaries,
         test=None,
         tell=tell,
     )
@@ -237,7 +229,7 @@ def _assessed(
     split_by: str,
     test: PublicTable | None,
     tell: Told,
-    canaries: Canaries,
+    canaries: Canaries = (),
     chosen_by: MetricChoice | None = None,
     lost: Sequence[str] = (),
 ) -> Assessed:
@@ -252,7 +244,6 @@ def _assessed(
         test=test,
         tell=tell,
     )
-    found["canaries"] = _canary_counts(canaries)
     found["left_out"] = _left_out(found, chosen_by)
     unscorable = (*problems, *_undefined(found, rules))
     findings = [solution_findings.stop("unscorable", message) for message in unscorable]
@@ -266,20 +257,6 @@ def _assessed(
         )
     )
     return Assessed(solution.row_ids, truth, rules, found, unscorable, canaries)
-
-
-def _drawn(
-    row_ids: RowIds, truth: Truth, request: CanaryRequest | None, settings: MetricSettings
-) -> tuple[Truth, Canaries]:
-    if request is None:
-        return truth, ()
-    return canary_rows.drawn(row_ids, truth, request, threshold=settings.label_threshold)
-
-
-def _canary_counts(canaries: Canaries) -> dict[str, int]:
-    """Return the number of canary rows by original Usage; empty if there are none."""
-    counts = {name: sum(each.usage == code for each in canaries) for code, name in enumerate(USAGE_NAMES)}
-    return {name: count for name, count in counts.items() if count}
 
 
 def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:

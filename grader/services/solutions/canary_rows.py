@@ -1,9 +1,8 @@
-"""Canary rows of a solution: sampling, storage, and preservation in corrections.
+"""Canary rows of solutions from earlier versions: parsing, and preservation in corrections.
 
-The list is plain text with one line per row. The list is stored in the database and the solution in the blob
-storage, so a leaked solution does not reveal the rows. Each line ends in random digits, and the SHA-256 of
-the list is the nonce of the solution's commitment. The commitment is public from the opening, so the list
-cannot be changed after submissions have arrived.
+Canary rows have the Usage `Ignored` and random labels (coins). The list is plain text with one line per row.
+Each line ends in random digits, and the SHA-256 of the list is the nonce of the solution's commitment. The
+commitment is public from the opening, so corrections must keep the rows and publication includes the list.
 """
 
 import csv
@@ -12,44 +11,16 @@ import io
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from random import Random, SystemRandom
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from grader.canaries import LEAST, MOST, CannotDraw, draw
-from grader.errors import OrganizerError
 from grader.files import RowIds
 from grader.files.solution.canonical_form import USAGE_NAMES, csv_line
 from grader.services.solutions.truth import IGNORED, Truth
-from grader.services.stored_json import StoredJson
 
 COLUMNS = ("id", "coin", "label_in_solution", "true_label", "usage_before", "random")
 SALT_BYTES = 16
-COUNTS = f"The number of canary rows is invalid. Enter an even number from {LEAST} to {MOST}."
-
-
-class CanaryRequest(StoredJson):
-    """A request for canary rows; `from_scored` allows scored rows to be used if too few are Ignored."""
-
-    count: Annotated[int, Field(ge=LEAST, le=MOST, multiple_of=2)]
-    from_scored: bool = False
-
-    @classmethod
-    def of(cls, count: str | int, *, from_scored: bool) -> "CanaryRequest":
-        """Return a request; raise CanariesRefused if the count is not allowed."""
-        try:
-            return cls(count=int(count), from_scored=from_scored)
-        except ValueError as error:
-            raise CanariesRefused(COUNTS) from error
-
-
-class CanariesRefused(OrganizerError):
-    """The requested canary rows cannot be created."""
-
-    public_name = "canaries_refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,40 +37,11 @@ class Canary:
 Canaries = tuple[Canary, ...]
 
 
-def drawn(
-    row_ids: RowIds, truth: Truth, request: CanaryRequest, *, threshold: float, random: Random | None = None
-) -> tuple[Truth, Canaries]:
-    """Draw canary rows and return the changed solution with them; raise CanariesRefused."""
-    try:
-        found = draw(
-            truth.labels,
-            truth.usage,
-            count=request.count,
-            threshold=threshold,
-            from_scored=request.from_scored,
-            random=random or SystemRandom(),
-        )
-    except CannotDraw as error:
-        raise CanariesRefused(str(error)) from error
-    canaries = tuple(
-        Canary(row_id, coin, label, true_label, usage)
-        for row_id, coin, label, true_label, usage in zip(
-            row_ids.at(found.places.tolist()),
-            found.coins.tolist(),
-            found.labels.tolist(),
-            truth.labels[found.places].tolist(),
-            truth.usage[found.places].tolist(),
-            strict=True,
-        )
-    )
-    return kept(row_ids, truth, canaries)[0], canaries
-
-
 def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list[str]]:
     """Apply the labels and Usage of canary rows to a solution; return it and the ids that changed."""
     if not canaries:
         return truth, []
-    places = places_of(row_ids, canaries)
+    places = _places_of(row_ids, canaries)
     wanted = np.array([each.label for each in canaries])
     differs = (truth.usage[places] != IGNORED) | (truth.labels[places] != wanted)
     labels, usage = truth.labels.copy(), truth.usage.copy()
@@ -112,17 +54,11 @@ def restored(row_ids: RowIds, truth: Truth, canaries: Canaries) -> Truth:
     """Return a solution with the original labels and Usage of the canary rows."""
     if not canaries:
         return truth
-    places = places_of(row_ids, canaries)
+    places = _places_of(row_ids, canaries)
     labels, usage = truth.labels.copy(), truth.usage.copy()
     labels[places] = [each.true_label for each in canaries]
     usage[places] = [each.usage for each in canaries]
     return replace(truth, labels=labels, usage=usage)
-
-
-def places_of(row_ids: RowIds, canaries: Canaries) -> NDArray[np.intp]:
-    """Return the positions of the canary rows in a file."""
-    index = row_ids.index()
-    return np.array([index[each.row_id.encode()] for each in canaries], np.intp)
 
 
 def as_text(canaries: Canaries) -> str | None:
@@ -157,3 +93,9 @@ def _fields(canary: Canary) -> Sequence[str]:
         USAGE_NAMES[canary.usage],
         secrets.token_hex(SALT_BYTES),
     )
+
+
+def _places_of(row_ids: RowIds, canaries: Canaries) -> NDArray[np.intp]:
+    """Return the positions of the canary rows in a file."""
+    index = row_ids.index()
+    return np.array([index[each.row_id.encode()] for each in canaries], np.intp)

@@ -30,7 +30,6 @@ from grader.services.competitions import lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.solutions.report import needed_rows
 from grader.services.stored_json import StoredJson
@@ -38,7 +37,7 @@ from grader.storage.stores import StoredBlob
 from grader.text import approximate, counted
 
 USABLE_ERROR = 0.05  # standard error of an AUC
-FORGOTTEN = ""  # replaces the hash of a deleted file
+FORGOTTEN = ""  # replaces the hash of a file that an earlier version deleted
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
 
@@ -68,11 +67,10 @@ class UploadedFile(StoredJson):
         return cls(name=name.replace("\0", "")[:255], sha256=blob.sha256, size_bytes=blob.size)
 
 
-class CheckParameters(StoredJson):
+class CheckParameters(StoredJson, extra="ignore"):
     """The parameters of a check; if `roles` is None, the check guesses the roles.
 
-    `canaries` is written only if canary rows are requested, because processes that run older versions also
-    read this JSON.
+    Unknown keys are ignored, because checks by earlier versions may have a request for canary rows.
     """
 
     purpose: Annotated[Purpose, Field(strict=False)]
@@ -81,7 +79,6 @@ class CheckParameters(StoredJson):
     roles: dict[str, Annotated[ColumnRole, Field(strict=False)]] | None
     choice: MetricChoice
     live_scoring_version_id: int | None
-    canaries: Annotated[CanaryRequest | None, Field(exclude_if=lambda asked: asked is None)] = None
 
 
 def purpose_of(competition: Competition) -> Purpose:
@@ -97,18 +94,14 @@ def add(
     test: UploadedFile | None = None,
     finds_test: bool = True,
     roles: Mapping[str, ColumnRole] | None = None,
-    canaries: CanaryRequest | None = None,
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Add a job that checks a solution; raise CanariesRefused.
+    """Add a job that checks a solution.
 
     If `roles` is None, the job guesses the columns' roles. If `test` is None and `finds_test` is true, it
     compares the solution with the test.csv among the data files.
     """
-    purpose = purpose_of(competition)
-    if canaries is not None and purpose is not Purpose.DRAFT:
-        raise CanariesRefused("Canary rows can only be created before the competition is published.")
     if test is None and finds_test:
         test = _test_of(session, competition)
     job = organizer_jobs.add(
@@ -116,13 +109,12 @@ def add(
         competition=competition,
         kind=OrganizerJobKind.CHECK,
         parameters=CheckParameters(
-            purpose=purpose,
+            purpose=purpose_of(competition),
             file=file,
             test=test,
             roles=None if roles is None else dict(roles),
             choice=metric.of(competition),
             live_scoring_version_id=competition.live_scoring_version_id,
-            canaries=canaries,
         ).as_dict(),
         created_by=actor.user,
         now=now,
@@ -141,11 +133,10 @@ def add_again(
     competition: Competition,
     job: OrganizerJob,
     roles: Mapping[str, ColumnRole],
-    canaries: CanaryRequest | None = None,
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Check a file again with other roles or canary rows; raise CanariesRefused or NotAcceptable."""
+    """Check a file again with other roles; raise NotAcceptable."""
     asked = CheckParameters.from_dict(job.parameters)
     if asked.file.sha256 == FORGOTTEN:
         raise NotAcceptable(
@@ -159,7 +150,6 @@ def add_again(
         test=asked.test,
         finds_test=asked.test is not None,
         roles=roles,
-        canaries=canaries,
         actor=actor,
         now=now,
     )
@@ -193,18 +183,12 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
 
 
 def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
-    """Return the solution of an accepted check; raise NotAcceptable.
-
-    If the solution has canary rows, the uploaded file is deleted because it contains their original labels.
-    """
+    """Return the solution of an accepted check; raise NotAcceptable."""
     job = get(session, competition=competition, job_id=job_id)
     reason = why_not_acceptable(competition, job)
     if reason is not None:
         raise NotAcceptable(reason)
-    stored = stored_in(job)
-    if stored.canaries is not None:
-        _forget_file(session, competition, CheckParameters.from_dict(job.parameters).file)
-    return stored
+    return stored_in(job)
 
 
 def stored_in(job: OrganizerJob) -> StoredSolution:
@@ -213,18 +197,6 @@ def stored_in(job: OrganizerJob) -> StoredSolution:
     commitment = None if committed is None else Commitment.from_dict(committed)
     apart = {"commitment": commitment, "canaries": job.result.get("canaries")}
     return StoredSolution.from_dict(job.result["solution"]).model_copy(update=apart)
-
-
-def _forget_file(session: Session, competition: Competition, file: UploadedFile) -> None:
-    """Remove all references to a checked file so that its orphaned blob is deleted."""
-    query = select(OrganizerJob).where(
-        OrganizerJob.competition_id == competition.id, OrganizerJob.kind == OrganizerJobKind.CHECK
-    )
-    for job in session.scalars(query):
-        asked = CheckParameters.from_dict(job.parameters)
-        if asked.file.sha256 == file.sha256:
-            gone = asked.file.model_copy(update={"sha256": FORGOTTEN})
-            job.parameters = asked.model_copy(update={"file": gone}).as_dict()
 
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
@@ -359,7 +331,6 @@ def check_choice(
         competition=competition,
         job=job,
         roles={each["name"]: ColumnRole(each["role"]) for each in columns},
-        canaries=CheckParameters.from_dict(job.parameters).canaries,
         actor=actor,
         now=now,
     )

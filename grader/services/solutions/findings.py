@@ -4,7 +4,6 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from grader.canaries import least_chance
 from grader.files import ColumnRole, unused_note
 from grader.metrics.leaks import Verdict, by_chance
 from grader.services.competitions import settings_warnings
@@ -52,7 +51,6 @@ def find(
         *_step(report),
         *_odd_ids(report),
         *_ids(report),
-        *_canaries(report),
     ]
     return sorted(found, key=lambda finding: list(Level).index(Level(finding["level"])))
 
@@ -203,19 +201,6 @@ def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:
         )
         level = Level.WARNING if error > WIDE_ERROR else Level.NOTE
         yield _finding(level, "expected_error", text)
-
-
-def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
-    before = report["canaries"]
-    rows = sum(before.values())
-    if rows:
-        were = listed([f"{count:,} {usage}" for usage, count in before.items()])
-        text = (
-            f"{rows:,} rows are canary rows (original Usage: {were}). They now have random labels and the "
-            "Usage Ignored, so they do not affect scores. Only the stored solution has these labels. The "
-            f"probability that an honest file matches all of them is 1 in {1 / least_chance(rows):,.0f}."
-        )
-        yield _finding(Level.NOTE, "canaries", text)
 
 
 def _step(report: Mapping[str, Any]) -> Iterator[Finding]:

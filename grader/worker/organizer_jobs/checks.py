@@ -98,9 +98,7 @@ def _assessed(
 
     if live is None:
         key = truth.key_of(work.settings.secret(), slug)
-        assessed = assessment.assess(
-            solution, split_key=key, choice=asked.choice, canaries=asked.canaries, test=test, tell=tell
-        )
+        assessed = assessment.assess(solution, split_key=key, choice=asked.choice, test=test, tell=tell)
         changes: dict[str, Any] = {}
     else:
         assessed = assessment.assess_corrected(solution, live=live, test=test, tell=tell)

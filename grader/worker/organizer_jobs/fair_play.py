@@ -7,9 +7,6 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from grader.canaries import Followed, follow, is_named
 from grader.fair_play import (
     FileOrder,
     FileSigns,
@@ -30,14 +27,12 @@ from grader.services.fair_play import report as fair_play_files
 from grader.services.fair_play.report import (
     File,
     FoundBlock,
-    FoundCanaries,
-    FoundFollower,
     FoundPair,
     FoundSigns,
     FoundTeam,
     Report,
 )
-from grader.services.solutions import canary_rows, intake
+from grader.services.solutions import intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.storage.stores import BlobMissing
 from grader.worker.calculator import RankCache, RankedFile
@@ -46,7 +41,6 @@ from grader.worker.organizer_jobs.context import Work
 MAX_TEAMS = 100
 MAX_FILES_OF_TEAM = 20
 MAX_PAIRS = 200
-MAX_FOLLOWERS = 200
 MAX_PICTURES = 50
 POINTS = 200
 KEPT_ORDERS = 32
@@ -78,7 +72,6 @@ def look(work: Work) -> dict[str, Any]:
         older_count=older,
         teams=sorted(filter(None, teams), key=lambda team: (-team.sign_count, team.team_id))[:MAX_TEAMS],
         pairs=looked.pairs(),
-        canaries=looked.canaries(),
     ).as_dict()
 
 
@@ -138,9 +131,6 @@ class _Looked:
         self.files: list[File] = []
         self._teams: list[int] = []
         self._sketches: list[Sketch] = []
-        self._canaries = canary_rows.places_of(live.row_ids, live.canaries)
-        self._coins = np.array([each.coin for each in live.canaries], np.bool_)
-        self._followed: list[Followed] = []
 
     def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
         """Analyze the files of a team or a file of the organizers; return the team if the report lists it."""
@@ -154,8 +144,6 @@ class _Looked:
             self.files.append(file)
             self._teams.append(team_id)
             self._sketches.append(sketch)
-            if self._coins.size:
-                self._followed.append(follow(order.ranks[self._canaries], self._coins))
             if not file.is_known:
                 signs = team.add(file.submission_id, order, sketch.places, score=file.score, auc=file.auc)
                 found.append((file.submission_id, signs))
@@ -181,24 +169,6 @@ class _Looked:
             else:
                 between.append(match)
         return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
-
-    def canaries(self) -> FoundCanaries | None:
-        """Return files that follow the canary rows, least likely first; None if there are no canary rows."""
-        if not self._coins.size:
-            return None
-        followers = [
-            FoundFollower(
-                submission_id=file.submission_id,
-                is_known=file.is_known,
-                pairs=followed.pairs,
-                as_drawn=followed.as_drawn,
-                chance=followed.chance,
-            )
-            for file, followed in zip(self.files, self._followed, strict=True)
-            if is_named(followed.chance, len(self.files))
-        ]
-        followers.sort(key=lambda file: (file.chance, file.submission_id))
-        return FoundCanaries(rows=self._coins.size, followers=followers[:MAX_FOLLOWERS])
 
     def _pair(self, match: Match, known: Mapping[bytes, set[int]], place: int) -> FoundPair:
         one, other = self._sketches[match.one], self._sketches[match.other]

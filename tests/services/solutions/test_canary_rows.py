@@ -1,4 +1,4 @@
-"""Canary rows: selection, corrections, exclusion from scores, publication."""
+"""Stored canary rows: corrections, exclusion from scores, publication."""
 
 import hashlib
 import io
@@ -15,40 +15,31 @@ from grader.receipts import Settings as RecountSettings
 from grader.receipts import read_truth
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts
-from grader.services.solutions import assessment, canary_rows, checks, intake, publication
+from grader.services.solutions import canary_rows, checks, intake, publication
 from grader.services.solutions.assessment import LiveSolution
-from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
-from grader.services.solutions.checks import FORGOTTEN, NotAcceptable, UploadedFile
+from grader.services.solutions.checks import FORGOTTEN, CheckParameters, NotAcceptable, UploadedFile
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
 from grader.services.solutions.truth import IGNORED, Truth
 from grader.worker.organizer_jobs import analysis
 from grader.worker.organizer_jobs.checks import hidden_by
 from grader.worker.organizer_jobs.worker import OrganizerWorker
+from tests.fixtures.canary_rows import assessed_with_canaries
 from tests.fixtures.competitions import publish_competition
 
 SHELL = Actor(None, "shell (tests)")
-FORTY = CanaryRequest(count=40, from_scored=True)
-
-
-def stored(service, csv: bytes, request: CanaryRequest = FORTY) -> StoredSolution:
-    assessed = assessment.assess(
-        read_solution(csv), split_key=b"split", choice=MetricChoice(), canaries=request
-    )
-    return intake.keep(service.storage, assessed)
 
 
 @pytest.fixture
 def competition(service, solution_csv: Callable[..., bytes]) -> Competition:
+    solution = intake.keep(service.storage, assessed_with_canaries(read_solution(solution_csv())))
     with service.database.write() as session:
-        return publish_competition(
-            session, slug="toxicity", solution=stored(service, solution_csv()), actor=SHELL, now=service.now
-        )
+        return publish_competition(session, slug="toxicity", solution=solution, actor=SHELL, now=service.now)
 
 
 def truth_of(service, solution) -> Truth:
@@ -68,7 +59,7 @@ def done(service, add: Callable[..., OrganizerJob]) -> OrganizerJob:
         return session.get_one(OrganizerJob, job.id)
 
 
-def checked(service, competition: Competition, csv: bytes, **options) -> OrganizerJob:
+def checked(service, competition: Competition, csv: bytes) -> OrganizerJob:
     file = UploadedFile.of("solution.csv", service.storage.put(csv))
     return done(
         service,
@@ -78,7 +69,6 @@ def checked(service, competition: Competition, csv: bytes, **options) -> Organiz
             file=file,
             actor=SHELL,
             now=service.now,
-            **options,
         ),
     )
 
@@ -135,19 +125,21 @@ def test_list_is_stored_separately_and_fixed_by_the_commitment(service, competit
     )
 
 
-def test_check_of_a_draft_creates_canary_rows_and_deletes_the_file_with_the_true_labels(
-    service, solution_csv: Callable[..., bytes]
+def test_check_of_an_earlier_version_keeps_its_canary_rows_when_accepted(
+    service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
+    """The public commitment of an accepted check depends on the list in its result."""
     with service.database.write() as session:
         draft = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
         )
-    first = checked(service, draft, solution_csv())
-    job = checked(service, draft, solution_csv(), canaries=FORTY)
-    notes = [each["message"] for each in job.result["report"]["findings"] if each["code"] == "canaries"]
-    assert job.result["report"]["canaries"].keys() == {"Public", "Private"}
-    assert len(notes) == 1 and "1 in 137,846,528,820." in notes[0]
-
+    job = checked(service, draft, solution_csv())
+    earlier = intake.keep(service.storage, assessed_with_canaries(read_solution(solution_csv())))
+    request = {"canaries": {"count": 40, "from_scored": True}}
+    with service.database.write() as session:
+        row = session.get_one(OrganizerJob, job.id)
+        row.parameters = row.parameters | request
+        row.result = row.result | {"solution": earlier.as_dict()} | earlier.apart()
     with service.database.write() as session:
         versions.accept_check(
             session,
@@ -156,30 +148,24 @@ def test_check_of_a_draft_creates_canary_rows_and_deletes_the_file_with_the_true
             actor=SHELL,
             now=service.now,
         )
-
     solution = live(service, draft).solution
-    assert solution.canaries == job.result["canaries"]
+    assert solution.canaries == earlier.canaries
     assert hashlib.sha256(solution.canaries.encode()).hexdigest() == solution.nonce
-    with service.database.read() as session:
-        for each in (first, job):
-            again = session.get_one(OrganizerJob, each.id)
-            assert again.parameters["file"]["sha256"] == FORGOTTEN
-            with pytest.raises(NotAcceptable, match="Upload it again"):
-                checks.add_again(
-                    session, competition=again.competition, job=again, roles={}, actor=SHELL, now=service.now
-                )
 
 
-def test_impossible_canary_rows_are_a_problem_of_the_check(service, solution_csv: Callable[..., bytes]):
+def test_check_whose_file_an_earlier_version_deleted_cannot_be_repeated(
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
+    job = checked(service, competition, solution_csv())
     with service.database.write() as session:
-        draft = drafts.create(
-            session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
-        )
-    job = checked(service, draft, solution_csv(), canaries=CanaryRequest(count=40))
-    assert [each["message"][:34] for each in job.result["problems"]] == ["0 rows have the Usage Ignored, 40 "]
-    for count in ("12", "41", "102", "many", "-40"):
-        with pytest.raises(CanariesRefused, match="from 20 to 100"):
-            CanaryRequest.of(count, from_scored=True)
+        row = session.get_one(OrganizerJob, job.id)
+        asked = CheckParameters.from_dict(row.parameters)
+        gone = asked.file.model_copy(update={"sha256": FORGOTTEN})
+        row.parameters = asked.model_copy(update={"file": gone}).as_dict()
+        with pytest.raises(NotAcceptable, match="Upload it again"):
+            checks.add_again(
+                session, competition=row.competition, job=row, roles={}, actor=SHELL, now=service.now
+            )
 
 
 def test_no_correction_makes_a_canary_row_count(
@@ -211,13 +197,6 @@ def test_no_correction_makes_a_canary_row_count(
     rows = places(canary_rows.read(after.canaries))
     assert (truth.usage[rows] == IGNORED).all()
     assert (truth.labels[rows] == truth_of(service, before).labels[rows]).all()
-
-
-def test_no_canary_rows_are_added_to_a_published_competition(
-    service, competition: Competition, solution_csv: Callable[..., bytes]
-):
-    with pytest.raises(CanariesRefused, match="before the competition is published"):
-        checked(service, competition, solution_csv(), canaries=FORTY)
 
 
 def test_other_settings_keep_the_canary_rows_and_the_commitment(service, competition: Competition):

@@ -95,7 +95,7 @@ def test_the_form_and_parameters_of_uploads_are_documented(described):
     found = operations(described)
     fields = {
         "submit": {"description", "again"},
-        "upload_solution": {"test", "finds_test", "canaries", "canaries_from_scored"},
+        "upload_solution": {"test", "finds_test"},
         "upload_data_file": {"description"},
         "add_baseline": {"name"},
     }

@@ -8,7 +8,7 @@ from grader.fair_play.probing import Sign
 from grader.models import FairPlayMark, PlaceKind
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import Job
-from webapp.organizers.fair_play.views import CanaryView, FileLine, PairLine, TeamLine
+from webapp.organizers.fair_play.views import FileLine, PairLine, TeamLine
 
 
 class MarkAnswer(Answer):
@@ -67,37 +67,6 @@ class AlikePair(Answer):
     mark: MarkAnswer | None
 
 
-class FollowingFile(Answer):
-    """A file, possibly a benchmark, that matches the canary rows more closely than by chance.
-
-    `pairs` is the number of pairs of canary rows with different stored labels. The file orders `as_drawn` of
-    them in agreement with these labels. `chance` is the probability that an honest file orders at least as
-    many pairs this way.
-    """
-
-    line: str
-    submission_id: int
-    team_id: int
-    team: str
-    is_known: bool
-    pairs: int
-    as_drawn: float
-    chance: float
-    evidence: list[str]
-    mark: MarkAnswer | None
-
-
-class CanaryRowsAnswer(Answer):
-    """The number of canary rows, and the files that match their stored labels.
-
-    If `are_too_few` is true, no file can be reported, because there are too few rows for the number of files.
-    """
-
-    rows: int
-    are_too_few: bool
-    files: list[FollowingFile]
-
-
 class FairPlay(Answer):
     """Signs of unfair play in a competition, visible only to organizers."""
 
@@ -111,7 +80,6 @@ class FairPlay(Answer):
     older_count: int
     teams: list[ProbingTeam]
     pairs: list[AlikePair]
-    canaries: Annotated[CanaryRowsAnswer | None, Field(description="Null without canary rows.")]
 
 
 class MarkRequest(Sent):
@@ -153,22 +121,6 @@ def pair(line: PairLine) -> AlikePair:
         evidence=list(line.sentences),
         mark=mark(line.mark),
     )
-
-
-def canaries(view: CanaryView) -> CanaryRowsAnswer:
-    """Return the files that follow the canary rows as the API model."""
-    files = [
-        FollowingFile(
-            line=line.line,
-            team_id=line.submission.team_id,
-            team=line.submission.team.name,
-            evidence=list(line.sentences),
-            mark=mark(line.mark),
-            **line.found.as_dict(),
-        )
-        for line in view.lines
-    ]
-    return CanaryRowsAnswer(rows=view.rows, are_too_few=view.are_too_few, files=files)
 
 
 def _file(line: FileLine) -> SignedFile:

@@ -85,7 +85,6 @@ def _found(slug: str) -> FairPlay:
         unread_count=found.unread_count if found else 0,
         older_count=found.older_count if found else 0,
         teams=[answers.team(line) for line in lines.teams] if lines else [],
-        canaries=answers.canaries(lines.canaries) if lines and lines.canaries else None,
         pairs=[answers.pair(line) for line in (*lines.pairs, *lines.near_known)] if lines else [],
     )
 

@@ -1,104 +1,12 @@
-"""Fair play view: teams, file pairs and canary rows, each with evidence and marks."""
+"""Fair play view: teams and file pairs, each with evidence and marks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.canaries import is_named, least_chance
 from grader.charts.frame import order_chart
 from grader.fair_play import Sign
 from grader.models import FairPlayMark, Submission
-from grader.services.fair_play.report import (
-    FoundCanaries,
-    FoundFollower,
-    FoundPair,
-    FoundSigns,
-    FoundTeam,
-    Report,
-)
-
-SCALES = ((1e15, "quadrillion"), (1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-
-
-@dataclass(frozen=True, slots=True)
-class FollowerLine:
-    """A file that follows the coins of the canary rows."""
-
-    line: str
-    submission: Submission
-    found: FoundFollower
-    sentences: tuple[str, ...]
-    mark: FairPlayMark | None
-
-
-@dataclass(frozen=True, slots=True)
-class CanaryView:
-    """A competition's canary rows: number, smallest possible chance, and files that follow them."""
-
-    rows: int
-    all_once_in: str
-    are_too_few: bool
-    lines: tuple[FollowerLine, ...]
-
-
-def canary_view(
-    report: Report, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
-) -> CanaryView | None:
-    """Return a report's canary rows as displayed, or None if the competition has none."""
-    found = report.canaries
-    if found is None:
-        return None
-    return CanaryView(
-        found.rows,
-        once_in(least_chance(found.rows)),
-        not is_named(least_chance(found.rows), report.file_count),
-        tuple(_lines(found, report.file_count, submissions, marked)),
-    )
-
-
-def once_in(chance: float) -> str:
-    """Return the reciprocal of a probability, rounded down to two digits, such as `5 million`."""
-    times = 1 / chance
-    if times >= 1e18:
-        return "more than a quintillion"
-    for size, name in SCALES:
-        if times >= size:
-            return f"{_down(times / size):,} {name}"
-    return f"{_down(times):,}"
-
-
-def _down(number: float) -> int:
-    """Return a number rounded down to two significant digits, and to an integer."""
-    whole = int(number)
-    step = int(10 ** max(0, len(str(whole)) - 2))
-    return int(whole // step * step)
-
-
-def _lines(
-    found: FoundCanaries,
-    files: int,
-    submissions: Mapping[int, Submission],
-    marked: Mapping[str, FairPlayMark],
-) -> list[FollowerLine]:
-    lines = []
-    for file in found.followers:
-        if file.submission_id in submissions:
-            submission = submissions[file.submission_id]
-            sentences = tuple(_sentences(file, files))
-            lines.append(FollowerLine(file.line, submission, file, sentences, marked.get(file.line)))
-    return lines
-
-
-def _sentences(file: FoundFollower, files: int) -> list[str]:
-    sentences = [
-        f"Of the {file.pairs:,} pairs of canary rows with different stored labels, the file orders "
-        f"{file.as_drawn:,g} in agreement with these labels. By chance, one in {once_in(file.chance)} honest "
-        "files matches at least this many.",
-        f"{files:,} files were analyzed. The probability that any honest file among them matches this many "
-        f"is 1 in {once_in(min(1.0, file.chance * files))}.",
-    ]
-    if file.is_known:
-        sentences.append("The file is an organizer's file or a benchmark.")
-    return sentences
+from grader.services.fair_play.report import FoundPair, FoundSigns, FoundTeam, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +50,6 @@ class Lines:
     teams: tuple[TeamLine, ...]
     pairs: tuple[PairLine, ...]
     near_known: tuple[PairLine, ...]
-    canaries: CanaryView | None
 
 
 def lines_of(
@@ -159,7 +66,6 @@ def lines_of(
         teams=tuple(line for line in teams if line is not None),
         pairs=tuple(pair for pair in pairs if not pair.found.known_ids),
         near_known=tuple(pair for pair in pairs if pair.found.known_ids),
-        canaries=canary_view(report, submissions, marked),
     )
 
 

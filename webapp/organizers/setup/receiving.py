@@ -1,6 +1,5 @@
 """Organizers' uploads (pages and API): data file, figure, solution, baseline."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from flask import g, request
@@ -11,7 +10,6 @@ from grader.models import OrganizerJob
 from grader.services.data_files import files as data_files
 from grader.services.figures import figures
 from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
@@ -93,16 +91,7 @@ def add_solution(slug: str) -> OrganizerJob:
             file=sent,
             test=test,
             finds_test=request.values.get("finds_test", "") != "false",
-            canaries=asked_canaries(request.values),
         )
-
-
-def asked_canaries(form: Mapping[str, str]) -> CanaryRequest | None:
-    """Return the canary rows that a form requests, or None; raise CanariesRefused."""
-    count = form.get("canaries", "").strip()
-    if count in ("", "0"):
-        return None
-    return CanaryRequest.of(count, from_scored=bool(form.get("canaries_from_scored")))
 
 
 def add_baseline(slug: str) -> Entered:

@@ -27,7 +27,6 @@ from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.solutions.checks import CheckParameters, NotAcceptable, Purpose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
@@ -64,8 +63,6 @@ class SolutionForm(FileForm):
             description="Whether to compare the ids with test.csv from the data files if none is uploaded."
         ),
     ] = True
-    canaries: int = 0
-    canaries_from_scored: bool = False
 
 
 class SolutionColumn(Answer):
@@ -111,11 +108,9 @@ class SolutionAnswer(Answer):
 
 
 class RolesRequest(Sent):
-    """New roles for columns, and the number of canary rows; other columns keep their roles."""
+    """New roles for columns; other columns keep their roles."""
 
     roles: dict[str, ColumnRole]
-    canaries: int = 0
-    canaries_from_scored: bool = False
 
 
 @blueprint.get("")
@@ -315,14 +310,11 @@ def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> Organize
     """Check the same file again with other column roles."""
     job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
     if is_form():
-        roles, canaries = chosen_roles(job, request.form), receiving.asked_canaries(request.form)
+        roles = chosen_roles(job, request.form)
     else:
         found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}
         roles = found | {name: role for name, role in sent.roles.items() if name in found}
-        canaries = None
-        if sent.canaries:
-            canaries = CanaryRequest.of(sent.canaries, from_scored=sent.canaries_from_scored)
-    return solution_checks.add_again(**act.parts, job=job, roles=roles, canaries=canaries)
+    return solution_checks.add_again(**act.parts, job=job, roles=roles)
 
 
 @ACTIONS.action(

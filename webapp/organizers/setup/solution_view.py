@@ -95,7 +95,6 @@ class CheckView:
         self.file_name, self.size_bytes = asked.file.name, asked.file.size_bytes
         self.test_name = None if asked.test is None else asked.test.name
         self.is_correction = asked.purpose is Purpose.CORRECTED
-        self.canaries = asked.canaries
         self.created_at = job.created_at
         self.created_by = job.created_by.name if job.created_by else "the shell"
         is_stopped = job.state is JobState.DONE and not result["solution"]

@@ -143,23 +143,6 @@ def test_roles_have_the_same_rights_as_on_the_pages(olga: Desk, role: str | None
     pat("POST", f"{API}/competitions", json={"slug": "mine", "title": "Mine"}, expect=403)
 
 
-def test_canary_rows_are_drawn_with_the_roles_and_not_disclosed(olga: Desk):
-    begun = olga(
-        "POST", f"{DESK}/solution", data=olga.arena.truth.solution(), content_type="text/csv", expect=202
-    ).json
-    olga.work()
-    again = olga(
-        "POST",
-        f"{DESK}/solution/{begun['id']}/roles",
-        json={"roles": {}, "canaries": 40, "canaries_from_scored": True},
-        expect=202,
-    ).json
-    olga.work()
-    check = olga("GET", f"{DESK}/solution/{again['id']}")
-    assert sum(check.json["report"]["canaries"].values()) == 40
-    assert "usage_before" not in check.text
-
-
 def test_review_shows_the_default_dates_of_a_draft_without_an_opening_date(olga: Desk):
     closes_at = (olga.arena.now() + timedelta(days=40)).replace(microsecond=0)
     olga("PATCH", f"{DESK}/settings", json={"closes_at": closes_at.isoformat()})

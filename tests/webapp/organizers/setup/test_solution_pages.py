@@ -89,29 +89,6 @@ def test_changing_roles_checks_the_file_again(site):
     assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)
 
 
-def test_canary_rows_are_requested_at_the_upload_or_with_the_roles(site):
-    answer = site.olga.post(
-        HERE,
-        {
-            "file": (io.BytesIO(site.truth.solution()), "truth.csv"),
-            "canaries": "40",
-            "canaries_from_scored": "true",
-        },
-    )
-    site.work()
-    page = site.olga.browser.get(answer.location).text
-    assert "40 rows are canary rows" in page and "1 in 137,846,528,820." in page
-    assert re.search(r'<input id="canaries"[^>]* value="40">', page)
-    again = site.olga.post(f"{answer.location}/roles", {"canaries": "20", "canaries_from_scored": "true"})
-    site.work()
-    assert "20 rows are canary rows" in site.olga.browser.get(again.location).text
-    without = site.olga.post(f"{again.location}/roles", {"canaries": "0"})
-    site.work()
-    assert "are canary rows" not in site.olga.browser.get(without.location).text
-    refused = site.olga.post(f"{without.location}/roles", {"canaries": "12"})
-    assert refused.status_code == 409 and "an even number from 20 to 100" in refused.text
-
-
 def test_errors_of_a_file_are_listed_and_its_roles_stay_editable(site):
     csv = site.truth.solution().replace(b"Public", b"Pubic", 1)
     page = site.olga.browser.get(checked(site, csv)).text
