@@ -226,7 +226,7 @@ def fairboard(load: Load, workers: int, database: DatabaseKind, present: int) ->
         site.settings = site.settings.model_copy(
             update={"scoring_processes": workers, "disk_reserve_mb": 0, "scoring_lease_seconds": 40}
         )
-        teams = site.fill(load.solution)
+        tokens = site.fill(load.solution)
         if present:
             end = datetime.now(UTC)
             with site.database.write() as session:
@@ -258,7 +258,7 @@ def fairboard(load: Load, workers: int, database: DatabaseKind, present: int) ->
             port=site.settings.port,
             path=f"/api/v1/competitions/{SLUG}/submissions",
             results="/api/v1/submissions",
-            tokens=[team.token for team in teams],
+            tokens=tokens,
             wait="?wait=30",
             waiting=waiting,
             processes=processes,

@@ -24,7 +24,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "docs/operations.md": ("<board@example.org>",),  # an address
     "grader/services/exports/bundle_files.py": ("boards/ both",),  # a folder's name
     "grader/ranking/selection.py": ("Boards The best",),  # a class's name
-    "benchmarks/README.md": ("boards read",),  # printed by the fault campaign
     "grader/demo/corpus.py": ("anybody", "somebody"),  # generated comments
 }
 

@@ -1,235 +1,205 @@
-"""Simulated clients: uploads, retries with the same key, selections, leaderboard requests."""
+"""Simulated clients, which upload, retry with the same key and read leaderboards, and an organizer."""
 
 import hashlib
 import http.client
+import itertools
 import json
 import random
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from tests.campaign.findings import BoardLine, BoardRead
-from tests.campaign.installation import SLUG, TeamAccess
-from tests.campaign.ledger import Ledger
-from tests.campaign.plan import Plan
-from tests.fixtures.service import write_predictions
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader.errors import FairboardError
+from grader.files import read_solution
+from grader.services.competitions import lookup
+from grader.services.rescoring import preparation, publication
+from grader.services.rescoring.publication import RescoringIncomplete
+from grader.services.solutions import intake
+from tests.campaign.installation import ORGANIZER, SLUG
+from tests.campaign.scene import Scene
+from tests.fixtures.service import write_predictions, write_solution
+from tests.invariants.findings import BoardLine, BoardRead
 
 BOUNDARY = "campaign"
 TIMEOUT_SECONDS = 20
+TRIES_AFTER_THE_END = 40
 SUBMISSIONS = f"/api/v1/competitions/{SLUG}/submissions"
 BOARD = f"/api/v1/competitions/{SLUG}/leaderboard"
-SELECTABLE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """The content of one upload and its idempotency key."""
+class Request(NamedTuple):
+    """The body of one upload and its headers."""
 
-    data: bytes
-    key: str
-    is_faulty: bool
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.data).hexdigest()
-
-    @property
-    def form(self) -> bytes:
-        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{self.key}.csv"'
-        return f"{head}\r\n\r\n".encode() + self.data + f"\r\n--{BOUNDARY}--\r\n".encode()
+    form: bytes
+    headers: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A complete response; status 0 means that there was no response."""
 
-    status: int
-    body: dict[str, Any]
-    text: str = ""
-
-
-NO_ANSWER = Answer(0, {})
-
-
-class Teams:
-    """Assigns each team to two clients at a time until the team's limit rejects a file."""
-
-    def __init__(self, teams: list[TeamAccess]):
-        self._left = list(teams)
-        self._lock = threading.Lock()
-
-    def take(self, number: int) -> TeamAccess:
-        """Return the team of a client; neighboring clients share one."""
-        with self._lock:
-            return self._left[(number // 2) % len(self._left)]
-
-    def exhaust(self, team: TeamAccess):
-        """Record that a team has no submissions left."""
-        with self._lock, suppress(ValueError):
-            if len(self._left) > 1:
-                self._left.remove(team)
+    status: int = 0
+    body: Mapping[str, Any] = MappingProxyType({})
 
 
 class Client(threading.Thread):
-    """A client that performs one action after another until it is stopped."""
+    """A client that uploads one file after another; neighboring clients share a team."""
 
-    def __init__(
-        self, number: int, *, plan: Plan, port: int, teams: Teams, ledger: Ledger, truce: threading.Event
-    ):
+    def __init__(self, scene: Scene, number: int, tokens: list[str]):
         super().__init__(name=f"client-{number}", daemon=True)
+        installation, self._ledger, self._truce = scene
+        self._plan, self._port = installation.plan, installation.settings.port
         self._number = number
-        self._plan = plan
-        self._port = port
-        self._teams = teams
-        self._ledger = ledger
-        self._truce = truce
-        self._random = random.Random(f"{plan.seed} client {number}")
-        self._files = 0
+        self._tokens = tokens
+        self._random = random.Random(f"{self._plan.seed} client {number}")
 
     def run(self):
+        number = 0
         while not self._truce.is_set():
-            team = self._teams.take(self._number)
-            chance = self._random.random()
-            if chance < 0.06:
+            number += 1
+            if self._random.random() < 0.06:
                 self._read_board()
             else:
-                self._upload(team)
+                self._upload(number)
 
-    def _file(self) -> File:
-        self._files += 1
-        seed = self._plan.seed * 10_000_000 + self._number * 1_000_000 + self._files
+    def _upload(self, number: int):
+        seed = self._plan.seed * 10_000_000 + self._number * 1_000_000 + number
         data = write_predictions(self._plan.rows, seed=seed, skill=self._random.random())
         is_faulty = self._random.random() < 0.02
         if is_faulty:
             data = data.replace(b"\nr7,", b"\nr7,nan", 1)
-        return File(data, f"{self._plan.seed}-{self._number}-{self._files}", is_faulty)
-
-    def _upload(self, team: TeamAccess):
-        file, sha256 = (made := self._file()), made.sha256
-        self._ledger.send(sha256, is_faulty=file.is_faulty)
+        sha256 = hashlib.sha256(data).hexdigest()
+        self._ledger.send(sha256, is_faulty=is_faulty)
+        left = tuple(self._tokens)
+        token = left[self._number // 2 % len(left)]
+        request = self._request(token, data, key=f"{self._plan.seed}-{self._number}-{number}")
         chance = self._random.random()
-        if chance < 0.02:
-            self._break_off(team, file, share=self._random.random())
-            return  # This upload is not retried.
         if chance < 0.06:
-            self._break_off(team, file, share=self._random.choice((0.5, 1, 1)))
-        answer = self._until_answered("POST", SUBMISSIONS, team, file)
+            self._break_off(request, share=self._random.choice((0.5, 1, 1)))
+        if chance < 0.02:
+            return  # This upload is not retried.
+        answer = self._until_answered(request)
         if answer.status in (200, 201):
-            submission_id = answer.body["id"]
-            self._ledger.acknowledge(submission_id, sha256)
-            self._afterwards(team, file, submission_id)
+            self._ledger.acknowledge(answer.body["id"], sha256)
+            if self._random.random() < 0.04:
+                again = self._until_answered(request)
+                if again.status and (again.status, again.body.get("id")) != (200, answer.body["id"]):
+                    self._ledger.surprises.append(f"A repeated key returned {again.status}: {again.body}")
         elif answer.status:
-            self._ledger.refuse(sha256)
-            if answer.status == 429:
-                self._teams.exhaust(team)
-            else:
-                self._ledger.surprise(f"An upload returned {answer.status}: {answer.text[:200]}")
+            self._ledger.refused.add(sha256)
+            if answer.status != 429:
+                self._ledger.surprises.append(f"An upload returned {answer.status}: {answer.body}")
+            elif len(self._tokens) > 1:
+                with suppress(ValueError):
+                    self._tokens.remove(token)  # This team has no submissions left.
 
-    def _afterwards(self, team: TeamAccess, file: File, submission_id: int):
-        chance = self._random.random()
-        if chance < 0.04:
-            again = self._until_answered("POST", SUBMISSIONS, team, file)
-            if again.status and (again.status != 200 or again.body["id"] != submission_id):
-                self._ledger.surprise(f"A repeated key returned {again.status}: {again.text[:200]}")
-        elif chance < 0.06:
-            other = File(self._file().data, file.key, is_faulty=False)
-            self._ledger.send(other.sha256, is_faulty=False)
-            refused = self._until_answered("POST", SUBMISSIONS, team, other)
-            if refused.status == 422:
-                self._ledger.refuse(other.sha256)
-            elif refused.status:
-                self._ledger.surprise(f"A key reused for another file returned {refused.status}.")
-        elif chance < 0.1:
-            self._until_answered("GET", f"/api/v1/submissions/{submission_id}", team)
-        elif chance < 0.13 and not file.is_faulty:
-            self._select(team, submission_id)
-
-    def _select(self, team: TeamAccess, submission_id: int):
-        """Select a submission if a slot is free; a confirmed selection must persist."""
-        with self._ledger.lock:
-            if len(self._ledger.picks[team.name]) >= SELECTABLE:
-                return
-            self._ledger.picks[team.name].add(submission_id)
-        path = f"/api/v1/submissions/{submission_id}/select"
-        answer = self._until_answered("POST", path, team)
-        if answer.status != 200:
-            with self._ledger.lock:
-                self._ledger.picks[team.name].discard(submission_id)
-                self._ledger.unsure.add(team.name)
-            if answer.status:
-                self._ledger.surprise(f"A selection returned {answer.status}: {answer.text[:200]}")
+    def _request(self, token: str, data: bytes, *, key: str) -> Request:
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{key}.csv"\r\n\r\n'
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
+            "Idempotency-Key": key,
+        }
+        return Request(head.encode() + data + f"\r\n--{BOUNDARY}--\r\n".encode(), headers)
 
     def _read_board(self):
-        page = self._random.choice((1, 1, 2))
-        self.read_board(page)
-
-    def read_board(self, page: int) -> bool:
-        """Read one page of the public leaderboard; return whether there is another."""
-        answer = self._ask("GET", f"{BOARD}?page={page}", None)
-        if answer.status != 200:
-            return False
-        lines = tuple(
-            BoardLine(row["rank"], row["team"], f"{row['score']:.5f}") for row in answer.body["rows"]
-        )
-        with self._ledger.lock:
+        answer = self._ask("GET", f"{BOARD}?page={self._random.choice((1, 1, 2))}")
+        if answer.status == 200:
+            lines = tuple(
+                BoardLine(row["rank"], row["team"], f"{row['score']:.5f}") for row in answer.body["rows"]
+            )
             self._ledger.board_reads.append(BoardRead(SLUG, answer.body["scoring_version"], lines))
-        return bool(answer.body["next"])
 
-    def _until_answered(self, method: str, path: str, team: TeamAccess, file: File | None = None) -> Answer:
-        """Retry until a final response arrives; return status 0 if the campaign ends first.
+    def _until_answered(self, request: Request) -> Answer:
+        """Retry until a final response arrives; return status 0 if there is none long after the end.
 
         A team with too many pending files sends no more, so uploads are never far ahead of scoring.
         """
-        for pause in self._pauses():
-            answer = self._ask(method, path, team, file)
+        pause, tries_after_the_end = 0.05, 0
+        while tries_after_the_end < TRIES_AFTER_THE_END:
+            answer = self._ask("POST", SUBMISSIONS, request)
             if 0 < answer.status < 500 and answer.body.get("error") != "too_many_pending":
                 return answer
-            time.sleep(pause)
-        return NO_ANSWER
-
-    def _pauses(self) -> Iterator[float]:
-        """Yield the pauses between attempts. After the end of the campaign, yield only a limited number."""
-        pause, tries_after_the_end = 0.05, 0
-        while tries_after_the_end < 40:
             tries_after_the_end += self._truce.is_set()
-            yield pause * (0.5 + self._random.random())
+            time.sleep(pause * (0.5 + self._random.random()))
             pause = min(1.0, pause * 2)
+        return Answer()
 
-    def _ask(self, method: str, path: str, team: TeamAccess | None, file: File | None = None) -> Answer:
-        headers = {} if team is None else {"Authorization": f"Bearer {team.token}"}
-        if file is not None:
-            content_type = f"multipart/form-data; boundary={BOUNDARY}"
-            headers |= {"Content-Type": content_type, "Idempotency-Key": file.key}
+    def _ask(self, method: str, path: str, request: Request | None = None) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_SECONDS)
         try:
-            connection.request(method, path, None if file is None else file.form, headers)
+            connection.request(method, path, *(request or ()))
             response = connection.getresponse()
             text = response.read().decode()
             body = json.loads(text)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._ledger.count(self._ledger.answers, f"none ({type(error).__name__})")
-            return NO_ANSWER
+            return Answer()
         finally:
             connection.close()
         self._ledger.count(self._ledger.answers, str(response.status))
         if response.status == 500:
-            self._ledger.surprise(f"{method} {path} returned 500: {text[:300]}")
-        with self._ledger.lock:
-            self._ledger.texts.append(text)
-        return Answer(response.status, body, text)
+            self._ledger.surprises.append(f"{method} {path} returned 500: {text[:300]}")
+        self._ledger.texts.append(text)
+        return Answer(response.status, body)
 
-    def _break_off(self, team: TeamAccess, file: File, *, share: float):
+    def _break_off(self, request: Request, *, share: float):
         """Send part or all of a request and disconnect without reading the response."""
-        form = file.form
-        head = (
-            f"POST {SUBMISSIONS} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.token}\r\n"
-            f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\nIdempotency-Key: {file.key}\r\n"
-            f"Content-Length: {len(form)}\r\n\r\n"
-        )
+        lines = [f"POST {SUBMISSIONS} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(request.form)}"]
+        head = "\r\n".join([*lines, *(f"{name}: {value}" for name, value in request.headers.items()), "", ""])
         with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=5) as connection:
-            connection.sendall(head.encode() + form[: int(share * len(form))])
+            connection.sendall(head.encode() + request.form[: int(share * len(request.form))])
         self._ledger.count(self._ledger.answers, "none (hung up)")
+
+
+class Organizer(threading.Thread):
+    """An organizer that corrects labels and publishes the new scores, again and again."""
+
+    def __init__(self, scene: Scene):
+        super().__init__(name="organizer", daemon=True)
+        self._installation, self._ledger, self._truce = scene
+        plan = self._installation.plan
+        self._rows = plan.rows
+        self._pause = max(1.5, plan.seconds / 12)
+        self._seeds = itertools.count(plan.seed * 1000)
+        self._hints = self._installation.hints()
+
+    def run(self):
+        while not self._truce.wait(self._pause):
+            try:
+                deed = self._act()
+            except (RescoringIncomplete, SQLAlchemyError, OSError):
+                continue
+            except FairboardError as error:
+                self._ledger.surprises.append(f"The organizer received an error: {error!r}")
+                continue
+            self._ledger.count(self._ledger.deeds, deed)
+        self._hints.close()
+
+    def _act(self) -> str:
+        """Publish the open rescoring, or prepare one if there is none."""
+        with self._installation.database.read() as session:
+            competition = lookup.get(session, slug=SLUG)
+            version = preparation.open_version(session, competition=competition)
+            live = lookup.live(competition)
+            if version is None:
+                corrected = read_solution(write_solution(self._rows, seed=next(self._seeds)))
+                stored = intake.store_corrected(self._installation.storage, corrected, live=live)
+        with self._installation.database.write() as session:
+            if version is not None:
+                publication.publish(session, scoring_version_id=version.id, actor=ORGANIZER)
+                return "rescoring published"
+            version = preparation.prepare(
+                session,
+                competition=lookup.get(session, slug=SLUG),
+                solution=stored,
+                reason="Labels.",
+                actor=ORGANIZER,
+            )
+        self._hints.send_rescoring(version.id)
+        return "rescoring prepared"

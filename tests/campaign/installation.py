@@ -1,17 +1,17 @@
 """Installation under `fairboard serve` with its own disk, database and processes."""
 
 import contextlib
-import http.client
 import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import psutil
 from pydantic import SecretStr
@@ -29,24 +29,15 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.supervisor import guardian, valkey
 from grader.worker.broker import Hints
-from tests.campaign.mutations import drop_unique_constraint
-from tests.campaign.plan import DatabaseKind, Plan
+from tests.campaign.plan import TEAM_LIMIT, DatabaseKind, Plan
 from tests.campaign.postgresql import PostgreSQL, guard
 from tests.fixtures.competitions import publish_competition
+from tests.fixtures.patience import HANG_SECONDS
 
 SLUG = "toxicity"
 ORGANIZER = Actor(None, "the campaign")
-START_SECONDS = 90
 MAX_PENDING = 25
 FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
-
-
-@dataclass(frozen=True, slots=True)
-class TeamAccess:
-    """A one-person team, created by its first file, and its API token."""
-
-    name: str
-    token: str
 
 
 class Installation:
@@ -63,7 +54,6 @@ class Installation:
         self.storage: Storage = open_storage(self.settings.storage())
         self._process: subprocess.Popen[bytes] | None = None
         self._guardians: list[subprocess.Popen[bytes]] = []
-        self.is_wanted = False
 
     def _settings(self, database_url: str | None) -> Settings:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -85,47 +75,38 @@ class Installation:
             values |= {"sweep_interval_seconds": 1, "sweep_after_seconds": 2}
         return Settings(**values)
 
-    def fill(self, solution: bytes) -> list[TeamAccess]:
-        """Create the tables, a competition with the solution, and the teams."""
+    def fill(self, solution: bytes) -> list[str]:
+        """Create the tables, the competition and one-person teams; return the teams' API tokens."""
         schema.upgrade(self.database)
-        if self.plan.mutation == "no-unique-constraint":
-            drop_unique_constraint(self.database)
         now = datetime.now(UTC)
         stored = intake.store(self.storage, read_solution(solution), split_key=b"campaign")
-        limits: dict[str, Any] = {
-            "max_daily_submissions": None,
-            "max_total_submissions": self.plan.team_limit,
-            "max_pending_submissions": MAX_PENDING,
-            "max_hourly_rejections": 100_000,
-        }
         with self.database.write() as session:
             competition = publish_competition(
                 session,
                 slug=SLUG,
-                title="Toxicity",
                 solution=stored,
                 actor=ORGANIZER,
                 now=now,
-                **limits,
+                max_daily_submissions=None,
+                max_total_submissions=TEAM_LIMIT,
+                max_pending_submissions=MAX_PENDING,
+                max_hourly_rejections=100_000,
             )
-        passwords = accounts.password_hasher(self.settings)
-        teams = []
-        with self.database.write() as session:
+            passwords = accounts.password_hasher(self.settings)
+            tokens = []
             for number in range(self.plan.team_count):
-                name = f"team{number}"
                 user = accounts.sign_up(
-                    session, name=name, password="correct horse", passwords=passwords, now=now
+                    session, name=f"team{number}", password="correct horse", passwords=passwords, now=now
                 )
                 participations.join(acting.as_person(session, competition, user, now=now))
                 _, token = api_tokens.create(session, user=user, name="campaign", now=now)
-                teams.append(TeamAccess(name, token))
-        return teams
+                tokens.append(token)
+        return tokens
 
     def start(self):
         """Start `serve` and wait until it responds."""
-        self.is_wanted = True
         self.restart()
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while not self.answers():
             if time.monotonic() > deadline:
                 raise RuntimeError(f"`fairboard serve` did not start. See {self.log}.")
@@ -133,13 +114,12 @@ class Installation:
 
     def restart(self):
         """Start `serve` unless it is running."""
-        if not self.is_wanted or (self._process is not None and self._process.poll() is None):
+        if self._process is not None and self._process.poll() is None:
             return
-        environment = os.environ | self.settings.environment()
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 [*FAIRBOARD, "serve"],
-                env=environment,
+                env=os.environ | self.settings.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -149,18 +129,14 @@ class Installation:
 
     def answers(self) -> bool:
         """Return whether the site responds."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.settings.port, timeout=5)
         try:
-            connection.request("GET", "/healthz")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
+            with urlopen(f"http://127.0.0.1:{self.settings.port}/healthz", timeout=5) as response:
+                return response.status == 200
+        except (OSError, HTTPException):
             return False
-        finally:
-            connection.close()
 
     def stop(self):
         """Stop `serve` normally, and end any remaining processes."""
-        self.is_wanted = False
         if self._process is not None:
             self._process.terminate()
             try:
@@ -231,14 +207,11 @@ ROLES = (
 @contextlib.contextmanager
 def installed(plan: Plan, folder: Path) -> Iterator[tuple[Installation, PostgreSQL | None]]:
     """Run an installation, with PostgreSQL if the plan requires it, and clean up all processes."""
-    server = PostgreSQL() if plan.database is DatabaseKind.POSTGRESQL else None
-    try:
-        installation = Installation(plan, folder, database_url=server.url if server else None)
-        try:
-            yield installation, server
-        finally:
-            installation.stop()
-            installation.database.dispose()
-    finally:
+    with contextlib.ExitStack() as stack:
+        server = PostgreSQL() if plan.database is DatabaseKind.POSTGRESQL else None
         if server is not None:
-            server.stop()
+            stack.callback(server.stop)
+        installation = Installation(plan, folder, database_url=server.url if server else None)
+        stack.callback(installation.database.dispose)
+        stack.callback(installation.stop)
+        yield installation, server

@@ -1,4 +1,4 @@
-"""PostgreSQL server for one campaign, with restarts and kills."""
+"""PostgreSQL server for one campaign, with crashes."""
 
 import contextlib
 import shutil
@@ -33,31 +33,23 @@ class PostgreSQL:
 
     def crash(self):
         """Stop the server immediately, as `pg_ctl stop -m immediate` does, and restart it."""
-        self._end(signal.SIGQUIT, signal.SIGKILL)
-        self._start()
-
-    def restart(self):
-        """Stop the server, which aborts all transactions in progress, and restart it."""
-        self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
-        self._start()
+        self._end()
+        self._server.ensure_postgres_running()
+        self._guardians.append(guard(self._server.get_pid()))
 
     def stop(self):
         """Stop the server and delete its data."""
-        self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
+        self._end()
         for guardian in self._guardians:
             guardian.communicate()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _start(self):
-        self._server.ensure_postgres_running()
-        self._guardians.append(guard(self._server.get_pid()))
-
-    def _end(self, *signals: signal.Signals):
-        """Send one signal after another until the process exits."""
+    def _end(self):
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self._server.get_pid())
-            for number in signals:
-                process.send_signal(number)
-                with contextlib.suppress(psutil.TimeoutExpired):
-                    process.wait(STOP_SECONDS)
-                    return
+            process.send_signal(signal.SIGQUIT)
+            try:
+                process.wait(STOP_SECONDS)
+            except psutil.TimeoutExpired:
+                process.kill()
+                process.wait()

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, update
 
 from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
-from tests.campaign.findings import BoardLine, BoardRead
+from tests.invariants.findings import BoardLine, BoardRead
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign.mutations import MUTANTS
 from tests.fixtures.patience import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
-HASTY = ("--hasty", "--lease-seconds", "8", "--rows", "400")
-GREEN, RED = 0, 1
-DATABASE_FAULTS = ("database connections terminated", "database restarted", "database crashed")
+HASTY = ("--hasty", "--rows", "400")
+GREEN = 0
+DATABASE_FAULTS = ("database connections terminated", "database crashed")
 
 
 def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str]:
@@ -44,12 +43,6 @@ def test_short_campaign_loses_duplicates_and_corrupts_nothing(database: str, sec
     assert code == GREEN, printed
 
 
-def test_each_mutation_still_finds_its_code():
-    for mutant in (each for mutants in MUTANTS.values() for each in mutants):
-        source = (ROOT / mutant.module.replace(".", "/")).with_suffix(".py").read_text()
-        assert source.count(mutant.before) == 1, mutant
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [11, 12])
 def test_postgresql_campaign_loses_duplicates_and_corrupts_nothing(seed: int):
@@ -63,23 +56,3 @@ def test_postgresql_campaign_loses_duplicates_and_corrupts_nothing(seed: int):
 def test_ten_thousand_uploads_survive_two_hundred_faults():
     code, printed = campaign("--uploads", "10000", "--faults", "200", "--seconds", "900", timeout=7000)
     assert code == GREEN, printed
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("mutation", "faults", "found"),
-    [
-        ("no-sweeper", ("broker flushed", "worker killed", "scorer killed"), "(stuck)"),
-        ("no-token-check", ("outdated token used",), "(lost)"),
-        ("no-unique-constraint", ("second result written",), "(doubled)"),
-    ],
-)
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_campaign_fails_when_a_safeguard_is_missing(
-    database: str, mutation: str, faults: tuple[str, ...], found: str
-):
-    only = [option for fault in faults for option in ("--only", fault)]
-    options = [*HASTY, "--seconds", "15", "--patience-seconds", "30", "--database", database, *only]
-    code, printed = campaign(*options, "--mutation", mutation)
-    assert code == RED and found in printed, printed
-    assert campaign(*options)[0] == GREEN  # With the safeguard in place, the same faults do no harm.

@@ -25,7 +25,7 @@ from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.worker.scorer import Scorer
-from tests.campaign.findings import BoardLine, BoardRead
+from tests.invariants.findings import BoardLine, BoardRead
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LIVE, PREPARING, RETIRED = (

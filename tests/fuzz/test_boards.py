@@ -45,8 +45,6 @@ from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.visibility import Phase
 from grader.worker.scorer import Scorer
-from tests.campaign.checker import Checker, History
-from tests.campaign.oracle import Oracle
 from tests.fixtures.board_model import (
     DAILY_LIMIT,
     PRIVATE,
@@ -59,6 +57,8 @@ from tests.fixtures.board_model import (
 from tests.fixtures.databases import set_clock
 from tests.fixtures.service import LEASE, NOON, Service, write_predictions, write_solution
 from tests.fixtures.states import state_of
+from tests.invariants.checker import Checker, History
+from tests.invariants.oracle import Oracle
 
 TESTS = Actor(None, "tests")
 USERS = ("ada", "bob", "cem", "dan")
@@ -377,7 +377,7 @@ class BoardMachine(RuleBasedStateMachine):
             assert {tuple(row) for row in session.execute(counted)} <= {(2, 2), (3, 3)}
 
     def teardown(self):
-        """Finish all jobs and run the campaign's checker on all tables."""
+        """Finish all jobs and check the invariants I1 to I8 on all tables."""
         self.score_all()
         self.to(self.now + timedelta(hours=1))
         self.score_all()

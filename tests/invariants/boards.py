@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from grader.models import ScoringVersionState, Split, Submission, SubmissionKind
-from tests.campaign.findings import DOUBLED, WRONG, BoardRead, Findings
-from tests.campaign.snapshot import Snapshot
+from tests.invariants.findings import DOUBLED, WRONG, BoardRead, Findings
+from tests.invariants.snapshot import Snapshot
 
 
 def check_standings(rows: Snapshot, findings: Findings):

@@ -1,15 +1,20 @@
-"""Ledger of actions and responses, for comparison with the stored data."""
+"""Data shared by the actors of a campaign."""
 
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from tests.campaign.findings import BoardRead, History
+from tests.campaign.installation import Installation
+from tests.invariants.findings import BoardRead, History
 
 
 @dataclass
 class Ledger:
-    """A ledger shared by all threads; uploads are recorded before their first byte is sent."""
+    """Actions and responses, for comparison with the stored data.
+
+    Uploads are recorded before their first byte is sent. Surprises are responses that no fault can explain.
+    """
 
     sent: set[str] = field(default_factory=set)
     acknowledged: dict[int, str] = field(default_factory=dict)
@@ -17,8 +22,6 @@ class Ledger:
     faulty: set[str] = field(default_factory=set)
     board_reads: list[BoardRead] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    picks: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    unsure: set[str] = field(default_factory=set)
     answers: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     deeds: Counter[str] = field(default_factory=Counter)
@@ -37,31 +40,29 @@ class Ledger:
         with self.lock:
             known = self.acknowledged.setdefault(submission_id, sha256)
         if known != sha256:
-            self.surprise(f"Submission {submission_id} was returned for two files.")
-
-    def refuse(self, sha256: str):
-        """Record that a file was finally rejected."""
-        with self.lock:
-            self.refused.add(sha256)
-
-    def surprise(self, text: str):
-        """Record a response that no fault can explain."""
-        with self.lock:
-            self.surprises.append(text)
+            self.surprises.append(f"Submission {submission_id} was returned for two files.")
 
     def count(self, what: Counter[str], name: str):
         with self.lock:
             what[name] += 1
 
-    def history(self) -> History:
-        """Return the history for the checker."""
+    def history(self, log: str) -> History:
+        """Return the history for the checker, with the service's log."""
         with self.lock:
-            answered = set(self.acknowledged.values()) | self.refused
+            accepted = set(self.acknowledged.values())
             return History(
                 acknowledged=dict(self.acknowledged),
-                unanswered=self.sent - answered,
-                refused=self.refused - set(self.acknowledged.values()),
+                unanswered=self.sent - accepted - self.refused,
+                refused=self.refused - accepted,
                 unhealthy=set(self.faulty),
                 board_reads=list(self.board_reads),
-                texts=list(self.texts),
+                texts=[*self.texts, log],
             )
+
+
+class Scene(NamedTuple):
+    """A running installation, the ledger, and the event that ends all actions."""
+
+    installation: Installation
+    ledger: Ledger
+    truce: threading.Event

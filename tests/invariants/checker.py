@@ -34,10 +34,10 @@ from grader.receipts.receipt import shown
 from grader.receipts.recount import TERMS
 from grader.services.solutions import publication
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
-from tests.campaign import boards
-from tests.campaign.findings import DOUBLED, LOST, STUCK, WRONG, Findings, History
-from tests.campaign.oracle import Oracle, Recounted
-from tests.campaign.snapshot import Snapshot
+from tests.invariants import boards
+from tests.invariants.findings import DOUBLED, LOST, STUCK, WRONG, Findings, History
+from tests.invariants.oracle import Oracle, Recounted
+from tests.invariants.snapshot import Snapshot
 
 STATUS_OF = {
     JobState.WAITING: SubmissionStatus.PENDING,

@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8")
 LOST, DOUBLED, WRONG, STUCK = "lost", "doubled", "wrong", "stuck"
 
 
@@ -40,10 +39,6 @@ class History:
     unhealthy: Collection[str] = ()
     board_reads: Sequence[BoardRead] = ()
     texts: Iterable[str] = ()
-
-    def with_texts(self, texts: Iterable[str]) -> "History":
-        """Return the same history with additional responses or logs."""
-        return replace(self, texts=[*self.texts, *texts])
 
 
 @dataclass(frozen=True, slots=True)
