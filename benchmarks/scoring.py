@@ -29,7 +29,6 @@ import numpy as np
 import reference_kernel
 
 from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
-from grader.metrics.pair_counting import radix_is_faster
 
 CPU_INFO = Path("/proc/cpuinfo")
 
@@ -133,14 +132,14 @@ def table_of_works(works: tuple[Work, ...]) -> None:
 
 
 def print_cpu(rows: int) -> None:
-    """Print the CPU, the speed of `numpy.sort` and the sort that the grader uses on this CPU."""
+    """Print the CPU and the speed of `numpy.sort`."""
     info = CPU_INFO.read_text() if CPU_INFO.exists() else ""
     model = re.search(r"model name\s*:\s*(.+)", info)
     numbers = np.random.default_rng(0).random(rows)
     taken = min(seconds(partial(np.sort, numbers)) for _ in range(9))
     print(
         f"CPU: {model[1] if model else platform.machine()}. numpy.sort: {1e9 * taken / rows:.1f} ns per "
-        f"element of {rows:,}. The grader uses {'radix passes' if radix_is_faster() else 'numpy.sort'}."
+        f"element of {rows:,}."
     )
 
 

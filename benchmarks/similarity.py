@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.fair_play import FileOrder, TeamFiles, is_listed, matches, secret_rows, sketch_of
-from grader.metrics import RankedSplit, count_ranks, dense_ranks, prepare
+from grader.metrics import count_ranks, dense_ranks, prepare
 from grader.storage.disk_cache import DiskCache
 from grader.worker.calculator import RankCache, RankedFile
 
@@ -40,7 +40,7 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
     mentions = {f"identity {number}": rng.random(rows) < 0.02 for number in range(IDENTITIES)}
     shared = 2 * labels + rng.normal(size=rows)
     sample = secret_rows(b"benchmark", rows)
-    split = RankedSplit.of(prepare(labels, mentions), np.arange(rows))
+    split = prepare(labels, mentions)
     with tempfile.TemporaryDirectory() as folder:
         cache = RankCache(DiskCache(Path(folder), max_bytes=100 * files * rows))
         own = {}

@@ -4,9 +4,9 @@ from grader.metrics.bias import power_mean, unintended_bias_score
 from grader.metrics.chunked_counts import count_chunks
 from grader.metrics.counts import IdentityCounts, PairCounts
 from grader.metrics.metric_settings import MetricSettings, UndefinedPolicy, Weights
-from grader.metrics.pair_counting import count_pairs
+from grader.metrics.pair_counting import count_pairs, count_ranks
 from grader.metrics.prepared import PreparedSplit, prepare
-from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
+from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.reports import BiasReport, PowerMeans, bias_report, report
 from grader.metrics.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
 from grader.metrics.subgroups import BIAS_AUCS, SubgroupReport, Undefined
@@ -21,7 +21,6 @@ __all__ = [
     "PowerMeans",
     "PreparedSplit",
     "RankArray",
-    "RankedSplit",
     "SubgroupReport",
     "Undefined",
     "UndefinedPolicy",

@@ -1,8 +1,4 @@
-"""Prepared splits for scoring many submissions with reused memory buffers.
-
-Buffers are reused because the operating system maps new memory page by page. For 100,000 rows, this takes
-longer than the sort itself.
-"""
+"""Prepared splits for scoring many submissions."""
 
 import io
 import json
@@ -21,77 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from grader.metrics.metric_settings import MetricSettings
 
 MAX_ROWS = 2**30
-MAX_BINS = 2**16
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
 KeyArray = NDArray[np.unsignedinteger[Any]]
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-
-class Workspace:
-    """Scratch arrays for one count; their contents are meaningless between counts.
-
-    Attributes
-    ----------
-    keys, differences : ndarray of int64, shape (rows,)
-        Sort keys, and the bitwise differences between neighboring keys.
-    is_positive, by_row : ndarray of uint32, shape (rows,)
-        Views of the memory of `differences`, so `differences` must be read before these are written.
-    among_positives, midranks : ndarray of uint32, shape (rows,)
-        Doubled midranks by position in the sort order.
-    rows : ndarray of int64, shape (rows,)
-        Temporary row numbers or positions.
-    values : ndarray of float64, shape (bins,)
-        The prediction in each bin.
-    flags, mask : ndarray of bool, shape (rows,)
-        Temporary boolean masks of the rows.
-    mention_midranks, mention_ranks : ndarray of uint32, shape (mentions,)
-        Doubled midranks of each mention among all rows and among the positive rows.
-    mention_places : ndarray of int64, shape (mentions,)
-        Positions of the mentions in the sort order.
-    mention_keys, mention_differences : ndarray of uint32 or uint64, shape (mentions,)
-        Sort keys, and the bitwise differences between neighboring keys.
-    mention_flags : ndarray of bool, shape (mentions,)
-        Temporary boolean mask of the mentions.
-    """
-
-    def __init__(self, rows: int, mentions: int, mention_key: np.dtype[np.unsignedinteger]) -> None:
-        self.keys = np.empty(rows, np.int64)
-        self.differences = np.empty(rows, np.int64)
-        self.is_positive, self.by_row = self.differences.view(np.uint32).reshape(2, rows)
-        self.among_positives = np.empty(rows, np.uint32)
-        self.midranks = np.empty(rows, np.uint32)
-        self.rows = np.empty(rows, np.int64)
-        self.values = np.empty(min(rows, MAX_BINS))
-        self.flags = np.empty(rows, np.bool_)
-        self.mask = np.empty(rows, np.bool_)
-        self.mention_midranks = np.empty(mentions, np.uint32)
-        self.mention_ranks = np.empty(mentions, np.uint32)
-        self.mention_places = np.empty(mentions, np.int64)
-        self.mention_keys = np.empty(mentions, mention_key)
-        self.mention_differences = np.empty(mentions, mention_key)
-        self.mention_flags = np.empty(mentions, np.bool_)
-
-
-class WorkspacePool:
-    """A pool of workspaces that lets threads share a prepared split."""
-
-    def __init__(self, rows: int, mentions: int, mention_key: np.dtype[np.unsignedinteger]) -> None:
-        self._shape = (rows, mentions, mention_key)
-        self._idle: list[Workspace] = []
-
-    @contextmanager
-    def lend(self) -> Iterator[Workspace]:
-        """Lend an idle workspace, or create one if all are in use."""
-        try:
-            workspace = self._idle.pop()
-        except IndexError:
-            workspace = Workspace(*self._shape)
-        try:
-            yield workspace
-        finally:
-            self._idle.append(workspace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,18 +132,12 @@ class MentionLayout:
     keys : ndarray of uint32 or uint64, shape (mentions,)
         The identity in the high bits and the label in the lowest bit. The bits in between are
         reserved for the doubled midrank of the row.
-    identity_shift, key_bits : int
-        Position of the lowest bit of the identity in a key, and the number of bits of a key.
+    identity_shift : int
+        Position of the lowest bit of the identity in a key.
     segments : tuple of slice
         The slice that contains the mentions of each identity.
     positive_rows : ndarray of int64
         Row numbers of the positive rows of the split.
-    row_codes : ndarray of int64, shape (rows,)
-        Twice the row number, plus one if the row is positive.
-    midranks : ndarray of uint32, shape (rows,)
-        Doubled midranks by position in the sort order, assuming no ties.
-    workspaces : WorkspacePool
-        Scratch memory for counting.
     """
 
     rows: IndexArray
@@ -222,12 +146,8 @@ class MentionLayout:
     positives: IndexArray
     keys: KeyArray
     identity_shift: int
-    key_bits: int
     segments: tuple[slice, ...]
     positive_rows: IndexArray
-    row_codes: IndexArray
-    midranks: NDArray[np.uint32]
-    workspaces: WorkspacePool
 
     @classmethod
     def of(cls, split: PreparedSplit) -> "MentionLayout":
@@ -247,12 +167,8 @@ class MentionLayout:
             positives=_frozen(np.array(positives, dtype=np.int64)),
             keys=_frozen(keys),
             identity_shift=identity_shift,
-            key_bits=key_bits,
             segments=tuple(slice(*ends) for ends in pairwise([0, *np.cumsum(sizes).tolist()])),
             positive_rows=_frozen(np.flatnonzero(split.labels)),
-            row_codes=_frozen(np.arange(split.rows, dtype=np.int64) << 1 | split.labels),
-            midranks=_frozen(np.arange(1, 2 * split.rows, 2, dtype=np.uint32)),
-            workspaces=WorkspacePool(split.rows, rows.size, key_type),
         )
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from grader import counters
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
-from grader.metrics import RankArray, RankedSplit, dense_ranks, report
+from grader.metrics import PreparedSplit, RankArray, dense_ranks, report
 from grader.metrics.analysis.standard_errors import ClassMentions, standard_errors
-from grader.metrics.ranks import count_with_midranks
+from grader.metrics.pair_counting import count_with_midranks
+from grader.metrics.prepared import IndexArray
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
@@ -84,12 +85,12 @@ class PreparedSolution:
     """A solution prepared for scoring: its row ids, and the positions and labels of each split's rows."""
 
     row_ids: RowIds
-    splits: dict[Split, RankedSplit]
+    splits: dict[Split, tuple[IndexArray, PreparedSplit]]
 
     @cached_property
     def mentions(self) -> dict[Split, tuple[ClassMentions, ClassMentions]]:
         """The mentions of each split, prepared for computing standard errors."""
-        return {split: ClassMentions.both(ranked.split) for split, ranked in self.splits.items()}
+        return {split: ClassMentions.both(prepared) for split, (_, prepared) in self.splits.items()}
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
@@ -97,7 +98,7 @@ class PreparedSolution:
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
         return cls(
             RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
-            {split: _ranked(truth, split, claim.rules) for split in Split},
+            {split: _prepared(truth, split, claim.rules) for split in Split},
         )
 
 
@@ -159,8 +160,8 @@ class Calculator:
 
     def _computed(self, claim: Claim, solution: PreparedSolution, file: RankedFile) -> Scores:
         results = {}
-        for split, ranked in solution.splits.items():
-            counts, midranks = count_with_midranks(ranked, file.ranks)
+        for split, (rows, prepared) in solution.splits.items():
+            counts, midranks = count_with_midranks(prepared, file.ranks[rows])
             values = report(counts, claim.rules.metric)
             errors = standard_errors(solution.mentions[split], midranks, values, claim.rules.metric)
             results[split] = (counts, values, errors)
@@ -184,6 +185,6 @@ def _timed(claim: Claim, stage: str) -> AbstractContextManager[None]:
     return nullcontext() if claim.accepted_at is None else counters.SCORING_SECONDS.timed(stage)
 
 
-def _ranked(truth: Truth, split: Split, rules: Rules) -> RankedSplit:
+def _prepared(truth: Truth, split: Split, rules: Rules) -> tuple[IndexArray, PreparedSplit]:
     prepared = truth.prepare(split, identities=rules.identities, settings=rules.metric)
-    return RankedSplit.of(prepared, truth.rows(split))
+    return truth.rows(split), prepared

@@ -5,14 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import PairCounts, PreparedSplit, count_pairs, prepare
-from grader.metrics.pair_counting import finite_extremes, separating_bins
-from grader.metrics.prepared import Workspace
-
-pytestmark = pytest.mark.usefixtures("each_sort")
 
 predictions = st.one_of(
     st.integers(-3, 3).map(float),
@@ -82,37 +78,6 @@ def test_every_count_equals_that_of_brute_force(seed):
 def test_every_count_of_any_predictions_equals_that_of_brute_force(rows):
     labels, y_score, cat, dog = map(np.array, zip(*rows, strict=True))
     assert_counts_are_those_of_brute_force(labels, {"cat": cat, "dog": dog}, y_score)
-
-
-def bins_of(y_score):
-    workspace = Workspace(y_score.size, 0, np.dtype(np.uint32))
-    return separating_bins(y_score, finite_extremes(y_score), workspace)
-
-
-@given(st.one_of(st.lists(predictions, min_size=1), st.lists(st.integers(-9, 9).map(lambda n: n / 10))))
-@example([1.0, 1.0 + 2.0**-52, 2.0])
-@example([-1.7e308, 0.0, 1.7e308])
-@example([0.0, 5e-324, 1e-323, 2e-323])
-def test_bins_have_the_order_and_the_ties_of_the_predictions(values):
-    y_score = np.array(values or [0.0])
-    bins = bins_of(y_score)
-    if bins is not None:
-        (_, ranks), (_, expected) = (np.unique(array, return_inverse=True) for array in (bins, y_score))
-        assert ranks.tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("decimals", [1, 2, 3, 4])
-def test_only_rounded_predictions_have_bins(decimals):
-    y_score = np.random.default_rng(0).random(20_000)
-    rounded = np.round(y_score, decimals)
-    assert bins_of(y_score) is None
-    assert bins_of(rounded) is not None
-    # Only the last row shares its bin with another prediction.
-    rounded[-1] = np.nextafter(rounded[0], 0.5)
-    assert bins_of(rounded) is None
-    labels = y_score < 0.1
-    _, dense_ranks = np.unique(rounded, return_inverse=True)
-    assert count_pairs(prepare(labels, {}), rounded) == count_pairs(prepare(labels, {}), dense_ranks)
 
 
 def test_predictions_that_differ_in_their_last_bits_are_ordered():

@@ -1,14 +1,11 @@
 """Metric properties for arbitrary data, tested with Hypothesis."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import bias_report, count_pairs, prepare, report
 from grader.metrics.metric_settings import MetricSettings
-
-pytestmark = pytest.mark.usefixtures("each_sort")
 
 scores = st.one_of(
     st.integers(-3, 3).map(float),

@@ -9,8 +9,6 @@ from sklearn.metrics import roc_auc_score
 
 from grader.metrics import bias_report
 
-pytestmark = pytest.mark.usefixtures("each_sort")
-
 
 @pytest.fixture(params=[(0, None), (1, 2), (2, 1)], ids=["few ties", "two decimals", "one decimal"])
 def data(request):

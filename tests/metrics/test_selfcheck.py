@@ -13,7 +13,7 @@ def test_this_machine_reproduces_the_golden_vectors():
 
 
 def test_machine_that_loses_ties_is_detected(monkeypatch):
-    monkeypatch.setattr(pair_counting, "_count_ties", lambda layout, workspace: layout.sizes * 0)
+    monkeypatch.setattr(pair_counting, "_count_ties", lambda layout, keys: layout.sizes * 0)
     with pytest.raises(selfcheck.MetricDisagrees, match="Do not score submissions here"):
         check_golden_vectors()
 

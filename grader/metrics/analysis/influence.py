@@ -24,6 +24,7 @@ from grader.metrics.analysis.placements import by_cell, scale
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.counts import PairCounts
 from grader.metrics.metric_settings import MetricSettings
+from grader.metrics.pair_counting import count_ranks
 from grader.metrics.prepared import (
     MAX_ROWS,
     BoolArray,
@@ -33,7 +34,7 @@ from grader.metrics.prepared import (
     as_vector,
     cluster_numbers,
 )
-from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
+from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.reports import BiasReport, report
 from grader.metrics.subgroups import BIAS_AUCS, CELLS, BiasAuc, Cell, SubgroupReport
 
@@ -266,11 +267,6 @@ class Sets:
         return np.flatnonzero(~self.split.labels)
 
     @cached_property
-    def ranked(self) -> RankedSplit:
-        """The split as a `RankedSplit` of its own rows, for counting from ranks."""
-        return RankedSplit.of(self.split, np.arange(self.split.rows))
-
-    @cached_property
     def members(self) -> tuple[Members, ...]:
         """The rows that mention each identity."""
         labels = self.split.labels
@@ -403,7 +399,7 @@ class Measured:
     def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
         """Measure a submission; raise ValueError for the same invalid inputs as `count_pairs` does."""
         ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
-        return cls._of(sets, ranks, count_ranks(sets.ranked, ranks), settings or MetricSettings())
+        return cls._of(sets, ranks, count_ranks(sets.split, ranks), settings or MetricSettings())
 
     @classmethod
     def of_rows(cls, sets: Sets, rows: Rows) -> "Measured":

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.counts import Comparison, IdentityCounts, PairCounts
 from grader.metrics.metric_settings import MetricSettings
-from grader.metrics.pair_counting import count_pairs
+from grader.metrics.pair_counting import count_pairs, count_ranks
 from grader.metrics.prepared import (
     BoolArray,
     FloatArray,
@@ -21,7 +21,7 @@ from grader.metrics.prepared import (
     as_vector,
     refuse_where,
 )
-from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
+from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.subgroups import Cell, comparisons, overall_comparison
 
 Background = Literal["all", "annotated"]
@@ -128,7 +128,7 @@ class Rows:
     @cached_property
     def pair_counts(self) -> PairCounts:
         """The pair counts of the split, in which a blank counts as no mention."""
-        return count_ranks(RankedSplit.of(self.split, np.arange(self.size)), self.ranks)
+        return count_ranks(self.split, self.ranks)
 
     @cached_property
     def mentions(self) -> Mapping[str, IndexArray]:

@@ -130,7 +130,7 @@ def standard_errors(
             del variances[term]
             if weights[term]:
                 variances.pop("score", None)
-    places = [midranks.mentions[each.mentions].astype(np.int64) for each in classes]
+    places = [midranks.mentions[each.mentions] for each in classes]
     for label, (counts, below) in enumerate(_by_place(midranks, negatives, positives)):
         sums = _squared_influences(label, classes, places, terms, weights, counts, below)
         for name in variances:

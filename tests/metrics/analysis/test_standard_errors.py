@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grader.metrics import MetricSettings, Weights, dense_ranks, prepare, report
 from grader.metrics.analysis.influence import Sets, influences
 from grader.metrics.analysis.standard_errors import ClassMentions, standard_errors
-from grader.metrics.ranks import RankedSplit, count_with_midranks
+from grader.metrics.pair_counting import count_with_midranks
 
 SETTINGS = [
     MetricSettings(),
@@ -24,15 +24,15 @@ SETTINGS = [
 def by_row(split: Any, scores: Any, settings: MetricSettings) -> dict[str, float]:
     """Return the errors that are not 0 from the influence of every row."""
     sets, ranks = Sets(split), dense_ranks(scores)
-    values = report(count_with_midranks(sets.ranked, ranks)[0], settings)
+    values = report(count_with_midranks(split, ranks)[0], settings)
     found = influences(sets, ranks, values, settings)
     errors = {name: math.sqrt(each @ each) for name, each in found.terms.items() if each is not None}
     return {name: error for name, error in errors.items() if error > 1e-12}
 
 
 def by_place(split: Any, scores: Any, settings: MetricSettings, rows: Any = None) -> dict[str, float]:
-    ranked = RankedSplit.of(split, np.arange(split.rows) if rows is None else rows)
-    counts, midranks = count_with_midranks(ranked, dense_ranks(scores))
+    ranks = dense_ranks(scores)
+    counts, midranks = count_with_midranks(split, ranks if rows is None else ranks[rows])
     return standard_errors(ClassMentions.both(split), midranks, report(counts, settings), settings)
 
 
