@@ -176,8 +176,8 @@ def verify(target: str | None, name: str | None, identity: Path | None, database
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
-        f"The backup as of {found.made_at.isoformat()} is complete: all rows and "
-        f"{counted(found.blob_count, 'blob')} match."
+        f"The backup as of {found.record.made_at.isoformat()} is complete: all rows and "
+        f"{counted(found.record.blob_count, 'blob')} match."
     )
 
 
@@ -203,11 +203,12 @@ def restore(target: str | None, name: str | None, identity: Path | None) -> None
     ):
         found = _opened_backup(settings, target, name, identity)
         done = backups.restore(settings, database, open_storage(settings.storage()), found, tell=line.show)
+    record, contents = found.record, found.contents
     click.echo(
-        f"Restored the state as of {found.made_at.isoformat()}: {counted(found.blob_count, 'blob')}, schema "
-        f"{found.revision}."
+        f"Restored the state as of {record.made_at.isoformat()}: {counted(record.blob_count, 'blob')}, "
+        f"schema {contents.revision}."
     )
-    if not found.with_blobs:
+    if not contents.with_blobs:
         click.echo("This backup contains no blobs. The configured storage must already contain them.")
     if done.held_mails:
         click.echo(
@@ -215,7 +216,7 @@ def restore(target: str | None, name: str | None, identity: Path | None) -> None
             f"{done.held_mails:,}."
         )
     if not done.has_secret_key:
-        click.echo("The secret key differs from that of the backed-up installation. " + found.secrets[0])
+        click.echo("The secret key differs from that of the backed-up installation. " + contents.secrets[0])
     click.echo("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
 
 

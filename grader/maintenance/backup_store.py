@@ -17,7 +17,6 @@ import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal
 from urllib.parse import unquote, urlsplit
@@ -34,7 +33,7 @@ from grader.storage.stores import CHUNK_BYTES, BlobMissing, StorageUnavailable
 OBJECTS, RECORDS, DRAFTS = "objects", "backups", "drafts"
 _OBJECT = re.compile(rf"{OBJECTS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
-Write = Callable[[IO[bytes]], None]
+Write = Callable[[IO[bytes]], object]
 Source = IO[bytes] | io.RawIOBase
 
 
@@ -200,8 +199,8 @@ class Store:
 
     def put_record(self, record: Record) -> None:
         """Make a backup complete."""
-        text = io.BytesIO(record.model_dump_json().encode())
-        self.files.put(f"{RECORDS}/{record.name}.json", partial(shutil.copyfileobj, text))
+        content = record.model_dump_json().encode()
+        self.files.put(f"{RECORDS}/{record.name}.json", lambda target: target.write(content))
 
     def delete_record(self, record: Record) -> None:
         """Delete a backup; its objects remain."""

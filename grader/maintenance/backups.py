@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pydantic import BaseModel, SecretStr
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -34,7 +34,7 @@ from grader.db import Database
 from grader.errors import FairboardError, OrganizerError
 from grader.maintenance import backup_store, database_copies, schema
 from grader.maintenance.backup_store import Folder, NotABackup, Record, Source, Store
-from grader.maintenance.database_copies import TableCopy
+from grader.maintenance.database_copies import CannotRestore, TableCopy
 from grader.models import (
     Competition,
     CompetitionState,
@@ -101,12 +101,6 @@ class BackupInterrupted(CannotBackUp):
     message = "The backup was interrupted."
 
 
-class CannotRestore(OrganizerError):
-    """A restore into this installation is not possible; the message states the reason."""
-
-    public_name = "cannot_restore"
-
-
 @dataclass(frozen=True)
 class Made:
     """A new backup; `copied` bytes were not yet in the store, and `unusable` blobs are missing or damaged."""
@@ -146,7 +140,7 @@ class Backup:
     """A backup in a store, with its decrypted contents."""
 
     def __init__(self, store: Store, record: Record, identities: Sequence[Any]) -> None:
-        self._files = store.files
+        self.record, self._files = record, store.files
         self._identities = identities if record.recipients else None
         if record.recipients and not identities:
             raise backup_store.WrongKey(
@@ -158,24 +152,14 @@ class Backup:
                 self.contents = _Contents.model_validate_json(gzip.decompress(file.read()))
             except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise NotABackup(f"The backup {record.name} is damaged: {error}.") from None
-        self.made_at, self.blob_count = record.made_at, record.blob_count
-        self.revision, self.with_blobs = self.contents.revision, self.contents.with_blobs
-        self.secrets, self.secret_key_mark = self.contents.secrets, self.contents.secret_key_mark
-
-    def blobs(self) -> Iterator[str]:
-        """Yield the names of all blobs."""
-        return iter(self.contents.blobs)
 
     def open_blob(self, sha256: str) -> IO[bytes]:
         """Open a blob; raise NotABackup."""
         return self._opened(self.contents.blobs[sha256])
 
-    def fill(self, connection: Connection) -> list[str]:
-        """Insert all rows within `database_copies.filled`; return the tables that differ afterwards."""
-        return list(database_copies.copy_in(connection, self.contents.tables, open_part=self._open_part))
-
     @contextmanager
-    def _open_part(self, name: str) -> Iterator[IO[bytes]]:
+    def open_part(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a file of a table; raise NotABackup."""
         with self._opened(name) as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != self.contents.hashes[name]:  # type: ignore[arg-type]
                 raise NotABackup(f"The backup is damaged: the object {name} has changed.")
@@ -447,22 +431,22 @@ def restore(
     """
     _require_empty(database, backup)
     schema.mark_restore(database)
-    for done, sha256 in enumerate(backup.blobs(), start=1):
+    for done, sha256 in enumerate(backup.contents.blobs, start=1):
         with backup.open_blob(sha256) as source:
             stored = storage.put(source)
         if stored.sha256 != sha256:
             raise NotABackup(f"The backup is damaged: blob {sha256}.")
         if tell is not None:
-            tell(done, backup.blob_count)
+            tell(done, backup.record.blob_count)
     with _filled(database, backup) as session:
         _free_claims(session)
-        backup_runs.end_restored(session, made_at=backup.made_at)
+        backup_runs.end_restored(session, made_at=backup.record.made_at)
         webhooks.give_up_all(session, now=db.now(session))
-        held = _hold_mails_back(session, made_at=backup.made_at, now=db.now(session))
+        held = _hold_mails_back(session, made_at=backup.record.made_at, now=db.now(session))
         db.replace_token(session.connection())
         session.flush()
         reach("restore.before_commit")
-    return Restored(held, has_secret_key=_mark(settings) == backup.secret_key_mark)
+    return Restored(held, has_secret_key=_mark(settings) == backup.contents.secret_key_mark)
 
 
 def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> list[str]:
@@ -470,10 +454,10 @@ def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> li
 
     Compares the rows of each table and the bytes of each blob with the hashes in the backup.
     """
-    problems = []
+    problems, contents = [], backup.contents
     try:
         with _filled(scratch, backup) as session:
-            lacking = blobs.required(session) - set(backup.blobs()) if backup.with_blobs else set()
+            lacking = blobs.required(session) - contents.blobs.keys() if contents.with_blobs else set()
     except (NotABackup, CannotRestore) as error:
         problems.append(error.message)
     else:
@@ -481,7 +465,7 @@ def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> li
             problems.append(
                 f"{len(lacking):,} required blobs are not in the backup: {_some(sorted(lacking))}."
             )
-    for done, sha256 in enumerate(backup.blobs(), start=1):
+    for done, sha256 in enumerate(contents.blobs, start=1):
         try:
             with backup.open_blob(sha256) as source:
                 is_same = hashlib.file_digest(source, "sha256").hexdigest() == sha256  # type: ignore[arg-type]
@@ -491,7 +475,7 @@ def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> li
             if not is_same:
                 problems.append(f"The backup is damaged: blob {sha256}.")
         if tell is not None:
-            tell(done, backup.blob_count)
+            tell(done, backup.record.blob_count)
     return problems
 
 
@@ -514,7 +498,7 @@ def scratch_database(settings: Settings, backup: Backup, url: str | None = None)
 
 
 def _require_empty(database: Database, backup: Backup) -> None:
-    schema.require_known(backup.revision)
+    schema.require_known(backup.contents.revision)
     if schema.current(database) is not None and not database_copies.is_empty(database):
         raise CannotRestore(
             "The database is not empty. Restore into an empty one: move the data folder elsewhere, or set "
@@ -525,16 +509,11 @@ def _require_empty(database: Database, backup: Backup) -> None:
 @contextmanager
 def _filled(database: Database, backup: Backup) -> Iterator[Session]:
     """Restore all rows and upgrade the tables; yield a session of the same transaction."""
-
-    def fill(connection: Connection) -> None:
-        if differing := backup.fill(connection):
-            raise CannotRestore(
-                f"The restored rows differ from the backup in these tables: {', '.join(differing)}. "
-                "No table was changed."
-            )
-
+    contents = backup.contents
     with (
-        database_copies.filled(database, revision=backup.revision, fill=fill) as connection,
+        database_copies.filled(
+            database, revision=contents.revision, copies=contents.tables, open_part=backup.open_part
+        ) as connection,
         Session(connection) as session,
     ):
         yield session

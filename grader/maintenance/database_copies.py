@@ -8,11 +8,12 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,6 +55,12 @@ class DamagedDatabase(OrganizerError):
     message = "The database is damaged: {finding}."
 
 
+class CannotRestore(OrganizerError):
+    """A restore into this installation is not possible; the message states the reason."""
+
+    public_name = "cannot_restore"
+
+
 @dataclass
 class TableCopy:
     """A copied table: its columns, its number of rows, their digest, and its files."""
@@ -65,6 +72,7 @@ class TableCopy:
 
 
 Copies = dict[str, TableCopy]
+OpenPart = Callable[[str], AbstractContextManager[IO[bytes]]]
 
 
 def kind_of(database: Database) -> str:
@@ -100,37 +108,32 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
 
 
 @contextmanager
-def filled(database: Database, *, revision: str, fill: Callable[[Connection], None]) -> Iterator[Connection]:
-    """Let `fill` insert all rows into new tables of an unused database at a revision, and upgrade them.
+def filled(database: Database, *, revision: str, copies: Copies, open_part: OpenPart) -> Iterator[Connection]:
+    """Insert all copied rows into new tables of an unused database at a revision, and upgrade the tables.
 
-    The tables, the rows, the upgrade and the block are one transaction.
+    The tables, the rows, the upgrade and the block are one transaction. Raises CannotRestore if the inserted
+    rows differ from the copies.
     """
     with schema.migrating(database) as connection:
         schema.rebuild(connection, revision)
         with _without_references(connection):
-            for found in tables(connection):
-                connection.execute(delete(found))  # migrations may have inserted rows
-            fill(connection)
-            for found in tables(connection):
-                _advance_ids(connection, found)
+            present = {table.name: table for table in tables(connection)}
+            for table in present.values():
+                connection.execute(delete(table))  # migrations may have inserted rows
+            differing = [
+                name
+                for name, copy in copies.items()
+                if not _copy_in(connection, present[name], copy, open_part)
+            ]
+            if differing:
+                raise CannotRestore(
+                    f"The restored rows differ from the backup in these tables: {', '.join(differing)}. "
+                    "No table was changed."
+                )
+            for table in present.values():
+                _advance_ids(connection, table)
         schema.upgrade_within(connection)
         yield connection
-
-
-def copy_in(
-    connection: Connection, copies: Copies, *, open_part: Callable[[str], AbstractContextManager[IO[bytes]]]
-) -> Iterator[str]:
-    """Insert copied rows within `filled`; yield the name of each table whose rows differ from the copy."""
-    present = {found.name: found for found in tables(connection)}
-    for name, copy in copies.items():
-        digest = _Digest(present[name], copy.columns)
-        for part in copy.parts:
-            with open_part(part) as file, gzip.open(file, "rt", encoding="utf-8") as lines:
-                _insert_rows(connection, present[name], copy.columns, map(json.loads, lines))
-        for row in _read_rows(connection, present[name], copy.columns):
-            digest.add(row)
-        if (digest.count, digest.value) != (copy.row_count, copy.digest):
-            yield name
 
 
 def is_empty(database: Database) -> bool:
@@ -161,6 +164,32 @@ def tables(connection: Connection) -> list[Table]:
     return result
 
 
+def _copy_out(connection: Connection, source: Table, folder: Path) -> TableCopy:
+    copy = TableCopy([each.name for each in source.columns])
+    digest = _Digest(source, copy.columns)
+    rows = _read_rows(connection, source, copy.columns)
+    while first := next(rows, None):
+        part = f"{source.name}.{len(copy.parts)}"
+        with (folder / part).open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
+            for row in chain([first], islice(rows, PART_ROWS - 1)):
+                packed.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                digest.add(row)
+        copy.parts.append(part)
+    copy.row_count, copy.digest = digest.count, digest.value
+    return copy
+
+
+def _copy_in(connection: Connection, target: Table, copy: TableCopy, open_part: OpenPart) -> bool:
+    """Insert the copied rows of a table; return whether the table then contains exactly these rows."""
+    for part in copy.parts:
+        with open_part(part) as file, gzip.open(file, "rt", encoding="utf-8") as lines:
+            _insert_rows(connection, target, copy.columns, map(json.loads, lines))
+    digest = _Digest(target, copy.columns)
+    for row in _read_rows(connection, target, copy.columns):
+        digest.add(row)
+    return (digest.count, digest.value) == (copy.row_count, copy.digest)
+
+
 def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> Iterator[list[Any]]:
     """Yield the rows of a table as JSON-ready values, in the order of the primary key."""
     chosen = [source.c[name] for name in columns]
@@ -174,42 +203,17 @@ def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) ->
 
 
 def _insert_rows(
-    connection: Connection, target: Table, columns: Sequence[str], rows: Iterable[list[Any]]
+    connection: Connection, target: Table, columns: Sequence[str], rows: Iterator[list[Any]]
 ) -> None:
     """Insert rows of JSON-ready values."""
-    convert = [_converter(target.c[name].type, connection.dialect.name) for name in columns]
-    batch: list[dict[str, Any]] = []
-    for row in rows:
-        values = zip(columns, convert, row, strict=True)
-        batch.append({name: None if value is None else make(value) for name, make, value in values})
-        if len(batch) == BATCH:
-            connection.execute(insert(target), batch)
-            batch = []
-    if batch:
+    converters = [_converter(target.c[name].type, connection.dialect.name) for name in columns]
+
+    def converted(row: list[Any]) -> dict[str, Any]:
+        values = zip(columns, converters, row, strict=True)
+        return {name: None if value is None else convert(value) for name, convert, value in values}
+
+    while batch := [converted(row) for row in islice(rows, BATCH)]:
         connection.execute(insert(target), batch)
-
-
-def _copy_out(connection: Connection, source: Table, folder: Path) -> TableCopy:
-    copy = TableCopy([each.name for each in source.columns])
-    digest = _Digest(source, copy.columns)
-    rows = _read_rows(connection, source, copy.columns)
-    while first := next(rows, None):
-        part = f"{source.name}.{len(copy.parts)}"
-        with (folder / part).open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
-            for row in _first_rows(first, rows):
-                packed.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-                digest.add(row)
-        copy.parts.append(part)
-    copy.row_count, copy.digest = digest.count, digest.value
-    return copy
-
-
-def _first_rows(first: list[Any], rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
-    yield first
-    for _ in range(PART_ROWS - 1):
-        if (row := next(rows, None)) is None:
-            return
-        yield row
 
 
 class _Digest:
@@ -273,7 +277,8 @@ def _advance_ids(connection: Connection, target: Table) -> None:
     if connection.dialect.name == "postgresql" and "id" in target.c:
         last = connection.scalar(select(func.max(target.c.id)))
         if last is not None:
-            sequence = func.pg_get_serial_sequence(_quoted(target.name), "id")
+            quoted = connection.dialect.identifier_preparer.quote_identifier(target.name)
+            sequence = func.pg_get_serial_sequence(quoted, "id")
             connection.execute(select(func.setval(sequence, last)))
 
 
@@ -294,7 +299,3 @@ def _without_references(connection: Connection) -> Iterator[None]:
     yield
     for owner, name, definition in found:
         connection.execute(text(f"ALTER TABLE {owner} ADD CONSTRAINT {name} {definition}"))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -17,7 +17,8 @@ from grader import db
 from grader.db import Database
 from grader.maintenance import backup_store, backups, database_copies, doctor_checks, schema
 from grader.maintenance.backup_store import NotABackup
-from grader.maintenance.backups import CannotBackUp, CannotRestore, Made
+from grader.maintenance.backups import CannotBackUp, Made
+from grader.maintenance.database_copies import CannotRestore
 from grader.models import (
     AuditEntry,
     BackupRun,
@@ -153,7 +154,7 @@ def test_backup_of_either_database_is_restored_into_the_other(
     for each in digests:
         del each["content_state"]
     assert digests[0] == digests[1]
-    assert list(first.blobs()) == list(last.blobs())
+    assert list(first.contents.blobs) == list(last.contents.blobs)
     before, after = _rows(service.database), _rows(installations[-1].database)
     assert before.pop("content_state") != after.pop("content_state")
     assert after == before
@@ -290,7 +291,7 @@ def test_backup_of_another_version_is_rejected(service, back_up: Callable[..., P
         ("0022", "older version of Fairboard that this one cannot upgrade"),
     ):
         backup = backups.open_backup(service.settings, str(folder))
-        backup.revision = revision
+        backup.contents.revision = revision
         with pytest.raises(schema.UnknownTables, match=told):
             backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, backup)
 
