@@ -69,12 +69,11 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
 
         def look() -> None:
             for team in range(teams):
-                found, team_files = [], TeamFiles(mentions, order_of)
+                found, team_files = [], TeamFiles(order_of)
                 for number in range(team, files, teams):
                     order = order_of(number)
                     sketch = sketch_of(order, sample)
-                    score = float(number % 7)
-                    found.append(team_files.add(number, order, sketch.places, score=score, auc=0.9))
+                    found.append(team_files.add(number, order, sketch.places, auc=0.9))
                     sketches.append(sketch)
                     owners.append(team)
                 is_listed(found)

@@ -44,11 +44,6 @@ class FileOrder:
         """The number of distinct values."""
         return self.block_sizes.size
 
-    @property
-    def largest_tie(self) -> float:
-        """The share of the rows in the largest block of equal values."""
-        return float(self.block_sizes.max()) / self.ranks.size if self.ranks.size else 1.0
-
     def correlation(self, other: "FileOrder") -> float | None:
         """Return Spearman's correlation divided by its maximum given the ties of both files.
 
@@ -69,11 +64,3 @@ class FileOrder:
         above = shifts.size - np.cumsum(np.bincount(shifts, minlength=shifts.size + 1))
         moved: BoolArray = shifts > int(np.argmax(above <= np.arange(above.size)))
         return moved
-
-    def height(self, rows: BoolArray) -> float:
-        """Return the probability that a row of the given set ranks above one of the other rows."""
-        places = self.places[rows]
-        inside, outside = places.size, rows.size - places.size
-        if not inside or not outside:
-            return 0.5
-        return (float(places.sum()) * rows.size - inside * inside / 2) / (inside * outside)

@@ -1,38 +1,28 @@
-"""Signs of label probing, such as few moved rows, isolated rows, and noise."""
+"""Signs of label probing: few moved rows, isolated rows, and an AUC near chance."""
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.fair_play.orders import BoolArray, FileOrder
+from grader.fair_play.orders import FileOrder
 
 FEW_ROWS, FEW_ROWS_AT_LEAST = 0.02, 10
-UNLIKE = 0.1
 NEAR_CHANCE = 0.05
 LONE_LEVELS = 3
 LONE_ROWS, BLOCK_ROWS = 2, 10
-FEW_VALUES, MANY_TIES = 100, 0.5
-BLOCK_SHIFT = 0.35
 LISTED_FILES = 5
-"""A team is listed if it has at least this number of files with signs that count."""
+"""A team is listed if it has at least this number of files with signs."""
 
 
 class Sign(enum.StrEnum):
-    """A property that a file shares with probes; see `COUNTING`."""
+    """A property that a file shares with probes."""
 
     FEW_MOVED = "few_moved"
-    UNLIKE_BEST = "unlike_best"
     LONE_ROWS = "lone_rows"
     CHANCE = "chance"
-    COARSE = "coarse"
-    BLOCK = "block"
-
-
-COUNTING = frozenset({Sign.FEW_MOVED, Sign.UNLIKE_BEST, Sign.LONE_ROWS, Sign.CHANCE})
-"""The signs that count. The others also occur in honest files and serve only as additional evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,64 +42,30 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """The mean height of an identity's rows in the team's best file and in this file; 0.5 is the middle."""
-
-    identity: str
-    before: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True)
 class FileSigns:
     """The signs of one file, with the evidence.
 
     Attributes
     ----------
     signs : tuple of Sign
-    rows, distinct : int
-        The numbers of rows and of distinct values.
-    largest_tie : float
-        The share of the rows in the largest block of equal values.
+    rows : int
+        The number of rows.
     lone_levels : int
         The number of values with one or two rows, between values with ten or more rows.
     auc : float or None
         The overall AUC on the public rows, or None if it is unknown.
-    best : int or None
-        The number of the team's best earlier file.
-    best_correlation : float or None
-        The correlation with that file, or None if there is none or one of the files is constant.
     change : Change or None
         The difference from the nearest earlier file of the team.
-    block : Block or None
-        The identity whose height differs most from that in the team's best file.
     """
 
     signs: tuple[Sign, ...]
     rows: int
-    distinct: int
-    largest_tie: float
     lone_levels: int
     auc: float | None
-    best: int | None
-    best_correlation: float | None
     change: Change | None
-    block: Block | None
-
-    @property
-    def counts(self) -> bool:
-        """Whether the file counts towards listing its team."""
-        return not COUNTING.isdisjoint(self.signs)
 
 
-def signs_of(
-    order: FileOrder,
-    *,
-    nearest: Earlier | None,
-    best: Earlier | None,
-    identities: Mapping[str, BoolArray],
-    auc: float | None = None,
-) -> FileSigns:
+def signs_of(order: FileOrder, *, nearest: Earlier | None, auc: float | None) -> FileSigns:
     """Return the signs of a file, compared with earlier files of its team.
 
     Parameters
@@ -117,10 +73,6 @@ def signs_of(
     order : FileOrder
     nearest : Earlier or None
         The team's earlier file with the most similar order.
-    best : Earlier or None
-        The team's earlier file with the best score.
-    identities : mapping of str to ndarray of bool, shape (rows,)
-        The rows of each identity.
     auc : float or None
         The overall AUC on the public rows, if the file has a score.
 
@@ -129,31 +81,15 @@ def signs_of(
     A constant file has no signs because its score is known in advance.
     """
     lone = _lone_levels(order)
-    correlation = order.correlation(best.order) if best else None
     change = Change(nearest.number, int(np.count_nonzero(order.moved(nearest.order)))) if nearest else None
-    block = _block(order, best.order, identities) if best else None
     found = {
         Sign.FEW_MOVED: change is not None
         and 0 < change.rows <= max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST),
-        Sign.UNLIKE_BEST: correlation is not None and correlation < UNLIKE,
         Sign.LONE_ROWS: lone >= LONE_LEVELS,
         Sign.CHANCE: auc is not None and abs(auc - 0.5) <= NEAR_CHANCE,
-        Sign.COARSE: order.distinct <= FEW_VALUES and order.largest_tie > MANY_TIES,
-        Sign.BLOCK: block is not None and abs(block.height - block.before) > BLOCK_SHIFT,
     }
     signs = tuple(sign for sign, there in found.items() if there) if order.distinct > 1 else ()
-    return FileSigns(
-        signs=signs,
-        rows=order.ranks.size,
-        distinct=order.distinct,
-        largest_tie=order.largest_tie,
-        lone_levels=lone,
-        auc=auc,
-        best=best.number if best else None,
-        best_correlation=correlation,
-        change=change,
-        block=block,
-    )
+    return FileSigns(signs=signs, rows=order.ranks.size, lone_levels=lone, auc=auc, change=change)
 
 
 class TeamFiles:
@@ -161,58 +97,37 @@ class TeamFiles:
 
     Parameters
     ----------
-    identities : mapping of str to ndarray of bool, shape (rows,)
     order_of : callable
         Returns the order of an earlier file by its number, or None if it can no longer be read.
     """
 
-    def __init__(
-        self, identities: Mapping[str, BoolArray], order_of: Callable[[int], FileOrder | None]
-    ) -> None:
-        self._identities = identities
+    def __init__(self, order_of: Callable[[int], FileOrder | None]) -> None:
         self._order_of = order_of
         self._numbers: list[int] = []
         self._places: list[NDArray[np.uint16]] = []
-        self._best: tuple[float, int] | None = None
 
     def add(
-        self,
-        number: int,
-        order: FileOrder,
-        places: NDArray[np.uint16],
-        *,
-        score: float | None,
-        auc: float | None,
+        self, number: int, order: FileOrder, places: NDArray[np.uint16], *, auc: float | None
     ) -> FileSigns:
         """Return the signs of a team's next file; `places` are its sketch positions."""
-        found = signs_of(
-            order,
-            nearest=self._earlier(self._nearest(places)),
-            best=self._earlier(self._best[1] if self._best else None),
-            identities=self._identities,
-            auc=auc,
-        )
+        found = signs_of(order, nearest=self._nearest(places), auc=auc)
         self._numbers.append(number)
         self._places.append(places)
-        if score is not None and (self._best is None or score > self._best[0]):
-            self._best = score, number
         return found
 
-    def _nearest(self, places: NDArray[np.uint16]) -> int | None:
+    def _nearest(self, places: NDArray[np.uint16]) -> Earlier | None:
         """Return the earlier file with the smallest difference on the sample, the latest among ties."""
         if not self._numbers:
             return None
         newest_first = np.stack(self._places[::-1]).astype(np.int32)
-        return self._numbers[-1 - int(np.argmin(np.abs(newest_first - places).sum(axis=1)))]
-
-    def _earlier(self, number: int | None) -> Earlier | None:
-        order = None if number is None else self._order_of(number)
-        return None if number is None or order is None else Earlier(number, order)
+        number = self._numbers[-1 - int(np.argmin(np.abs(newest_first - places).sum(axis=1)))]
+        order = self._order_of(number)
+        return None if order is None else Earlier(number, order)
 
 
 def is_listed(files: Sequence[FileSigns]) -> bool:
     """Return whether organizers should review a team with these files."""
-    return sum(file.counts for file in files) >= LISTED_FILES
+    return sum(bool(file.signs) for file in files) >= LISTED_FILES
 
 
 def _lone_levels(order: FileOrder) -> int:
@@ -221,8 +136,3 @@ def _lone_levels(order: FileOrder) -> int:
         return 0
     inner, sides = sizes[1:-1], np.minimum(sizes[:-2], sizes[2:])
     return int(np.count_nonzero((inner <= LONE_ROWS) & (sides >= BLOCK_ROWS)))
-
-
-def _block(order: FileOrder, best: FileOrder, identities: Mapping[str, BoolArray]) -> Block | None:
-    blocks = (Block(name, best.height(rows), order.height(rows)) for name, rows in identities.items())
-    return max(blocks, key=lambda block: abs(block.height - block.before), default=None)

@@ -34,15 +34,22 @@ class Rows:
         return np.asarray(1 / (1 + np.exp(2.6 - margin / 1.3)))
 
 
+def auc_of(order: FileOrder, positive: BoolArray) -> float:
+    """Return the probability that a positive row ranks above a negative one."""
+    places = order.places[positive]
+    positives, negatives = places.size, positive.size - places.size
+    return (float(places.sum()) * positive.size - positives**2 / 2) / (positives * negatives)
+
+
 def signs(rows: Rows, files: Sequence[FloatArray]) -> list[FileSigns]:
     """Return the signs of the files of one team, scored by their AUC."""
     orders = [FileOrder(dense_ranks(file)) for file in files]
     sample = secret_rows(b"key", rows.labels.size)
-    team = TeamFiles(rows.mentions, orders.__getitem__)
+    team = TeamFiles(orders.__getitem__)
     return [
-        team.add(place, order, sketch_of(order, sample).places, score=auc, auc=auc)
+        team.add(place, order, sketch_of(order, sample).places, auc=auc)
         for place, order in enumerate(orders)
-        for auc in [order.height(rows.labels)]
+        for auc in [auc_of(order, rows.labels)]
     ]
 
 
@@ -118,7 +125,7 @@ def _hill_climbing(rows: Rows, rng: np.random.Generator, own: FloatArray, count:
         changed = rng.choice(own.size, 20, replace=False)
         file[changed] = rng.random(20)
         yield file
-        height = FileOrder(dense_ranks(file)).height(rows.labels)
+        height = auc_of(FileOrder(dense_ranks(file)), rows.labels)
         if height > score:
             best, score = file, height
 
@@ -138,7 +145,7 @@ def _kept_noise(rows: Rows, rng: np.random.Generator, own: FloatArray, count: in
     for _ in range(count):
         file = best + rng.normal(size=own.size)
         yield file
-        height = FileOrder(dense_ranks(file)).height(rows.labels)
+        height = auc_of(FileOrder(dense_ranks(file)), rows.labels)
         if height > score:
             best, score = file, height
 

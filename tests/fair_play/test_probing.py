@@ -28,7 +28,7 @@ def honest(seed: int, teams: int) -> Iterator[list[FileSigns]]:
 
 def false_alarms(teams: list[list[FileSigns]]) -> int:
     """Return the number of files of honest teams in the list."""
-    return sum(file.counts for team in teams if is_listed(team) for file in team)
+    return sum(bool(file.signs) for team in teams if is_listed(team) for file in team)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -67,7 +67,7 @@ def test_less_than_one_percent_of_five_hundred_honest_files_is_listed():
         assert len(files) == 500
         assert false_alarms(teams) < 5
         # A team with only a few suspicious files is not listed.
-        assert sum(file.counts for file in files) < 0.12 * len(files)
+        assert sum(bool(file.signs) for file in files) < 0.12 * len(files)
 
 
 def test_constant_file_has_no_sign():
@@ -91,15 +91,6 @@ def test_evidence_counts_the_rows_moved_since_an_earlier_file():
     found = signs(rows, [other, own, moved])[2]
     assert found.signs == (Sign.FEW_MOVED,)
     assert found.change is not None and (found.change.number, found.change.rows) == (1, 3)
-
-
-def test_identity_at_the_bottom_is_named_with_its_height():
-    rows = Rows(1)
-    own = rows.model(np.random.default_rng(1).normal(size=rows.labels.size))
-    found = signs(rows, [own, own - 2 * rows.mentions["muslim"]])[1]
-    assert Sign.BLOCK in found.signs and not found.counts
-    assert found.block is not None and found.block.identity == "muslim"
-    assert found.block.height == pytest.approx(0)
 
 
 @settings(max_examples=30, deadline=None)

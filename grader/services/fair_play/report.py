@@ -49,29 +49,19 @@ class UnknownLine(OrganizerError):
     message = "There is no such entry on the Fair play page."
 
 
-class FoundBlock(StoredJson):
-    """The mean position of an identity's rows in the team's best file and in this file, from 0 to 1."""
+class FoundSigns(StoredJson, extra="ignore"):
+    """One suspicious file; `nearest_id` is an earlier file of the team.
 
-    identity: str
-    before: float
-    height: float
-
-
-class FoundSigns(StoredJson):
-    """One suspicious file; `best_id` and `nearest_id` are earlier files of the team."""
+    Unknown keys are ignored, because reports of earlier versions have evidence of further signs.
+    """
 
     submission_id: int
     signs: StoredNames
     rows: int
-    distinct: int
-    largest_tie: float
     lone_levels: int
     auc: float | None
-    best_id: int | None
-    best_correlation: float | None
     nearest_id: int | None
     moved: int | None
-    block: FoundBlock | None
 
 
 class FoundTeam(StoredJson):
@@ -223,7 +213,7 @@ def _forget_older(session: Session, competition: Competition) -> None:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A submission's file; `score` and `auc` are its score and overall AUC on the public rows.
+    """A submission's file; `auc` is its overall AUC on the public rows.
 
     `is_known` marks organizers' files and benchmarks, which are compared only with participants' files.
     """
@@ -232,7 +222,6 @@ class File:
     team_id: int
     sha256: str
     submitted_at: datetime
-    score: float | None
     auc: float | None
     is_known: bool
 
@@ -245,7 +234,6 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
             Submission.team_id,
             Submission.sha256,
             Submission.submitted_at,
-            Score.score,
             Score.overall_auc,
             or_(Team.is_organizers, Submission.kind == SubmissionKind.BENCHMARK),
         )

@@ -26,7 +26,6 @@ from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play_files
 from grader.services.fair_play.report import (
     File,
-    FoundBlock,
     FoundPair,
     FoundSigns,
     FoundTeam,
@@ -59,7 +58,7 @@ def look(work: Work) -> dict[str, Any]:
         found, older = fair_play_files.newest_files(session, competition=competition, rows=rows)
     live = LiveSolution.load(work.storage, version)
     key = hmac.digest(work.settings.secret().encode(), f"fair play of {slug}".encode(), hashlib.sha256)
-    looked = _Looked(work, live, _Orders(work, live, row_ids_sha256, names, found), secret_rows(key, rows))
+    looked = _Looked(work, _Orders(work, live, row_ids_sha256, names, found), secret_rows(key, rows))
     by_team: dict[int, list[File]] = defaultdict(list)
     for file in found:
         by_team[-file.submission_id if file.is_known else file.team_id].append(file)
@@ -124,17 +123,15 @@ class _Orders:
 class _Looked:
     """Intermediate results: the sketches and teams of all analyzed files."""
 
-    def __init__(self, work: Work, live: LiveSolution, orders: _Orders, rows: IndexArray) -> None:
+    def __init__(self, work: Work, orders: _Orders, rows: IndexArray) -> None:
         self._work, self._orders, self._rows = work, orders, rows
-        threshold = live.rules.metric.identity_threshold
-        self._identities = {name: live.truth.identities[name] >= threshold for name in live.rules.identities}
         self.files: list[File] = []
         self._teams: list[int] = []
         self._sketches: list[Sketch] = []
 
     def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
         """Analyze the files of a team or a file of the organizers; return the team if the report lists it."""
-        team, found = TeamFiles(self._identities, self._orders.of), []
+        team, found = TeamFiles(self._orders.of), []
         for file in sent:
             self._work.report_progress(len(self.files), total, "Analyzing the submissions")
             order = self._orders.of(file.submission_id)
@@ -145,11 +142,11 @@ class _Looked:
             self._teams.append(team_id)
             self._sketches.append(sketch)
             if not file.is_known:
-                signs = team.add(file.submission_id, order, sketch.places, score=file.score, auc=file.auc)
+                signs = team.add(file.submission_id, order, sketch.places, auc=file.auc)
                 found.append((file.submission_id, signs))
         if not is_listed([signs for _, signs in found]):
             return None
-        with_signs = [(number, signs) for number, signs in found if signs.counts]
+        with_signs = [(number, signs) for number, signs in found if signs.signs]
         return FoundTeam(
             team_id=team_id,
             file_count=len(found),
@@ -192,20 +189,13 @@ class _Looked:
 
 
 def _found_signs(submission_id: int, signs: FileSigns) -> FoundSigns:
-    change, block = signs.change, signs.block
+    change = signs.change
     return FoundSigns(
         submission_id=submission_id,
         signs=tuple(sign.value for sign in signs.signs),
         rows=signs.rows,
-        distinct=signs.distinct,
-        largest_tie=signs.largest_tie,
         lone_levels=signs.lone_levels,
         auc=signs.auc,
-        best_id=signs.best,
-        best_correlation=signs.best_correlation,
         nearest_id=change.number if change else None,
         moved=change.rows if change else None,
-        block=FoundBlock(identity=block.identity, before=block.before, height=block.height)
-        if block
-        else None,
     )

@@ -127,7 +127,7 @@ def _file(line: FileLine) -> SignedFile:
     return SignedFile(
         submission_id=line.submission.id,
         submitted_at=line.submission.submitted_at,
-        signs=[Sign(sign) for sign in line.signs],
+        signs=list(line.signs),
         evidence=list(line.sentences),
     )
 

@@ -14,7 +14,7 @@ class FileLine:
     """A file with signs of probing, and one sentence for each sign."""
 
     submission: Submission
-    signs: tuple[str, ...]
+    signs: tuple[Sign, ...]
     sentences: tuple[str, ...]
 
 
@@ -72,10 +72,11 @@ def lines_of(
 def _team(
     found: FoundTeam, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
 ) -> TeamLine | None:
+    # Reports of earlier versions also list files with other signs only.
     files = tuple(
-        FileLine(submissions[file.submission_id], file.signs, tuple(_signs(file)))
+        FileLine(submissions[file.submission_id], signs, tuple(_signs(file)))
         for file in found.files
-        if file.submission_id in submissions
+        if file.submission_id in submissions and (signs := tuple(sign for sign in Sign if sign in file.signs))
     )
     if not files:
         return None
@@ -89,11 +90,6 @@ def _signs(file: FoundSigns) -> Iterator[str]:
             f"Only {_rows(file.moved or 0)} of {file.rows:,} moved since #{file.nearest_id}. All other rows "
             "keep their order."
         )
-    if Sign.UNLIKE_BEST in file.signs and file.best_correlation is not None:
-        yield (
-            f"Its order is unrelated to that of #{file.best_id}, the team's best file at that time: the rank "
-            f"correlation is {file.best_correlation:.2f}."
-        )
     if Sign.CHANCE in file.signs and file.auc is not None:
         yield (
             f"Its overall AUC on the public rows is {file.auc:.2f}, no better than chance. "
@@ -103,17 +99,6 @@ def _signs(file: FoundSigns) -> Iterator[str]:
         yield (
             f"{file.lone_levels} values occur in only one or two rows each, between values that occur in ten "
             "rows or more. This makes the score depend on single rows."
-        )
-    if Sign.COARSE in file.signs:
-        yield (
-            f"{file.largest_tie:.0%} of the rows have the same value, and there are only {file.distinct} "
-            "different values. Rounding can also cause this."
-        )
-    if Sign.BLOCK in file.signs and file.block is not None:
-        yield (
-            f"The rows that mention {file.block.identity} moved together: such a row ranks above another row "
-            f"in {file.block.height:.0%} of all pairs (in #{file.best_id}: {file.block.before:.0%}). "
-            "Correcting a bias can also cause this."
         )
 
 
