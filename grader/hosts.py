@@ -5,8 +5,6 @@ from contextlib import suppress
 from ipaddress import IPv4Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
-import idna
-
 PORTS = {"http": 80, "https": 443}
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
@@ -24,6 +22,8 @@ def ascii_name(host: str) -> str:
     >>> ascii_name("Straße.example"), ascii_name("STRASSE.example")
     ('xn--strae-oqa.example', 'strasse.example')
     """
+    import idna  # its tables would slow down the start of every process
+
     with suppress(idna.IDNAError):
         labels = idna.uts46_remap(host[:1_000], std3_rules=False).split(".")
         name = ".".join(label if label.isascii() else idna.alabel(label).decode() for label in labels)

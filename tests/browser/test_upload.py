@@ -91,7 +91,7 @@ def test_a_file_over_the_limit_is_rejected_before_it_is_sent(live, page: Page, t
     with large.open("wb") as file:
         file.truncate(61_300_000)
     page.get_by_label("Drop a file here").set_input_files(large)
-    expect(page.get_by_text("The file is 61.3 MB; the limit is 50.0 MB.")).to_be_visible()
+    expect(page.get_by_text("The file is 61.3 MB; the limit is 1.0 MB.")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
 
 

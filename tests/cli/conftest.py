@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Self
 
 import click
@@ -7,6 +8,7 @@ from click.testing import CliRunner
 
 from grader import db
 from grader.cli import main
+from grader.maintenance import schema
 from grader.services.accounts import administrators, api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
@@ -35,6 +37,18 @@ class ScoringHere:
 def scoring_here(monkeypatch: pytest.MonkeyPatch):
     """Score the files of a rescoring in the test's own process."""
     monkeypatch.setattr("grader.cli.organize.here.JobChild", ScoringHere)
+
+
+@pytest.fixture
+def empty_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """An empty site in its own data folder, which the environment configures."""
+    folder = tmp_path / "var"
+    folder.mkdir()
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(folder))
+    monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
+    database = db.Database(f"sqlite:///{folder / 'fairboard.db'}")
+    schema.upgrade(database)
+    database.dispose()
 
 
 @pytest.fixture

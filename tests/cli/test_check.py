@@ -150,9 +150,9 @@ def test_the_first_lines_name_the_identities_that_are_too_small(check, solution_
 
 
 def test_a_competition_is_not_created_if_one_value_excludes_an_identity(
-    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    solution_csv: SOLUTION, tmp_path: Path, empty_site, monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    monkeypatch.delenv("FAIRBOARD_DATABASE_URL", raising=False)
     path = tmp_path / "solution.csv"
     path.write_bytes(spoil(solution_csv(), 21, "muslim", "-1"))
     create = ["competition", "create", "next", "--solution", str(path), "--title", "Next"]
@@ -164,9 +164,9 @@ def test_a_competition_is_not_created_if_one_value_excludes_an_identity(
 
 
 def test_a_competition_is_not_created_if_the_row_order_leaks_labels(
-    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    solution_csv: SOLUTION, tmp_path: Path, empty_site, monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    monkeypatch.delenv("FAIRBOARD_DATABASE_URL", raising=False)
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     path = tmp_path / "solution.csv"

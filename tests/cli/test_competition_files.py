@@ -36,10 +36,8 @@ data = ["test.csv"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predictions_csv) -> Path:
+def folder(tmp_path: Path, empty_site, solution_csv, predictions_csv) -> Path:
     """An installation, and a folder with a competition's files."""
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
-    monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
     for name, content in {
         "competition.toml": FILE.encode(),
         "solution.csv": solution_csv(),

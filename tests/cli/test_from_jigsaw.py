@@ -115,15 +115,13 @@ def test_a_submission_with_missing_ids_is_rejected(folder, submission, run):
     assert "3 ids missing" in result.stderr
 
 
-def test_a_solution_is_not_accepted_in_addition(folder, submission, run):
+def test_a_solution_is_not_accepted_in_addition(folder, submission, run, empty_site):
     assert run("score", "--from-jigsaw", folder, submission, submission).exit_code == 1
     options = ("--from-jigsaw", folder, "--solution", submission)
     assert "either" in run("competition", "create", "jigsaw-2019", *options).stderr
 
 
-def test_a_competition_gets_the_identities_the_splits_and_the_texts(folder, run, tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
-    monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
+def test_a_competition_gets_the_identities_the_splits_and_the_texts(folder, run, empty_site):
     run("user", "create", "ada")
     result = run("competition", "create", "jigsaw-2019", "--from-jigsaw", folder, "--owner", "ada")
     assert result.exit_code == 0, result.output

@@ -253,6 +253,7 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(
 ):
     service.competition()
     folder = tmp_path / "backups"
+    service.settings.data_dir.mkdir(exist_ok=True)
     for _ in range(2):
         made = backups.run(service.settings, service.database, service.storage, target=str(folder))
     elsewhere.restore(folder)

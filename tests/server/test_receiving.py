@@ -381,8 +381,8 @@ def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_ru
     assert len(_of(running, "2001:db8::/64")) == 5
     assert not _of(running, "1.2.3.4")
     # An IPv6 customer has a /64 network.
-    six = [running.connect(named + b"2001:db8::%d:1\r\n\r\n" % number) for number in range(8)]
-    eventually(lambda: len(_of(running, "2001:db8::/64")) == 5 and len(running.server.channels) == 30)
+    six = [running.connect(named + b"2001:db8:0:1::%d\r\n\r\n" % number) for number in range(8)]
+    eventually(lambda: len(_of(running, "2001:db8:0:1::/64")) == 5 and len(running.server.channels) == 30)
     for each in many:
         each.sendall(b"abcde")
         assert each.recv(100).startswith(b"HTTP/1.1 200 OK")

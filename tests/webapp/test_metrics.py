@@ -11,7 +11,7 @@ TOKEN = "a token of the tests"
 HERE = "/competitions/toxicity"
 PACKAGES = {
     *("accounts", "competitions", "documentation", "health", "kaggle_protocol", "leaderboards", "openapi"),
-    *("organizers", "presentation", "submissions", "teams", "uploads", "waiting", "webhooks"),
+    *("organizers", "presentation", "submissions", "teams", "uploads", "webhooks"),
 }
 
 
@@ -95,4 +95,4 @@ def test_repeated_request_is_not_counted_as_another_upload(site):
 def test_every_endpoint_belongs_to_a_known_group(site):
     found = {monitoring._group(site.app, endpoint) for endpoint in site.app.view_functions}
     assert found == PACKAGES
-    assert monitoring.UPLOADS | {monitoring.STREAM} <= site.app.view_functions.keys()
+    assert site.app.view_functions.keys() >= monitoring.UPLOADS

@@ -13,7 +13,6 @@ A_BETTER_SCORE = """
 write
     select clock_timestamp
     select scoring_job, submission, scoring_version, solution
-    select competition
     update scoring_job
     select solution
 write
@@ -34,7 +33,6 @@ THE_FIRST_SCORE_OF_A_TEAM = """
 write
     select clock_timestamp
     select scoring_job, submission, scoring_version, solution
-    select competition
     update scoring_job
     select solution
 write
@@ -55,7 +53,6 @@ A_REJECTION = """
 write
     select clock_timestamp
     select scoring_job, submission, scoring_version, solution
-    select competition
     update scoring_job
     select solution
 write

@@ -2,32 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from grader.files import (
-    ColumnRole,
-    ColumnRoles,
-    NearMiss,
-    Solution,
-    guess_columns,
-    read_solution,
-    unused_note,
-    with_named,
-)
+if TYPE_CHECKING:
+    # Imported when a command runs, because NumPy would slow down the help.
+    from grader.files import ColumnRole, ColumnRoles, NearMiss, Solution
 
 ADVICE = "Fix the column, list the --identities, or give it a --role such as unused."
 
 
-class ColumnWithRole(click.ParamType[tuple[str, ColumnRole]]):
+class ColumnWithRole(click.ParamType["tuple[str, ColumnRole]"]):
     """A column and its role, as COLUMN=ROLE."""
 
     name = "column=role"
 
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ColumnRole]:
+    ) -> "tuple[str, ColumnRole]":
         """Return the column and the role; fail with a list of all roles if the role is unknown."""
+        from grader.files import ColumnRole
+
         column, separator, role = value.rpartition("=")
         known = [each.value for each in ColumnRole]
         if not separator or role not in known:
@@ -41,12 +37,14 @@ role_option = click.option(
     type=ColumnWithRole(),
     multiple=True,
     metavar="COLUMN=ROLE",
-    help=f"The role of a column, if the guess is wrong: {', '.join(role.value for role in ColumnRole)}.",
+    help="The role of a column, if the guess is wrong, such as comment=text. An unknown role lists all.",
 )
 
 
-def warn(roles: ColumnRoles, near_misses: Sequence[NearMiss] = ()) -> None:
+def warn(roles: "ColumnRoles", near_misses: "Sequence[NearMiss]" = ()) -> None:
     """Print a warning for each column that may be an identity, and for the other undeclared columns."""
+    from grader.files import unused_note
+
     for each in near_misses:
         click.echo(f"Warning: {each.sentence} {ADVICE}", err=True)
     if roles.undeclared:
@@ -55,18 +53,20 @@ def warn(roles: ColumnRoles, near_misses: Sequence[NearMiss] = ()) -> None:
 
 def read_with_roles(
     path: Path,
-    chosen: Mapping[str, ColumnRole],
+    chosen: "Mapping[str, ColumnRole]",
     *,
     label: str | None = None,
     identities: Sequence[str] | None = None,
     only_these: bool = False,
     cluster: str | None = None,
-) -> Solution:
+) -> "Solution":
     """Read a solution with the guessed roles, the named columns and the given roles.
 
     If `only_these` is true, only the columns in `identities` are identities. A given role is binding: a file
     with a value that contradicts it is rejected. The column `cluster` is read as text.
     """
+    from grader.files import ColumnRole, guess_columns, read_solution, with_named
+
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
     # The report on a solution lists names in `identities` that are not columns.
     there = [name for name in identities or () if only_these or name in guessed]

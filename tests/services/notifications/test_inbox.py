@@ -185,7 +185,7 @@ def test_team_with_notifications_can_end_and_its_last_member_can_delete_the_acco
         with service.database.write() as session:
             notifications.mark_read(session, user=ada)
         act(teams.leave, competition=competition, user=ada)
-    act(accounts.delete_account, user=ada)
+    act(accounts.delete_account, user=ada, secret="s")
     with service.database.read() as session:
         assert session.scalars(select(Notification.id)).all() == []
         assert session.scalars(select(NotificationRead.user_id)).all() == []
@@ -221,7 +221,7 @@ def test_deleted_account_leaves_no_personal_notification(service, act):
     announce(act, competition)
     with service.database.write() as session:
         notifications.mark_read(session, user=ada)
-    act(accounts.delete_account, user=ada)
+    act(accounts.delete_account, user=ada, secret="s")
     with service.database.read() as session:
         assert session.scalars(select(Notification.kind)).all() == ["announcement"]
         assert session.scalars(select(NotificationRead.user_id)).all() == []

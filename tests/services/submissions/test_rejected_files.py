@@ -16,7 +16,6 @@ from grader.services.submissions import rejected_files
 from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing
-from grader.visibility import Feedback
 from grader.worker.calculator import Calculator
 from grader.worker.scorer import Scorer
 from tests.fixtures.races import race
@@ -153,7 +152,7 @@ def test_job_of_a_deleted_file_returns_the_known_problems(service):
     delete(service)
     with service.database.write() as session:
         job = session.get_one(ScoringJob, accepted.job_ids[0])
-        claim = jobs.claim_of(job, token="", attempt=1, other_labels=(), mode=jobs.Mode(Feedback.OPEN, None))
+        claim = jobs.claim_of(job, token="", attempt=1, other_labels=())
         problems = job.submission.problems
     outcome = Calculator(service.storage, None).outcome(claim)
     assert isinstance(outcome, leased_rows.Rejection)

@@ -175,13 +175,13 @@ def test_user_admitted_without_a_request_must_accept_the_rules(service):
 
 
 def test_entry_ends_seven_days_before_the_close(service):
-    competition = service.competition(closes_at=service.now + 20 * DAY)
+    competition = service.competition(closes_at=service.now + 30 * DAY)
     tick = timedelta(microseconds=1)
-    require(service, competition, "ada", after=13 * DAY - tick)
+    require(service, competition, "ada", after=23 * DAY - tick)
     with pytest.raises(EntryClosed) as late:
-        require(service, competition, "bob", after=13 * DAY)
-    assert late.value.deadline == service.now + 13 * DAY
-    require(service, competition, "ada", after=19 * DAY)
+        require(service, competition, "bob", after=23 * DAY)
+    assert late.value.deadline == service.now + 23 * DAY
+    require(service, competition, "ada", after=29 * DAY)
 
 
 def test_participant_may_send_the_first_file_after_the_entry_deadline(service):
@@ -241,8 +241,8 @@ def test_default_entry_conditions_and_dates_depend_on_the_close(service):
     endless = service.reload(service.competition("endless", **given))
     assert {name: getattr(endless, name) for name in given} == given
     assert [getattr(endless, name) for name in dates] == [None, None, None]
-    ending = service.reload(service.competition(closes_at=service.now + 20 * DAY, **given))
-    assert [getattr(ending, name) - service.now for name in dates] == [13 * DAY, 13 * DAY, 27 * DAY]
+    ending = service.reload(service.competition(closes_at=service.now + 30 * DAY, **given))
+    assert [getattr(ending, name) - service.now for name in dates] == [23 * DAY, 23 * DAY, 37 * DAY]
 
 
 @pytest.mark.parametrize(

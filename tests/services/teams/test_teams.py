@@ -477,21 +477,21 @@ def test_full_team_accepts_no_members(together, act, service):
 
 
 def test_teams_can_grow_until_the_merger_deadline_and_shrink_until_the_close(together, act, service):
-    competition = together("bob", closes_at=service.now + 20 * DAY)
+    competition = together("bob", closes_at=service.now + 30 * DAY)
     token = act(invitations.make_link, competition, "ada")
     service.submit(competition, user="ada")
     service.user("cleo")
     with pytest.raises(UnknownInvitation):
-        act(invitations.accept_link, competition, "cleo", token=token, after=13 * DAY)
+        act(invitations.accept_link, competition, "cleo", token=token, after=23 * DAY)
     with pytest.raises(TeamsFrozen) as late:
-        act(invitations.make_link, competition, "ada", after=13 * DAY)
-    assert late.value.deadline == service.now + 13 * DAY
+        act(invitations.make_link, competition, "ada", after=23 * DAY)
+    assert late.value.deadline == service.now + 23 * DAY
     for function, given in ((invitations.invite, {"name": "cleo"}), (invitations.make_link, {})):
         with pytest.raises(TeamsFrozen):
-            act(function, competition, "ada", after=13 * DAY, **given)
+            act(function, competition, "ada", after=23 * DAY, **given)
     with pytest.raises(TeamsFrozen):
-        act(teams.leave, competition, "bob", after=20 * DAY)
-    act(teams.leave, competition, "bob", after=19 * DAY)
+        act(teams.leave, competition, "bob", after=30 * DAY)
+    act(teams.leave, competition, "bob", after=29 * DAY)
 
 
 @pytest.mark.both_databases

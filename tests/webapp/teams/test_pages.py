@@ -234,7 +234,7 @@ def test_after_the_entry_deadline_the_page_has_no_form(arena):
     now = arena.now()
     arena.competition(
         rules="Be kind.",
-        opens_at=now - timedelta(days=10),
+        opens_at=now - timedelta(days=30),
         closes_at=now + timedelta(days=5),
     )
     ann = arena.person("Ann")
@@ -321,7 +321,7 @@ def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena, duo):
         assert bob.post(f"{TEAM}/invitations", {"name": name}).status_code == 303
     unknown = bob.post(f"{TEAM}/invitations", {"name": "Nobody"})
     assert "There is no account named" in text(unknown)
-    assert "You are invited Duo" in text(dan.browser.get(TEAM))
+    assert "You are invited D Duo" in text(dan.browser.get(TEAM))
     assert "Withdraw" in buttons(ann.browser.get(TEAM))
     paths = [re.search(rf"{TEAM}/invitations/\d+/", each.browser.get(TEAM).text) for each in (dan, eve)]
     of_dan, of_eve = (path[0] for path in paths if path)

@@ -170,14 +170,6 @@ def test_an_appeal_after_the_reveal_is_counted_by_the_bell(arena, root):
     assert "1 new notification" in root.browser.get("/").text
 
 
-def test_a_close_without_submission_limits_causes_a_warning(arena, root):
-    arena.competition(
-        closes_at=arena.now() + timedelta(days=20), max_daily_submissions=None, max_total_submissions=None
-    )
-    page = root.browser.get(DESK).text
-    assert "Without a submission limit, nothing limits" in page and "closing date or" not in page
-
-
 def test_all_setup_steps_are_one_navigation_entry(arena, root):
     arena.competition()
     for step in ("settings", "settings/metric", "solution", "data", "state"):
