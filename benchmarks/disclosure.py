@@ -3,9 +3,9 @@
     python benchmarks/disclosure.py [--gigabytes 1] [--rows 200000] [--only NAME ...]
 
 The benchmark creates one file of this size at a time in the temporary folder, reads it in separate processes,
-and deletes it. The files, in CSV, gzip and Parquet, are training files with other ids (long texts, or 50
-narrow columns) and a test file with the solution's ids. The reference only reads the file: with pandas in
-chunks of 200,000 lines, or with fastparquet by row groups.
+and deletes it. The files, in CSV and gzip, are training files with other ids (long texts, or 50 narrow
+columns) and a test file with the solution's ids. The reference only reads the file with pandas in chunks of
+200,000 lines.
 """
 
 import argparse
@@ -71,30 +71,12 @@ def write_text(path: Path, lines: Callable[[int, bool], str], size: int, known: 
             block += 1
 
 
-def write_parquet(path: Path, size: int) -> None:
-    """Write 50 columns of numbers up to a given size, in row groups of 200,000 rows."""
-    import fastparquet
-    import pandas as pd
-
-    random, row = np.random.default_rng(2), 0  # other numbers than in the solution
-    while not path.exists() or path.stat().st_size < size:
-        frame = pd.DataFrame({f"c{n}": random.random(200_000) for n in range(COLUMNS)})
-        frame.insert(0, "id", np.arange(row, row + 200_000) + 1_000_000_000)
-        fastparquet.write(str(path), frame, append=path.exists())
-        row += 200_000
-
-
 def read_only(path: Path) -> None:
-    """Read a file with the usual library, without further processing."""
-    import fastparquet
+    """Read a file with pandas, without further processing."""
     import pandas as pd
 
-    if path.suffix == ".parquet":
-        for _ in fastparquet.ParquetFile(str(path)).iter_row_groups():
-            pass
-    else:
-        for _ in pd.read_csv(path, header=None, chunksize=200_000):
-            pass
+    for _ in pd.read_csv(path, header=None, chunksize=200_000):
+        pass
 
 
 def measure(what: str, path: Path, rows: int) -> None:
@@ -148,7 +130,6 @@ def main() -> None:
         "train-narrow.csv": lambda path, size: write_text(path, narrow_columns, size, False),
         "test-narrow.csv": lambda path, size: write_text(path, narrow_columns, size, True),
         "train-texts.csv.gz": lambda path, size: write_text(path, long_texts, size, False),
-        "train-narrow.parquet": write_parquet,
     }
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--gigabytes", type=float, default=1.0)

@@ -1,16 +1,15 @@
 """Leak check of a single data file: its tables, and columns that disclose the solution."""
 
-import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from grader.disclosure.agreement import Values, agreeing
+from grader.disclosure.agreement import agreeing
 from grader.disclosure.evidence import Evidence
+from grader.disclosure.files import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
 from grader.disclosure.hidden import Hidden, Kind
-from grader.disclosure.layers import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
 from grader.disclosure.preview import Sample
-from grader.disclosure.source import CHUNK_BYTES, Budget, Source
+from grader.disclosure.source import Budget
 from grader.disclosure.tables import Table
 
 ORDER, PRESENCE = "the order of its rows", "which rows are in it"
@@ -49,9 +48,9 @@ class Examined:
     ----------
     disclosures : tuple of Disclosure
     unopened : tuple of Unopened
-        The first `MOST_UNOPENED` parts that could not be read.
+        The first `MOST_UNOPENED` parts that were not checked.
     unopened_count : int
-        The number of all parts that could not be read.
+        The number of all parts that were not checked.
     tables, rows : int
         The numbers of tables and rows that were read.
     preview : dict or None
@@ -67,74 +66,58 @@ class Examined:
 
 
 def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) -> Examined:
-    """Check a file of any format for columns that agree with hidden values.
+    """Check a file for columns that agree with hidden values.
 
     Parameters
     ----------
     file : binary file
-        Read once from the start.
+        Seekable, at its start.
     hidden : Hidden
     budget : Budget, optional
 
     Returns
     -------
     Examined
-        Parts that cannot be read are listed in the result. No file content raises an exception.
-
-    Raises
-    ------
-    NotReadNow
-        The storage failed or the disk is full, so the check has no result.
+        Parts that are not checked are listed in the result. No file content raises an exception.
     """
     budget = budget or Budget()
-    disclosures: list[Disclosure] = []
+    disclosures: dict[Disclosure, None] = {}
     unopened: list[Unopened] = []
-    unopened_count = tables = rows = 0
-    sample = Sample()
-    for each in opened(io.BufferedReader(Source(file), CHUNK_BYTES), budget):
-        fault: Unopened | None
+    tables = rows = 0
+    sample: Sample | None = None
+    for each in opened(file, budget):
         if isinstance(each, Unopened):
-            fault = each
-        else:
-            evidence = Evidence(hidden, budget.go_on)
-            fault = _read(sample.of(each), evidence)
-            tables, rows = tables + 1, rows + evidence.row_count
-            disclosures += _found(each, evidence)
-        if fault is not None:
-            unopened_count += 1
-            unopened += [fault] if len(unopened) < MOST_UNOPENED else []
-    found = tuple(dict.fromkeys(disclosures))
-    return Examined(found, tuple(unopened), unopened_count, tables, rows, sample.stored())
+            unopened.append(each)
+            continue
+        sample = sample or Sample(each)
+        evidence = Evidence(hidden, budget.go_on)
+        try:
+            evidence.read(each)
+        except DAMAGED_OR_GIVEN_UP as error:
+            unopened.append(unopened_by(each.name, error))
+        tables, rows = tables + 1, rows + evidence.row_count
+        disclosures |= dict.fromkeys(_disclosures(each, evidence, hidden))
+    preview = sample.stored() if sample else None
+    return Examined(tuple(disclosures), tuple(unopened[:MOST_UNOPENED]), len(unopened), tables, rows, preview)
 
 
-def _read(table: Table, evidence: Evidence) -> Unopened | None:
-    """Collect evidence from the readable part of a table; return the error, if any."""
-    try:
-        evidence.read(table.chunks)
-    except DAMAGED_OR_GIVEN_UP as error:
-        return unopened_by(table.name, error)
-    return None
+def _disclosures(table: Table, evidence: Evidence, hidden: Hidden) -> Iterator[Disclosure]:
+    """Yield what a table discloses, even if only a part of it could be read."""
 
+    def agreeing_with(column: str, texts: Sequence[str], rows: Sequence[int]) -> Iterator[Disclosure]:
+        by_kind: dict[Kind, dict[str, None]] = {}
+        for number in agreeing(texts, hidden.truths[rows]):
+            target = hidden.targets[number]
+            by_kind.setdefault(target.kind, {})[target.name] = None
+        for kind, names in by_kind.items():
+            yield Disclosure(table.name, column, kind, tuple(names), len(rows))
 
-def _found(table: Table, evidence: Evidence) -> Iterator[Disclosure]:
     for gathered in evidence.by_id.values():
-        for column, values in gathered.all():
-            yield from _told(table, column, values, evidence.hidden)
-        yield from _told(table, ORDER, gathered.places(), evidence.hidden)
-        yield from _told(table, PRESENCE, gathered.presence(), evidence.hidden)
-    for order, column, values in evidence.aligned():
-        for told in _told(table, column, values, evidence.hidden):
-            # If the rows are sorted by Usage, any column that numbers the rows agrees with Usage.
-            if told.kind is not Kind.USAGE or not order.is_by_usage:
-                yield told
-
-
-def _told(table: Table, column: str, values: Values, hidden: Hidden) -> Iterator[Disclosure]:
-    if values.rows.size < 2:
-        return
-    by_kind: dict[Kind, list[str]] = {}
-    for number in agreeing(values, hidden.truths, hidden.said):
-        target = hidden.targets[number]
-        by_kind.setdefault(target.kind, []).append(target.name)
-    for kind, names in by_kind.items():
-        yield Disclosure(table.name, column, kind, tuple(dict.fromkeys(names)), int(values.rows.size))
+        numbers = gathered.numbers
+        for column, name in enumerate(table.names):
+            yield from agreeing_with(name, gathered.texts(column, numbers), numbers)
+        yield from agreeing_with(ORDER, gathered.positions(), numbers)
+        yield from agreeing_with(PRESENCE, gathered.presence(), range(gathered.size))
+    for gathered, slots, rows in evidence.aligned():
+        for column, name in enumerate(table.names):
+            yield from agreeing_with(name, gathered.texts(column, slots), rows)

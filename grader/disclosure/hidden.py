@@ -1,20 +1,17 @@
 """Hidden values of a competition as binary targets, such as whether a row is positive."""
 
 import enum
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.disclosure.agreement import Bounds
-
 THRESHOLD = 0.5
-USAGE_NAMES = ("Ignored", "Public", "Private")
+IGNORED, PUBLIC, PRIVATE = 0, 1, 2
 LARGEST_INTEGER_DIGITS = 18
-MOST_ROWS = 200_000  # size of the random sample of a larger solution
+MOST_ROWS = 50_000  # size of the random sample of a larger solution
 
 
 class Kind(enum.StrEnum):
@@ -27,30 +24,11 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A hidden binary value of each row.
-
-    Attributes
-    ----------
-    kind : Kind
-    name : str
-        The solution column.
-    is_true : array of bool, shape (n,)
-    values : array of float64, shape (n,), or None
-        The solution's numeric values, or None if the column is not numeric.
-    """
+    """A hidden binary value of each row; `name` is the solution column."""
 
     kind: Kind
     name: str
     is_true: NDArray[np.bool_]
-    values: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """The row positions in a possible order of a file without ids, which may depend on Usage."""
-
-    places: NDArray[np.intp]
-    is_by_usage: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +40,13 @@ class Hidden:
     ids : sequence of str
         The n distinct row ids.
     targets : tuple of Target
-    orders : tuple of Order
-        Orders in which the rows may appear in a file without ids.
+    orders : tuple of array of intp
+        Row positions in the orders that a file without ids may have.
     """
 
     ids: Sequence[str]
     targets: tuple[Target, ...]
-    orders: tuple[Order, ...]
+    orders: tuple[NDArray[np.intp], ...]
 
     @classmethod
     def of(
@@ -82,33 +60,30 @@ class Hidden:
     ) -> "Hidden":
         """Return the hidden values of one solution.
 
-        `usage` is 0 for Ignored, 1 for Public and 2 for Private rows. Blank identities are NaN.
+        `usage` contains the codes `IGNORED`, `PUBLIC` and `PRIVATE`. Blank identities are NaN.
         """
         columns = [(Kind.LABEL, *label)]
         columns += [(Kind.LABEL, name, values) for name, values in other_labels.items()]
         columns += [(Kind.IDENTITY, name, values) for name, values in identities.items()]
-        targets = [Target(kind, name, values >= THRESHOLD, values) for kind, name, values in columns]
-        targets += [Target(Kind.USAGE, "Usage", usage == code) for code in range(len(USAGE_NAMES))]
-        informative = tuple(each for each in targets if 0 < np.count_nonzero(each.is_true) < len(ids))
-        return cls(ids, informative, tuple(_orders(ids, usage)))
+        targets = [Target(kind, name, values >= THRESHOLD) for kind, name, values in columns]
+        # Few rows may reach the threshold, so a copy is also recognized by the rows above zero.
+        targets += [Target(kind, name, values > 0) for kind, name, values in columns]
+        targets += [Target(Kind.USAGE, "Usage", usage == code) for code in (IGNORED, PUBLIC, PRIVATE)]
+        informative = [each for each in targets if 0 < np.count_nonzero(each.is_true) < len(ids)]
+        return cls(ids, _distinct_targets(informative), _distinct_orders(_orders(ids, usage)))
 
     def with_other(self, other: "Hidden") -> "Hidden":
         """Return these hidden values together with those of another solution with the same ids."""
         places = {text: place for place, text in enumerate(self.ids)}
         here = np.array([places[text] for text in other.ids])  # positions of the other solution's rows
         back = np.argsort(here)
-        known = {(each.kind, each.name, each.is_true.tobytes()) for each in self.targets}
-        added = [
-            Target(
-                each.kind, each.name, each.is_true[back], None if each.values is None else each.values[back]
-            )
-            for each in other.targets
-        ]
-        new = tuple(each for each in added if (each.kind, each.name, each.is_true.tobytes()) not in known)
-        seen = {_digest(order.places) for order in self.orders}
-        others = (Order(here[order.places], order.is_by_usage) for order in other.orders)
-        orders = tuple(order for order in others if _digest(order.places) not in seen)
-        return Hidden(self.ids, self.targets + new, self.orders + orders)
+        targets = [Target(each.kind, each.name, each.is_true[back]) for each in other.targets]
+        orders = [here[order] for order in other.orders]
+        return Hidden(
+            self.ids,
+            _distinct_targets([*self.targets, *targets]),
+            _distinct_orders([*self.orders, *orders]),
+        )
 
     @cached_property
     def drawn(self) -> NDArray[np.intp]:
@@ -134,46 +109,24 @@ class Hidden:
             return np.empty((self.drawn.size, 0), np.bool_)
         return np.stack([each.is_true[self.drawn] for each in self.targets], axis=1)
 
-    @cached_property
-    def bounds(self) -> Bounds:
-        """The error bounds above which a column can be dropped."""
-        return Bounds(self.truths, self.said)
 
-    @cached_property
-    def said(self) -> list[NDArray[np.float64] | None]:
-        """For each target, the solution's numbers in the sampled rows, or None if they are binary."""
-        said = [None if each.values is None else each.values[self.drawn] for each in self.targets]
-        return [None if each is None or _says_no_more(each) else each for each in said]
+def _distinct_targets(targets: Iterable[Target]) -> tuple[Target, ...]:
+    distinct: dict[tuple[Kind, str, bytes], Target] = {}
+    for each in targets:
+        distinct.setdefault((each.kind, each.name, each.is_true.tobytes()), each)
+    return tuple(distinct.values())
 
 
-def _digest(places: NDArray[np.intp]) -> bytes:
-    return hashlib.sha256(places.tobytes()).digest()
+def _distinct_orders(orders: Iterable[NDArray[np.intp]]) -> tuple[NDArray[np.intp], ...]:
+    return tuple({order.tobytes(): order for order in orders if order.size}.values())
 
 
-def _says_no_more(values: NDArray[np.float64]) -> bool:
-    """Return whether there are at most two distinct numbers, which `truths` already represents."""
-    return np.unique(values[np.isfinite(values)]).size <= 2
-
-
-def _orders(ids: Sequence[str], usage: NDArray[np.int8]) -> Iterator[Order]:
-    """Yield the row orders that a file may have.
-
-    The rows (all rows, one split, or both splits joined) may be in the solution's order or sorted.
-    """
-    seen = set()
-    for base in _bases(ids):
-        ignored, public, private = (base[usage[base] == code] for code in range(len(USAGE_NAMES)))
-        orders = [Order(each, is_by_usage=False) for each in (base, base[usage[base] != 0], public, private)]
-        parts = ((public, private), (public, private, ignored), (private, public))
-        orders += [Order(np.concatenate(each), is_by_usage=True) for each in parts]
-        for order in orders:
-            if order.places.size and _digest(order.places) not in seen:
-                seen.add(_digest(order.places))
-                yield order
-
-
-def _bases(ids: Sequence[str]) -> Iterator[NDArray[np.intp]]:
-    yield np.arange(len(ids))
-    yield np.array(sorted(range(len(ids)), key=ids.__getitem__), np.intp)
+def _orders(ids: Sequence[str], usage: NDArray[np.int8]) -> Iterator[NDArray[np.intp]]:
+    """Yield orders of all, all scored, all public or all private rows: the solution's order, or sorted."""
+    bases = [np.arange(len(ids)), np.array(sorted(range(len(ids)), key=ids.__getitem__), np.intp)]
     if all(text.isascii() and text.isdigit() and len(text) <= LARGEST_INTEGER_DIGITS for text in ids):
-        yield np.argsort(np.array([int(text) for text in ids], np.int64), kind="stable")
+        bases.append(np.argsort(np.array([int(text) for text in ids], np.int64), kind="stable"))
+    for base in bases:
+        yield base
+        for some in (usage != IGNORED, usage == PUBLIC, usage == PRIVATE):
+            yield base[some[base]]

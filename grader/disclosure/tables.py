@@ -1,73 +1,118 @@
-"""Table type of the leak check: chunks of rows, independent of the file format."""
+"""Tables of the leak check: rows of texts, from delimited text or JSON Lines."""
 
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from grader.disclosure.source import GivenUp
 
-CHUNK_ROWS = 10_000
-CHUNK_CHARACTERS = 1 << 22
 MOST_COLUMNS = 5_000
-
-MEMBER_COLUMNS = ("file name", "size of the file", "time of the file", "position of the file")
-
-Column = Sequence[Any] | NDArray[Any]
-Rows = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """Some rows of a table: the column names, and a function that returns cells by column and rows."""
-
-    names: Sequence[str]
-    row_count: int
-    cells: Callable[[str, Rows], Sequence[Any]]
+SAMPLE_LINES = 50
+LONGEST_LINE = 1 << 24
+NAME_LENGTH = 60
+DELIMITERS = ",\t;|"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Table:
-    """One table of a file, which can be read only once; `name` is its path in the file."""
+    """A table of a file, which can be read only once.
+
+    Attributes
+    ----------
+    name : str
+        The path of the table in the file.
+    rows : iterator of list of str
+        A row may be shorter than `names`.
+    names : list of str
+        The columns of the rows that have been read.
+    """
 
     name: str
-    chunks: Iterator[Chunk]
+    rows: Iterator[list[str]]
+    names: list[str] = field(default_factory=list)
 
 
-def chunk_of(columns: Mapping[str, Column], row_count: int) -> Chunk:
-    """Return a chunk with the given columns."""
+def delimited(name: str, text: IO[str]) -> Table:
+    """Return a CSV file or other delimited text; the first row names the columns.
 
-    def cells(name: str, rows: Rows) -> Sequence[Any]:
-        column = columns[name]
-        return [column[row] for row in rows.tolist()]
+    The first row is also kept as a row, because it contains values if the file has no header.
+    """
+    names: list[str] = []
 
-    return Chunk(list(columns), row_count, cells)
+    def rows() -> Iterator[list[str]]:
+        lines = _lines(text)
+        first = list(islice(lines, SAMPLE_LINES))
+        reader = csv.reader(chain(first, lines), delimiter=_delimiter(first))
+        try:
+            for row in filter(None, reader):
+                if len(row) > len(names):
+                    _extend(names, row)
+                yield row
+        except csv.Error as error:
+            raise GivenUp(f"line {reader.line_num:,} cannot be read ({error})") from error
 
-
-def text_of(value: Any) -> str:
-    """Return a cell as trimmed text."""
-    if isinstance(value, str):
-        return value.strip()
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace").strip()
-    text = str(value)
-    return "" if text in ("nan", "NaT", "<NA>") else text.strip()
-
-
-def texts_of(values: Iterable[Any]) -> list[str]:
-    """Return cells as trimmed texts."""
-    return [value.strip() if type(value) is str else text_of(value) for value in values]
+    return Table(name, rows(), names)
 
 
-def members_as_table(members: Sequence[tuple[str, int, float, int]]) -> Table:
-    """Return the names, sizes, times and positions of an archive's files, which may disclose labels."""
-    columns = dict(zip(MEMBER_COLUMNS, zip(*members, strict=True), strict=True)) if members else {}
-    return Table("the list of its files", iter([chunk_of(columns, len(members))]))
+def json_lines(name: str, text: IO[str]) -> Table:
+    """Return a file with one JSON value per line; nested values are named by their paths."""
+    names: list[str] = []
+
+    def rows() -> Iterator[list[str]]:
+        places: dict[str, int] = {}
+        for number, line in enumerate(_lines(text), 1):
+            if not line.strip():
+                continue
+            try:
+                values = dict(_leaves(json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                raise GivenUp(f"line {number:,} is not valid JSON ({error})") from error
+            for path in values:
+                places.setdefault(path, len(places))
+            _extend(names, list(places))
+            row = [""] * len(places)
+            for path, value in values.items():
+                row[places[path]] = "" if value is None else str(value)
+            yield row
+
+    return Table(name, rows(), names)
 
 
-def as_text(stream: io.BufferedReader, encoding: str) -> IO[str]:
-    """Decode a binary stream; invalid bytes are replaced, which cannot affect ids or labels."""
-    return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")
+def _lines(text: IO[str]) -> Iterator[str]:
+    while line := text.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise GivenUp(f"a line has more than {LONGEST_LINE:,} characters")
+        yield line
+
+
+def _extend(names: list[str], cells: Sequence[str]) -> None:
+    """Name additional columns after cells; raise GivenUp if there are too many columns."""
+    if len(cells) > MOST_COLUMNS:
+        raise GivenUp(f"it has more than {MOST_COLUMNS:,} columns")
+    for place in range(len(names), len(cells)):
+        name = " ".join(cells[place].split())[:NAME_LENGTH]
+        names.append(name if name and name not in names else f"column {place + 1}")
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return the delimiter that splits the first lines most consistently."""
+    filled = [line.strip("\r\n") for line in lines if line.strip()]
+
+    def evenness(delimiter: str) -> tuple[float, int]:
+        counts = [line.count(delimiter) for line in filled]
+        most = max(set(counts), key=counts.count) if counts else 0
+        return (counts.count(most) / len(counts) if most else 0.0), most
+
+    best = max(DELIMITERS, key=evenness)
+    return " " if evenness(best)[0] == 0 and evenness(" ")[0] == 1 else best
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, dict | list):
+        yield path or "value", value
+        return
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(inner, f"{path}.{key}" if path else str(key))

@@ -1,123 +1,84 @@
-"""Files as tables of text cells: JSON layouts and delimiters."""
+"""Texts as tables: delimiters, column names, JSON Lines, limits."""
 
-import math
+import csv
+import io
+import json
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from grader.disclosure.layers import GivenUp
-from grader.disclosure.table_formats import (
-    DEEPEST,
-    MOST_COLUMNS,
-    _delimiter,
-    is_json_lines,
-    json_tables,
-    of_records,
-)
-from grader.disclosure.tables import Chunk, chunk_of, members_as_table, text_of, texts_of
+from grader.disclosure import tables
+from grader.disclosure.source import GivenUp
+from grader.disclosure.tables import MOST_COLUMNS, Table, _delimiter, delimited, json_lines
+
+CELL = st.text("ab;\"\n '", max_size=4)
+ROWS = st.lists(st.lists(CELL, min_size=1, max_size=4), min_size=1, max_size=9)
 
 
-def laid_out(chunk: Chunk) -> dict[str, list[Any]]:
-    rows = np.arange(chunk.row_count)
-    return {name: list(chunk.cells(name, rows)) for name in chunk.names}
+def read(table: Table) -> tuple[list[str], list[list[str]]]:
+    rows = list(table.rows)
+    return table.names, rows
 
 
-def tables(data, name: str = "x") -> list[tuple[str, dict[str, list[Any]]]]:
-    return [(table.name, laid_out(chunk)) for table in json_tables(name, data) for chunk in table.chunks]
+def of_csv(text: str) -> tuple[list[str], list[list[str]]]:
+    return read(delimited("x", io.StringIO(text, newline="")))
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (" a ", "a"),
-        (None, ""),
-        (b" \xff1 ", "\ufffd1"),
-        (math.nan, ""),
-        (pd.NaT, ""),
-        (pd.NA, ""),
-        (0.5, "0.5"),
-        (True, "True"),
-        (["a"], "['a']"),
-    ],
-)
-def test_cell_is_a_trimmed_text_or_empty_if_missing(value, text: str):
-    assert text_of(value) == text
-    assert texts_of([value, " b "]) == [text, "b"]
+def of_json(*values: Any) -> tuple[list[str], list[list[str]]]:
+    return read(json_lines("x", io.StringIO("\n".join(map(json.dumps, values)))))
 
 
-def test_chunk_returns_the_requested_rows():
-    chunk = chunk_of({"a": [1, 2, 3], "b": [4, 5, 6]}, 3)
-    assert (chunk.names, chunk.row_count) == (["a", "b"], 3)
-    assert chunk.cells("b", np.array([2, 0])) == [6, 4]
-    (names,) = members_as_table([("f", 1, 3, 0), ("g", 2, 4, 9)]).chunks
-    assert list(laid_out(names).values()) == [["f", "g"], [1, 2], [3, 4], [0, 9]]
+@settings(max_examples=150)
+@given(ROWS, st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.integers(1, 9))
+def test_rows_equal_those_of_the_csv_module(rows, quoting: int, sample: int):
+    text = io.StringIO()
+    csv.writer(text, quoting=quoting, lineterminator="\n").writerows(rows)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tables, "SAMPLE_LINES", sample)
+        patched.setattr(tables, "_delimiter", lambda lines: ",")
+        names, found = of_csv(text.getvalue())
+    assert found == [row for row in csv.reader(io.StringIO(text.getvalue(), newline="")) if row]
+    assert len(names) == len(set(names)) == max(map(len, found), default=0)
+
+
+def test_columns_are_named_by_the_first_row_or_by_their_number():
+    names, _ = of_csv(f"a, b  c ,a,,{'x' * 70},d\n")
+    assert names == ["a", "b c", "column 3", "column 4", "x" * 60, "d"]
+    assert of_csv("a,b\n1,2,3\n4\n") == (["a", "b", "3"], [["a", "b"], ["1", "2", "3"], ["4"]])
 
 
 @pytest.mark.parametrize(
-    ("records", "columns"),
+    ("values", "names", "rows"),
     [
-        ([{"a": 1, "b": "x"}, {"a": 2, "b": None}], {"a": [1, 2], "b": ["x", None]}),
-        ([{"a": 1}], {"a": [1]}),
-        ([{"a": 1}, {"b": 2}], {"a": [1, None], "b": [None, 2]}),
-        ([{"a": 1}, 7], {"a": [1, None], "value": [None, 7]}),
-        ([7, {"a": 1}], {"value": [7, None], "a": [None, 1]}),
-        ([{"a": {"b": 1, "c": [5, 6]}}], {"a.b": [1], "a.c.0": [5], "a.c.1": [6]}),
-        ([[1, 2], [3]], {"0": [1, 3], "1": [2, None]}),
-        ([{"a": 1}, {"a": {"b": 2}}], {"a": [1, None], "a.b": [None, 2]}),
-        ([], {}),
+        ([{"a": 1, "b": "x"}, {"a": 2, "b": None}], ["a", "b"], [["1", "x"], ["2", ""]]),
+        ([{"a": 1}, {"b": 2}], ["a", "b"], [["1"], ["", "2"]]),
+        ([{"a": {"b": 1, "c": [5, 6]}}], ["a.b", "a.c.0", "a.c.1"], [["1", "5", "6"]]),
+        ([[1, 2], [3]], ["0", "1"], [["1", "2"], ["3", ""]]),
+        ([{"a": 1}, 7], ["a", "value"], [["1"], ["", "7"]]),
     ],
 )
-def test_records_become_columns_by_the_path_of_each_value(records: list[Any], columns: dict[str, list[Any]]):
-    chunk = of_records(records)
-    assert (laid_out(chunk), chunk.row_count) == (columns, len(records))
+def test_json_values_become_columns_by_their_path(values: list[Any], names: list[str], rows):
+    assert of_json(*values) == (names, rows)
 
 
-def test_deep_or_long_values_become_text_and_too_many_keys_are_an_error():
-    deep: Any = 1
-    for _ in range(DEEPEST + 1):
-        deep = {"k": deep}
-    assert laid_out(of_records([deep])) == {".".join(["k"] * DEEPEST): ["{'k': 1}"]}
-    long = [0] * (MOST_COLUMNS + 1)
-    assert laid_out(of_records([long])) == {"value": [str(long)]}
-    most = {str(key): key for key in range(MOST_COLUMNS)}
-    for records in ([most], [most, {"0": 1}]):
-        assert len(of_records(records).names) == MOST_COLUMNS
-    for records in ([most | {"more": 1}], [most, {"more": 1}]):
-        with pytest.raises(GivenUp, match=f"more than {MOST_COLUMNS:,} keys"):
-            of_records(records)
-
-
-def test_document_is_read_as_every_possible_table():
-    assert tables([{"a": 1}, {"a": 2}]) == [("x", {"a": [1, 2]})]
-    assert tables([]) == tables({}) == tables("text") == []
-    by_id = {"r1": 0.5, "r2": 1}
-    assert tables(by_id) == [("x", {"key": ["r1", "r2"], "value": [0.5, 1]})]
-    assert tables({"id": ["r1", "r2"], "y": [0, 1]})[-1] == ("x", {"id": ["r1", "r2"], "y": [0, 1]})
-    of_pandas = {"id": {"0": "r1", "1": "r2"}, "y": {"0": 1, "2": 0}}
-    assert ("x", {"key": ["0", "1", "2"], "id": ["r1", "r2", None], "y": [1, None, 0]}) in tables(of_pandas)
-    inside = tables({"meta": {"n": 2}, "rows": [{"y": 1}, {"y": 0}]})
-    assert ("x: rows", {"y": [1, 0]}) in inside
-    assert "x: meta" not in dict(inside)  # A single value is not a table.
-    uneven = tables({"a": [1, 2], "b": [3, 4, 5]})
-    assert [name for name, _ in uneven] == ["x", "x: a", "x: b"]
-
-
-@pytest.mark.parametrize(
-    ("beginning", "are_lines"),
-    [
-        ('{"a": 1}\n{"a": 2}', True),
-        ("\n [1]\n[2]", True),
-        ('{"a": 1}\n \n', False),
-        ('{"a":\n1}', False),
-        ("7\n8", False),
-        ('[{"a": 1},\n{"a": 2}]', False),
-        ("[" * 100_000 + "\nx", False),
-    ],
-)
-def test_json_lines_have_a_complete_first_value_followed_by_others(beginning: str, are_lines: bool):
-    assert is_json_lines(beginning) is are_lines
+def test_exceeded_limits_are_explained(monkeypatch: pytest.MonkeyPatch):
+    assert len(of_csv(",".join("a" * MOST_COLUMNS))[0]) == MOST_COLUMNS
+    many = {str(key): key for key in range(MOST_COLUMNS)}
+    assert len(of_json(many)[0]) == MOST_COLUMNS
+    with pytest.raises(GivenUp, match=r"^it has more than 5,000 columns$"):
+        of_csv(",".join("a" * (MOST_COLUMNS + 1)))
+    with pytest.raises(GivenUp, match=r"^it has more than 5,000 columns$"):
+        of_json(many, {"more": 1})
+    with pytest.raises(GivenUp, match=r"^line 3 is not valid JSON \(Expecting value"):
+        read(json_lines("x", io.StringIO("{}\n\nx\n")))
+    with pytest.raises(GivenUp, match=r"^line 3 cannot be read \(field larger than field limit"):
+        of_csv(f'a\nb\n"{"c" * 200_000}"\n')
+    monkeypatch.setattr(tables, "LONGEST_LINE", 10)
+    assert of_csv("a,b\n12345678\n")[1] == [["a", "b"], ["12345678"]]
+    with pytest.raises(GivenUp, match=r"^a line has more than 10 characters$"):
+        of_csv("a,b\n1234567890\n")
 
 
 @pytest.mark.parametrize(
@@ -128,10 +89,11 @@ def test_json_lines_have_a_complete_first_value_followed_by_others(beginning: st
         ("a\tb\n1, 2, 3\t4\n5\t6\n", "\t"),
         ("a,b;c\n1;2\n3;4\n5;6\n7,8,9;1\n", ";"),
         ("a,b,c;d\n1,2,3;4\n5,6,7;8\n", ","),
-        ("a;b\n1;2\n3,4,5,6", ";"),  # The last line may be truncated.
-        ("a;b,,\n1;2,,\n3;4\n5;6\n7;8;;9\nx", ";"),  # Most lines contain one semicolon.
         ("\n\na|b\n\n1|2\n", "|"),
+        ("7 1\n8 0\n", " "),
+        ("id text\n7 a b\n", ","),
+        ("id,text\n7,good day\n", ","),
     ],
 )
 def test_delimiter_is_the_character_that_splits_the_first_lines_most_evenly(sample: str, delimiter: str):
-    assert _delimiter(sample) == delimiter
+    assert _delimiter(sample.splitlines(keepends=True)) == delimiter

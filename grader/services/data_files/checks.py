@@ -76,16 +76,16 @@ def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
 
 def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> None:
     before = file.check_state
+    was_passed = before is DataCheckState.PASSED and file.findings.get("sha256") == file.sha256
     file.findings, file.check_key = findings, key
     found = covered(findings)
     if not found:
         file.check_state = DataCheckState.PASSED
     elif found <= set(file.allowed.get("covers", ())):
         file.check_state = DataCheckState.ALLOWED
-    elif before is DataCheckState.UNCHECKED and not findings["disclosures"]:
-        pass  # The file was available before checks existed, so unreadable parts are only reported.
-    elif before is DataCheckState.PASSED and not findings["disclosures"]:
-        file.check_state = before  # An earlier check could read the file, so a failed check adds no finding.
+    elif (was_passed or before is DataCheckState.UNCHECKED) and not findings["disclosures"]:
+        # Participants already have the file, so parts that are not checked are only reported.
+        file.check_state = DataCheckState.UNCHECKED
     else:
         file.check_state = DataCheckState.HELD
     act.session.flush()

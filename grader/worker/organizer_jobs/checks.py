@@ -8,7 +8,7 @@ import pandas  # noqa: F401 - must be imported before the memory is limited
 
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure import Examined, Hidden, NotReadNow, examine
+from grader.disclosure import Examined, Hidden, examine
 from grader.disclosure.source import Budget
 from grader.errors import OrganizerError
 from grader.files import (
@@ -31,7 +31,6 @@ from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.checks import CheckParameters, Purpose, SettingsCheckParameters
 from grader.services.solutions.truth import Truth
-from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.ending import memory_limited_beyond_now
 
@@ -279,8 +278,5 @@ def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:
         work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Checking {file.name}")
 
     tell(0)
-    try:
-        with memory_limited_beyond_now(DATA_MEMORY_MB), work.storage.open(file.sha256) as stream:
-            return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))
-    except NotReadNow as error:
-        raise StorageUnavailable(f"{file.name} could not be read: {error}.") from error
+    with memory_limited_beyond_now(DATA_MEMORY_MB), work.storage.open(file.sha256) as stream:
+        return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))

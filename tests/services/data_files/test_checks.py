@@ -187,7 +187,9 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     add(service, competition, b"\x89PNG\0\0")
     work(service)
     found = checks.found_in(file(service, competition))
-    assert found.unopened == ("test.csv was not checked: it is an image",)
+    assert len(found.unopened) == 1 and found.unopened[0].startswith(
+        "test.csv was not checked: it is not text"
+    )
     assert not data_files.is_given_out(competition, file(service, competition))
     allow(service, competition, "It contains no labels")
     assert data_files.is_given_out(competition, file(service, competition))
@@ -288,7 +290,7 @@ def test_files_from_before_the_upgrade_stay_downloadable_until_labels_are_found(
     service, table: pd.DataFrame, clean: bytes, what: str
 ):
     competition = service.competition()
-    files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0"}
+    files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0\0"}
     before_the_upgrade(service, competition, files[what])
     assert data_files.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
@@ -305,6 +307,39 @@ def test_files_from_before_the_upgrade_stay_downloadable_until_labels_are_found(
     if what == "image":
         allow(service, competition, "it contains no labels")
         assert file(service, competition).check_state is DataCheckState.ALLOWED
+
+
+@on_sqlite
+def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_called_checked(
+    service, clean: bytes
+):
+    """Use a Parquet file that an earlier version of the software has checked."""
+    competition = service.competition()
+    add(service, competition, b"PAR1" + clean)
+    sha256 = file(service, competition).sha256
+    with service.database.write() as session:
+        passed = {"sha256": sha256, "disclosures": [], "unopened_count": 0}
+        session.execute(update(DataFile).values(check_state=DataCheckState.PASSED, findings=passed))
+    work(service)
+    found = file(service, competition)
+    assert found.check_state is DataCheckState.UNCHECKED
+    assert checks.found_in(found).unopened == ("test.csv was not checked: Parquet files are not checked",)
+    assert data_files.is_given_out(competition, found)
+    allow(service, competition, "it contains no labels")
+    assert file(service, competition).check_state is DataCheckState.ALLOWED
+
+
+@on_sqlite
+def test_unchecked_file_replaced_by_an_older_process_is_held_back(service, clean: bytes):
+    competition = service.competition()
+    add(service, competition, clean)
+    work(service)
+    blob = service.storage.put(b"PAR1")
+    with service.database.write() as session:
+        session.execute(update(DataFile).values(sha256=blob.sha256))
+        checks.request_all(session, now=service.now)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
 
 
 @on_sqlite
@@ -378,12 +413,11 @@ class Stopping(io.BytesIO):
         raise self._error
 
 
-@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), StorageUnavailable("It is away.")])
-def test_storage_failure_is_not_a_finding_and_the_file_is_checked_again(service, error: Exception):
+def test_storage_failure_is_not_a_finding_and_the_file_is_checked_again(service):
     competition = service.competition()
     add(service, competition, b"id,text\n")
     (job,) = jobs(service)
-    storage = Unreliable(service.storage, error)
+    storage = Unreliable(service.storage, StorageUnavailable("It is away."))
     # A job fails permanently after two crashes, but storage failures do not count as crashes.
     for attempt in range(5):
         with service.database.write() as session:

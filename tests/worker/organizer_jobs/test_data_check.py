@@ -46,15 +46,15 @@ def found(service, competition: Competition) -> DataFile:
         return files.get(session, competition=competition, name="x")
 
 
-def of_empty_lists(count: int) -> bytes:
-    """Return a highly compressed document that needs 64 bytes of memory for every 3 bytes of text."""
-    return gzip.compress(b"[" + b"[]," * count + b"[]]", compresslevel=1)
+def of_one_line(value: bytes, count: int) -> bytes:
+    """Return JSON Lines with one long list, which needs much more memory than its text."""
+    return gzip.compress(b"[]\n[" + b",".join([value] * count) + b"]\n", compresslevel=1)
 
 
 def of_many_files(count: int) -> bytes:
     """Return an archive of files that take time to open but contain almost nothing."""
     packed = io.BytesIO()
-    inner = gzip.compress(gzip.compress(b"a,b\n1,2\n"))
+    inner = b"a,b\n1,2\n"
     with zipfile.ZipFile(packed, "w") as archive:
         for number in range(count):
             archive.writestr(str(number), inner)
@@ -62,14 +62,14 @@ def of_many_files(count: int) -> bytes:
 
 
 def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, competition: Competition):
-    """Use a file of 700 MB: more than the file's limit of 512 MB, less than the process's limit."""
-    file = checked(service, competition, of_empty_lists(10_000_000), scoring_memory_mb=8192)
+    """Use a line whose values need 1 GB: more than the file's limit of 512 MB, less than the process's."""
+    file = checked(service, competition, of_one_line(b"0", 8_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
     assert checks.found_in(file).unopened == ("x was not checked: reading it takes too much memory",)
 
 
 def test_file_within_its_memory_limit_is_checked(service, competition: Competition):
-    assert checked(service, competition, of_empty_lists(1_500_000)).check_state is DataCheckState.PASSED
+    assert checked(service, competition, of_one_line(b"[]", 1_500_000)).check_state is DataCheckState.PASSED
 
 
 def test_small_file_has_a_minimum_time(service, competition: Competition):
