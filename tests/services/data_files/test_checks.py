@@ -404,7 +404,7 @@ class Unreliable:
 
 class Stopping(io.BytesIO):
     def __init__(self, error: Exception):
-        super().__init__(b"PK\x03\x04")
+        super().__init__(b"id,text\n")
         self._error = error
 
     def read(self, size: int | None = -1) -> bytes:
