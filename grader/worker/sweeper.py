@@ -1,5 +1,6 @@
 """Sweeper process: overdue jobs, organizers' jobs, scheduled tasks, e-mail and webhooks."""
 
+import _thread
 import contextlib
 import logging
 import signal
@@ -38,6 +39,7 @@ LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this mac
 DUE_SECONDS = 0.5  # maximum age of a query that lanes share
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
 BACKUP_SECONDS = 60  # interval between two checks whether a backup is due
+SIGNAL_SECONDS = 1  # interval of bytecode in the main thread: a signal just before an endless wait would be lost
 READY_AFTER_SECONDS = 10  # children must not slow down the service's startup
 
 logger = logging.getLogger(__name__)
@@ -100,7 +102,8 @@ class Sweeper:
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; running jobs have a short grace period to end."""
         threads = repeating.start(self._lanes(), stop)
-        stop.wait()
+        while not stop.wait(SIGNAL_SECONDS):
+            pass
         for each in self._organizers_children.values():
             each.stop()  # a job may take minutes; another process will resume it
         repeating.join(threads, STOP_GRACE_SECONDS)
@@ -223,7 +226,8 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        # A handler must not use the event itself: the thread it interrupts may hold the event's lock.
+        signal.signal(number, lambda *_: _thread.start_new_thread(stop.set, ()))
     counters.enable(settings.metrics_dir())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
