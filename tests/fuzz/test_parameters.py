@@ -146,9 +146,12 @@ def _some(siege: Siege, parameter: Parameter, number: int) -> Sequence[Text]:
     """
     first, second, third, fourth = parameter.hostile[:4]
     if _is_sqlite(siege):
-        return {"path": (third,), "field": (), "query": (third,), "json": (third, fourth)}[parameter.place]
+        one = ((third, fourth)[number % 2],) if parameter.place == "json" else (third,)
+        return () if parameter.place == "field" or (parameter.place == "path" and number % 3) else one
     one = ((first, second)[number % 2],)
-    return {"path": (), "field": () if number % 9 else one}.get(parameter.place, one)
+    return {"path": (), "field": () if number % 9 else one, "query": () if number % 3 else one}.get(
+        parameter.place, one
+    )
 
 
 def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text):

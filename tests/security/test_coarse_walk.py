@@ -16,7 +16,7 @@ from tests.security.test_walk import MOMENTS, Extent, assert_same, follow
 def test_coarse_modes_disclose_nothing_about_private_labels_before_the_reveal(
     make_world: Callable[..., World], feedback: Feedback
 ):
-    moments = ("open", "closed", "settled")
+    moments = ("open", "settled")
     extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
     truth = Truth.first()
     one, other = (

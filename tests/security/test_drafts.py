@@ -35,7 +35,7 @@ def site(make_arena: Callable[..., Any]):
     return arena
 
 
-@pytest.mark.parametrize("name", [None, "Ann", "Olga"])
+@pytest.mark.parametrize("name", [None, pytest.param("Ann", marks=pytest.mark.long), "Olga"])
 def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | None):
     asked = 0
     for method, endpoint, path in _paths(site):

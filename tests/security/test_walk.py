@@ -98,13 +98,14 @@ SEEING = ("public", "leader")
 THE_LEAST = {
     "open": Extent(
         queries=False,
-        forms=SEEING,
-        desks=SEEING,
-        organizers=("viewer", "administrator"),
+        forms=("leader",),
+        desks=("leader",),
+        others=SEEING,
+        organizers=("administrator",),
         acting=("administrator",),
     ),
     "closed": Extent(queries=False, forms=(), desks=(), others=SEEING, organizers=()),
-    "settled": Extent(forms=("leader",), desks=("leader",), others=("public", "participant", "leader")),
+    "settled": Extent(forms=(), desks=("leader",), others=("public", "participant", "leader")),
     "revealed": Extent(forms=(), desks=("leader",), others=SEEING),
 }
 
