@@ -1,5 +1,6 @@
 """Seeded test sites, and a user with access to each page in the route manifest."""
 
+import re
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -30,16 +31,23 @@ class Site:
     def visits(
         self, browser: Browser, *, known: Collection[str] = (), **options
     ) -> Iterator[tuple[Page, str]]:
-        """Yield each page whose HTML is new, opened as a user who may see it, and the page's path."""
+        """Yield each page with new elements or classes, opened as a user who may see it, and its path."""
+        seen = set(known)
         for name in LOOKERS:
             context = browser.new_context(base_url=self.address, **options)
             if name and (cookie := self.world.people[name].browser.get_cookie("fairboard_login")):
                 context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": self.address}])
             page = context.new_page()
             for path, (looker, html) in self.pages.items():
-                if looker == name and html not in known:
+                if looker == name and (shape := shape_of(html)) not in seen:
+                    seen.add(shape)
                     yield page, path
             context.close()
+
+
+def shape_of(html: str) -> tuple[tuple[str, str], ...]:
+    """Return the different elements of a page with their classes, in the order of their first occurrence."""
+    return tuple(dict.fromkeys(re.findall(r"<(\w+)(?:[^>]*? class=\"([^\"]*)\")?", html)))
 
 
 @contextmanager
