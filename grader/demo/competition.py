@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from grader.client import Refused
+from grader.demo.classifiers import MODELS, Model, write_predictions
 from grader.demo.dataset import generate
-from grader.demo.models import MODELS, Model, write_predictions
 from grader.demo.oracle import Entry
 from grader.demo.service import SLUG, CommandFailed, Installation
 from grader.errors import OrganizerError

@@ -1,4 +1,4 @@
-"""Competing submissions of each team, and the leaderboards computed from them.
+"""Competing submissions of each team that is not disqualified, and leaderboards computed from them.
 
 These functions define every number on a leaderboard. The database stores each team's entry as a row, so a
 page need not compute 10,000 entries. After random histories, tests compare these rows with the results of the

@@ -39,7 +39,9 @@ LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this mac
 DUE_SECONDS = 0.5  # maximum age of a query that lanes share
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
 BACKUP_SECONDS = 60  # interval between two checks whether a backup is due
-SIGNAL_SECONDS = 1  # interval of bytecode in the main thread: a signal just before an endless wait would be lost
+SIGNAL_SECONDS = (
+    1  # interval of bytecode in the main thread: a signal just before an endless wait would be lost
+)
 READY_AFTER_SECONDS = 10  # children must not slow down the service's startup
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from grader.demo.models import MODELS
+from grader.demo.classifiers import MODELS
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
 DEMO = [sys.executable, "-m", "grader.cli", "demo"]

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from grader.demo import dataset
-from grader.demo.models import positive
+from grader.demo.classifiers import positive
 
 TRAIN_ROWS, TEST_ROWS = 3000, 4096
 LOOKS: tuple[tuple[Any, ...], ...] = (

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from grader.metrics import MetricSettings, Weights
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
-from grader.services.leaderboards.ties import TiesParameters
+from grader.services.leaderboards.tied_teams import TiesParameters
 from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions.checks import CheckParameters, SettingsCheckParameters
 from grader.services.solutions.intake import Commitment, StoredSolution

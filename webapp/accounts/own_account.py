@@ -154,7 +154,7 @@ def change_password() -> ResponseReturnValue:
     except accounts.InvalidAccount as error:
         return own_page(problems={"new_password": error.problems["password"]}), 422
     with writing() as session:
-        accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
+        passwords.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = get_user(session, name=g.user.name)
     return auth.know_place(changed, make_response(saved("Password changed. Your other sessions have ended.")))
 

@@ -14,7 +14,14 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import changes, leaderboard, score_history, snapshots, team_results, ties
+from grader.services.leaderboards import (
+    changes,
+    leaderboard,
+    score_history,
+    snapshots,
+    team_results,
+    tied_teams,
+)
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.submission_results import Counted
 from grader.services.moderation import diagnoses
@@ -239,7 +246,9 @@ def _board_page(slug: str, split: Split) -> str:
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
         tied = (
-            ties.published_marks(session, competition=competition) if split is Split.PRIVATE else frozenset()
+            tied_teams.published_marks(session, competition=competition)
+            if split is Split.PRIVATE
+            else frozenset()
         )
         kept = lookups.snapshot(session, competition, now)
         page = split, board.has_terms, asked, tied

@@ -16,7 +16,7 @@ from grader.services.leaderboards import score_history, submission_results, team
 from grader.services.limits import limits
 from grader.services.solutions import intake
 from grader.services.standings import shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.submissions import accepting, refusal, repeats, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation

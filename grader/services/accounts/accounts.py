@@ -20,7 +20,6 @@ from grader.models import (
     FinalStanding,
     Identity,
     KnownAddress,
-    Login,
     LoginPlace,
     Mail,
     Notification,
@@ -246,14 +245,6 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
     if problem := password_problem(password, name=name):
         raise InvalidAccount({"password": problem})
     return passwords.hash(_normalized(password))
-
-
-def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
-    """Set a password, end the user's sessions except `keep`, and delete known addresses."""
-    session.get_one(User, user.id).password_hash = password_hash
-    logins.forget_known_addresses(session, user=user)
-    logins.end_all(session, user=user, but=keep)
-    session.flush()
 
 
 def describe(session: Session, *, user: User, about: str) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.models import LinkPurpose, User
-from grader.services.accounts import accounts, email_addresses, one_time_links
+from grader.services.accounts import email_addresses, one_time_links, passwords
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import letters
 
@@ -60,7 +60,7 @@ def use(session: Session, *, token: str, password_hash: str, now: datetime) -> U
         session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
     )
     person = one_time_links.holder(session, link)
-    accounts.set_password(session, user=person, password_hash=password_hash)
+    passwords.set_password(session, user=person, password_hash=password_hash)
     one_time_links.spend(session, link=link, now=now)
     if person.email and person.email_verified_at:
         letters.send_to_address(session, "password-changed", person.email, user=person, now=now)

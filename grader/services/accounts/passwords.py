@@ -1,4 +1,4 @@
-"""Password rules, and password hashing with limited concurrency."""
+"""Password rules, changes of passwords, and password hashing with limited concurrency."""
 
 import re
 import threading
@@ -11,8 +11,11 @@ from importlib import resources
 from typing import Literal
 
 from argon2 import PasswordHasher
+from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
+from grader.models import Login, User
+from grader.services.accounts import logins
 from grader.text import counted, folded
 
 AT_ONCE = 1  # hashes per process
@@ -154,6 +157,14 @@ def password_problem(password: str, *, name: str) -> str | None:
                 "another one."
             )
     return None
+
+
+def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
+    """Set a password, end the user's sessions except `keep`, and delete known addresses."""
+    session.get_one(User, user.id).password_hash = password_hash
+    logins.forget_known_addresses(session, user=user)
+    logins.end_all(session, user=user, but=keep)
+    session.flush()
 
 
 def _unit(text: str) -> str:

@@ -39,7 +39,7 @@ from grader.services.competitions.phases import Archived
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
 from grader.services.standings import final_standings, rows
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.webhook_outbox import Event
 from grader.visibility import Phase
 

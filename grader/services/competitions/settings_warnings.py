@@ -1,4 +1,4 @@
-"""Warnings about valid settings: past dates, joined identity names, unknown groups, small steps."""
+"""Warnings about valid settings: dates past or less than a day away, joined names, unknown groups, steps."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.solutions.publication import BundleParameters
 from grader.services.standings import final_standings
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.submissions import receipts
 from grader.visibility import Phase, Viewer, visible_fields
 

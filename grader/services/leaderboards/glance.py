@@ -24,8 +24,8 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import phases
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
-from grader.services.standings import places, shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings import shown_scores
+from grader.services.standings.ranks import Standings, ranks_on
 from grader.visibility import Field, Phase, Viewer, visible
 
 TOP = 5
@@ -160,7 +160,7 @@ def own_ranks(
         for split in [shown_split(each, now)]
         if split is not None
     }
-    ranks = places.ranks_on(session, boards=boards, team_ids=list(team_ids.values()))
+    ranks = ranks_on(session, boards=boards, team_ids=list(team_ids.values()))
     return {competition_id: ranks[team] for competition_id, team in team_ids.items() if team in ranks}
 
 

@@ -19,7 +19,7 @@ from grader.services.leaderboards.lines import BoardRow, Sort
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.paging import PAGE_SIZE, Paging, paging
 from grader.services.standings import shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)

@@ -29,7 +29,7 @@ from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.text import folded, one_line
 from grader.visibility import Feedback
 

@@ -24,7 +24,7 @@ from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.visibility import Field
 
 TEAM_COUNT = 5

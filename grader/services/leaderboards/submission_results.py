@@ -35,7 +35,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, lines
 from grader.services.standings import shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer, visible_fields
 

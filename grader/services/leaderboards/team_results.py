@@ -17,7 +17,7 @@ from grader.services.leaderboards.leaderboard import NotRevealed
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.services.standings import shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)

@@ -20,7 +20,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.paging import PAGE_SIZE, Page, page_of_query
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 
 
 class UnknownFinalBoard(ParticipantError):

@@ -1,4 +1,4 @@
-"""Standing rows: updates, rebuilds, and ranks at the start of each UTC day."""
+"""Standing rows without disqualified teams: updates, rebuilds, and ranks at the start of each UTC day."""
 
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time

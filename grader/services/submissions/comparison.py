@@ -15,7 +15,7 @@ from grader.services.leaderboards import leaderboard, lines, submission_results
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
 from grader.services.standings import shown_scores
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Field, Phase, Viewer, visible_fields

@@ -28,7 +28,7 @@ from grader.models import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.webhook_outbox import Event
 from grader.services.webhooks import subscriptions
 from grader.text import counted

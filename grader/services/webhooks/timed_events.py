@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, CompetitionState, Split, Webhook
 from grader.services import webhook_outbox as outbox
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.webhook_outbox import Event
 
 DEADLINE_WITHIN = timedelta(hours=24)

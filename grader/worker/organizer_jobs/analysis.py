@@ -11,8 +11,8 @@ from grader.metrics.analysis.paired_differences import score_difference
 from grader.metrics.prepared import FloatArray
 from grader.models import Competition, ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, formats
-from grader.services.leaderboards import ties
-from grader.services.leaderboards.ties import Place, TiesParameters
+from grader.services.leaderboards import tied_teams
+from grader.services.leaderboards.tied_teams import Place, TiesParameters
 from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions import canary_rows, intake
 from grader.services.solutions.assessment import LiveSolution
@@ -107,8 +107,12 @@ def compare_ties(work: Work) -> dict[str, Any]:
         _ = version.solution  # loads the solution while the session is open
         names = intake.other_labels(session, competition_id=version.competition_id)
         competition = session.get_one(Competition, version.competition_id)
-        published = {"published_at": db.now(session).isoformat()} if ties.marks_itself(competition) else {}
-        boards = {split: ties.places(session, scoring_version_id=version_id, split=split) for split in Split}
+        published = (
+            {"published_at": db.now(session).isoformat()} if tied_teams.marks_itself(competition) else {}
+        )
+        boards = {
+            split: tied_teams.places(session, scoring_version_id=version_id, split=split) for split in Split
+        }
     live = LiveSolution.load(work.storage, version)
     return {
         "splits": {

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from grader import db
 from grader.models import KnownAddress, Tally
 from grader.services import counting
-from grader.services.accounts import accounts, login_guesses, logins
+from grader.services.accounts import login_guesses, logins, passwords
 from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
 from grader.services.counting import Limit
 from grader.worker.scheduled_tasks import forget_records
@@ -183,7 +183,7 @@ def test_known_address_belongs_to_one_user_for_90_days_or_until_a_password_chang
     assert is_known(ada) and is_known(ada, 89 * DAY)
     assert not is_known(bob) and not is_known(ada, 90 * DAY)
     with service.database.write() as session:
-        accounts.set_password(session, user=ada, password_hash="x")
+        passwords.set_password(session, user=ada, password_hash="x")
     assert not is_known(ada)
 
 

@@ -13,7 +13,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import NotRevealed
 from grader.services.leaderboards.submission_results import Summary
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer
 

@@ -12,7 +12,7 @@ from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import rows
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 
 pytestmark = pytest.mark.both_databases
 

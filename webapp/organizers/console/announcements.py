@@ -96,7 +96,7 @@ def _page(
             form = {"title": edited.title, "body": edited.body} | form
         texts = prose.Texts.of(session, competition)
     return render_template(
-        "running/announcements.html",
+        "console/announcements.html",
         competition=CompetitionView(competition, now),
         posted=[(each, prose.stored(each, slug, each.body)) for each in posted],
         form=form,

@@ -45,7 +45,7 @@ def index(slug: str) -> ResponseReturnValue:
         actions = log.actions(session, competition=competition)
         people = log.people(session, competition=competition)
     return render_template(
-        "running/audit.html",
+        "console/audit.html",
         competition=view,
         page=found,
         entries=[EntryView.of(entry, found) for entry in found.rows],

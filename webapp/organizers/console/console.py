@@ -124,7 +124,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         act = console_view.next_act(session, competition, tasks, now=now)
         found = activity.of(session, competition=competition, now=now, snapshot=kept)
     return render_template(
-        "running/console.html",
+        "console/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
         activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now),

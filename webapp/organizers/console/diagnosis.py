@@ -140,7 +140,7 @@ def _page(slug: str, submission_id: int, *, problem: Any = None) -> str:
     reports = diagnoses.reports(current_site().storage, job)
     split, is_published = _split(), job is not None and diagnoses.is_published(job)
     return render_template(
-        "running/diagnosis.html",
+        "console/diagnosis.html",
         competition=view,
         submission=submission,
         job=JobView(job) if job else None,

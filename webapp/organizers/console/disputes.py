@@ -85,7 +85,7 @@ def _page(slug: str, *, problem: Any = None, dispute_id: int | None = None) -> s
         page = disputes.page_of(session, competition=competition, page=asked_page())
         open_count = disputes.count_open(session, competition=competition)
     return render_template(
-        "running/disputes.html",
+        "console/disputes.html",
         competition=CompetitionView(competition, now),
         page=page,
         open_count=open_count,

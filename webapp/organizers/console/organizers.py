@@ -220,7 +220,7 @@ def _page(
         view = CompetitionView(competition, db.now(session))
         found = organizers.list_all(session, competition=competition)
     return render_template(
-        "running/organizers.html",
+        "console/organizers.html",
         competition=view,
         organizers=found,
         roles=WHAT_ROLES_MAY,

@@ -151,7 +151,7 @@ def page(slug: str, **_: Any) -> str:
             else None
         )
     return render_template(
-        "running/submissions.html",
+        "console/submissions.html",
         competition=CompetitionView(competition, now),
         page=found,
         wanted=wanted,
@@ -172,7 +172,7 @@ def same_bytes(slug: str) -> ResponseReturnValue:
         competition, now = competition_of(session, slug), db.now(session)
         groups = submission_search.equal_files(session, competition=competition)
     return render_template(
-        "running/equal_files.html", competition=CompetitionView(competition, now), groups=groups
+        "console/equal_files.html", competition=CompetitionView(competition, now), groups=groups
     )
 
 

@@ -142,7 +142,7 @@ def _list(slug: str, problem: FairboardError | None) -> str:
         given = grants.list_newest(session, competition=competition)
         days = grants.choice(competition, now=now)
     return render_template(
-        "running/teams.html",
+        "console/teams.html",
         competition=CompetitionView(competition, now),
         page=found,
         text=text,
@@ -162,7 +162,7 @@ def _team(slug: str, team_id: int, problem: FairboardError | None) -> str:
         days = grants.choice(competition, now=now)
         allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
     return render_template(
-        "running/team.html",
+        "console/team.html",
         competition=CompetitionView(competition, now),
         line=line,
         team=line.team,

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, OrganizerJob, Role, Split
 from grader.services.competitions.acting import Act
-from grader.services.leaderboards import ties as tied_teams
+from grader.services.leaderboards import tied_teams
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
@@ -93,7 +93,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         job = tied_teams.newest(session, competition=competition)
         boards = tied_teams.found(session, competition=competition, job=job)
     return render_template(
-        "running/ties.html",
+        "console/ties.html",
         competition=view,
         job=JobView(job) if job else None,
         boards=boards,

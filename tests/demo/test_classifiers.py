@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from grader.demo.classifiers import MODELS, Model, write_predictions
 from grader.demo.dataset import generate
-from grader.demo.models import MODELS, Model, write_predictions
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import rows
-from grader.services.standings.places import Standings
+from grader.services.standings.ranks import Standings
 
 # The leaderboard tests run on both databases.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
