@@ -87,6 +87,7 @@ def test_newcomer_can_download_the_data_run_the_script_and_get_a_score(arena, de
     assert row["score"] > 0.9
 
 
+@pytest.mark.long
 def test_draft_of_an_interrupted_start_is_replaced(demo):
     generate(train_rows=200, test_rows=6000).write(demo.folder)
     shutil.copytree(FILES, demo.folder, dirs_exist_ok=True)

@@ -173,6 +173,7 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
     assert worker["job"] and "recorded" in worker["event"]
 
 
+@pytest.mark.long
 def test_text_events_have_one_line_each_and_contain_no_secret(make_service, tmp_path):
     running = make_service(
         {"FAIRBOARD_LOG_LEVEL": "debug", "FAIRBOARD_TRUSTED_PROXIES": "1", **HOOKS}
