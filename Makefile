@@ -48,7 +48,7 @@ test-system: setup ## run the system tests, which start, kill and replace proces
 	$(PYTEST) -m "system and not long"
 
 test-long: setup ## run the long tests, including the PostgreSQL tests
-	$(PYTEST) -m long
+	$(PYTEST) --hypothesis-profile=thorough -m "long or hypothesis"
 
 screenshots: setup ## save screenshots of pages in two widths and themes with 0 to 10,000 teams to ./screenshots
 	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py

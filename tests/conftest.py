@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fixtures.examples import THOROUGH
+
 # Imports create no garbage, and garbage collection takes a sixth of the startup time; see
 # `pytest_collection`.
 gc.disable()
@@ -17,8 +19,12 @@ gc.disable()
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# Hypothesis should find counterexamples, not report a busy machine.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Hypothesis should find counterexamples, not report a busy machine. `make test-long` repeats the
+# property tests with the profile "thorough".
+settings.register_profile(
+    "patient", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(THOROUGH, settings.get_profile("patient"), max_examples=100)
 settings.load_profile("patient")
 
 pytest_plugins = (

@@ -23,8 +23,6 @@ from grader.services.mail import outbox
 from grader.supervisor.service import _prepare_database
 from grader.worker.scheduled_tasks import Keeper
 
-pytestmark = pytest.mark.both_databases
-
 ALARM_STORAGE = ("alarm", "storage")
 OLDER = "0023"
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.disclosure import tables
 from grader.disclosure.source import GivenUp
 from grader.disclosure.tables import MOST_COLUMNS, Table, _delimiter, delimited, json_lines
+from tests.fixtures.examples import examples
 
 CELL = st.text("ab;\"\n '", max_size=4)
 ROWS = st.lists(st.lists(CELL, min_size=1, max_size=4), min_size=1, max_size=9)
@@ -30,7 +31,7 @@ def of_json(*values: Any) -> tuple[list[str], list[list[str]]]:
     return read(json_lines("x", io.StringIO("\n".join(map(json.dumps, values)))))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(ROWS, st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.integers(1, 9))
 def test_rows_equal_those_of_the_csv_module(rows, quoting: int, sample: int):
     text = io.StringIO()

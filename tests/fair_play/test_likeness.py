@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grader.fair_play import FileOrder, Match, Sketch, likeness_of, matches, secret_rows, sketch_of
 from grader.metrics import dense_ranks
 from tests.fair_play.honest_models import predictions
+from tests.fixtures.examples import examples
 
 FloatArray = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ def test_hundred_honest_models_are_not_similar_and_their_copies_are_found():
         assert hits >= (19 if kind in HARDER else 25), kind
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10**6))
 def test_monotone_transforms_and_file_order_change_no_verdict(seed: int):
     rng = np.random.default_rng(seed)

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.fair_play import FileOrder, FileSigns, Sign, is_listed
 from grader.fair_play.probing import LISTED_FILES
 from grader.metrics import dense_ranks
 from tests.fair_play.team_files import ATTACKS, Rows, attack_files, honest_team, signs
+from tests.fixtures.examples import examples
 
 WITHIN = 10
 
@@ -93,7 +94,7 @@ def test_evidence_counts_the_rows_moved_since_an_earlier_file():
     assert found.change is not None and (found.change.number, found.change.rows) == (1, 3)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(ATTACKS)))
 def test_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str):
     rows, rng = Rows(3, rows=2000), np.random.default_rng(seed)
@@ -101,7 +102,7 @@ def test_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str):
     assert signs(rows, [np.exp(file / 3) * 7 for file in files]) == signs(rows, files)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(0, 10**6), st.integers(0, 40))
 def test_rows_moved_far_are_counted(seed: int, count: int):
     rng = np.random.default_rng(seed)

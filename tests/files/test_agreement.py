@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grader.files import FileRejected, RowIds, read_solution, read_submission
@@ -23,6 +23,7 @@ from grader.files.submission.explaining_path import read_rows
 from grader.files.submission.faults import underflow_notes
 from grader.files.submission.header import read_header
 from grader.files.submission.submission import read_proven
+from tests.fixtures.examples import examples
 
 pytestmark = pytest.mark.usefixtures("each_reader")
 
@@ -114,7 +115,7 @@ def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -
         return None
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(files())
 def test_file_is_read_like_with_csv_and_decimal(case: tuple[list[str], bytes]):
     ids, data = case
@@ -126,7 +127,7 @@ def test_file_is_read_like_with_csv_and_decimal(case: tuple[list[str], bytes]):
 OTHER_LABELS = ("insult", "id of a group", "Prediction")
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.permutations(["id", "prediction", *OTHER_LABELS]),
     st.sets(st.sampled_from(OTHER_LABELS)),
@@ -153,7 +154,7 @@ def test_columns_of_other_labels_have_no_effect(
         assert read_ours(data.getvalue().encode(), TEXTS) is None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(files())
 def test_fast_path_agrees_with_the_explaining_path(
     case: tuple[list[str], bytes],
@@ -239,7 +240,7 @@ def test_predictions_are_rounded_correctly(value: str):
         assert read_ours(data.encode(), ["1"]) == [float(Fraction(Decimal(value)))]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=8))
 def test_flipped_bytes_have_a_deterministic_result(
     flips: list[tuple[int, int]],
@@ -256,7 +257,7 @@ def test_flipped_bytes_have_a_deterministic_result(
     assert answers[0] == answers[1]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"id,prediction\n", b"\x1f\x8b\x08", b"PK\x03\x04"]))
 def test_any_bytes_are_accepted_or_rejected(data: bytes, start: bytes):
     try:

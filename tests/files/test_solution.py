@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.files import FileRejected, WrongColumns, read_scored_table, read_solution
 from grader.files.solution import solution as solution_module
 from grader.files.solution.explaining_path import CODED_ADVICE, read_explained
 from grader.files.solution.fast_path import read_plain
+from tests.fixtures.examples import examples
 
 pytestmark = pytest.mark.usefixtures("each_reader")
 
@@ -314,7 +315,7 @@ def test_predictions_of_a_scored_table_are_finite_numbers(value: str):
 cells = st.sampled_from(["0", "1", "0.5", "", " ", "0.25", '"0.5"', "1.0", "nan", "2", "x", "True", '"a\nb"'])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.lists(cells, min_size=4, max_size=4), min_size=1, max_size=8))
 def test_fast_path_reads_a_solution_like_the_explaining_path(rows: list[list[str]]):
     lines = [f"{number},{','.join(row)}" for number, row in enumerate(rows)]

@@ -5,13 +5,14 @@ import random
 import tomllib
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup import settings_file
+from tests.fixtures.examples import examples
 from tests.fixtures.mutations import Mishap, mishap, mishaps
 
 FILE = (
@@ -61,13 +62,13 @@ def read(text: str):
             assert not isinstance(value, str) or "\0" not in value, name
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(mishaps())
 def test_damaged_competition_file_is_read_or_rejected(what: Mishap):
     read(what.happen_to(FILE).decode(errors="replace"))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @example("metric.power", "[" * 3000)
 @example("metric.weights", "{ overall_auc = " + "9" * 400 + " }")
 @given(st.sampled_from([*PLACES, "dates.closes", "dates.reveals", "entry.code", "metric", "dates"]), VALUES)

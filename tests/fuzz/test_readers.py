@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from grader.errors import FairboardError
 from grader.files import (
@@ -24,6 +24,7 @@ from grader.files import (
     read_submission,
 )
 from grader.receipts import InvalidReceipt, Receipt, Settings, UnreadableFile, read_predictions, read_truth
+from tests.fixtures.examples import examples
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
 
 pytestmark = pytest.mark.usefixtures("large_file_reader")
@@ -118,7 +119,7 @@ def test_every_reader_accepts_its_file(name: str):
 def test_damaged_file_is_read_or_rejected_with_the_same_result_twice(name: str):
     read, file, refusals, _ = READERS[name]
 
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(mishaps())
     def try_one(what: Mishap):
         damaged = what.happen_to(file)

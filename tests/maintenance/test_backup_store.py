@@ -242,7 +242,6 @@ def test_retention_deletes_nothing_if_a_record_is_unreadable(service, configured
     assert [each.name for each in store.records()[0]] == [made.record.name, again.record.name]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("name", ["../victim", "20260101T000000000000Z", "/etc/passwd", ""])
 def test_forged_record_names_no_other_file(service, configured: Settings, name: str):
     service.competition()
@@ -316,7 +315,6 @@ def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
         assert session.get_one(BackupRun, first.id).error == backup_runs.ENDED_EARLY
 
 
-@pytest.mark.both_databases
 def test_schedule_catches_up_and_retries_after_a_pause(service):
     interval, now = DAY, service.now
 

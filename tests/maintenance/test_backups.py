@@ -36,8 +36,6 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.scorer import Scorer
 
-pytestmark = pytest.mark.both_databases
-
 
 @dataclass
 class Elsewhere:
@@ -89,6 +87,7 @@ def make_backup(service, folder: Path | str, settings: Settings | None = None, *
     return backups.make(settings, service.database, service.storage, store, **options)
 
 
+@pytest.mark.both_databases
 def test_restored_installation_has_every_row_and_blob_and_continues(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
@@ -113,7 +112,7 @@ def test_restored_installation_has_every_row_and_blob_and_continues(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("store", ["folder", "bucket"])
+@pytest.mark.parametrize("store", ["folder", pytest.param("bucket", marks=pytest.mark.long)])
 def test_backup_of_either_database_is_restored_into_the_other(
     service, request: pytest.FixtureRequest, tmp_path: Path, store: str
 ):
@@ -267,6 +266,7 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(
         assert finding.level == "ok"
 
 
+@pytest.mark.both_databases
 def test_restore_requires_an_empty_installation(service, back_up: Callable[..., Path], elsewhere: Elsewhere):
     service.competition()
     folder = back_up()

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import bias_report
 from grader.metrics.leaks import Verdict, VisibleGroups, VisibleOrder, by_chance
+from tests.fixtures.examples import examples
 
 ROWS = 4000
 
@@ -54,7 +55,7 @@ def test_one_class_has_no_leak():
     assert leak(np.arange(5), np.ones(5, bool)) is None
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
 def test_auc_equals_that_of_the_metric(rows: list[tuple[int, bool]]):
     values, hidden = (np.array(column) for column in zip(*rows, strict=True))
@@ -90,7 +91,7 @@ def test_one_group_or_one_class_has_no_leak():
     assert groups_leak(np.arange(9), np.zeros(9, bool)) is None
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
 def test_auc_of_groups_equals_that_of_their_shares(rows: list[tuple[int, bool]]):
     codes, hidden = (np.array(column) for column in zip(*rows, strict=True))

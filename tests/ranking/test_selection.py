@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
 from grader.ranking.order import Entry, Standing
 from grader.ranking.selection import Scored, SubmissionKind
+from tests.fixtures.examples import examples
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEAMS = 5
@@ -148,7 +149,7 @@ def lines(board: tuple[Standing, ...]) -> list[tuple[int, int, int]]:
 
 
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_both_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any, ...]], count: int, dice):
     contest = Contest().play(happened)
     scored = contest.scored()
@@ -163,7 +164,7 @@ def test_both_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any
 
 
 @given(histories, st.integers(0, 20))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_ranks_at_a_time_equal_the_leaderboard_of_the_earlier_files(
     happened: list[tuple[Any, ...]], hours: int
 ):
@@ -174,7 +175,7 @@ def test_ranks_at_a_time_equal_the_leaderboard_of_the_earlier_files(
 
 
 @given(histories, scores, teams)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_rank_of_a_late_file_is_the_one_it_would_have_had(
     happened: list[tuple[Any, ...]], score: tuple[int, int], team: int
 ):
@@ -193,7 +194,7 @@ def test_rank_of_a_late_file_is_the_one_it_would_have_had(
 
 
 @given(histories)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_best_unselected_file_is_the_best_of_those_that_did_not_compete(
     happened: list[tuple[Any, ...]],
 ):

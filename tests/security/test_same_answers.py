@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.services import monitoring
+from tests.fixtures.examples import examples
 from tests.fixtures.worlds import OPENS, SLUG, Truth, World
 
 API = "/api/v1"
@@ -73,7 +74,7 @@ def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
     return one, other
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(made=st.lists(changes, max_size=4), wrapping=st.sampled_from(sorted(WRAPPINGS)))
 def test_file_gets_the_same_response_for_any_solution(
     pair: tuple[World, World], made: list[Any], wrapping: str

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from grader.models import JobState, Mail, OffReason, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
 from grader.models.webhooks import BodyFormat
 from grader.services import monitoring, webhook_outbox
@@ -13,7 +11,6 @@ from tests.fixtures.rescorings import prepare
 from tests.fixtures.service import NOON, write_solution
 from tests.fixtures.statements import recorded
 
-pytestmark = pytest.mark.both_databases
 LATER = NOON + timedelta(seconds=90)
 STATEMENTS = """read
 select scoring_job, scoring_version

@@ -11,6 +11,6 @@ def test_all_pages_and_api_reads_work_on_postgresql(
 ):
     world = make_world(Truth.first(), database_url=make_postgresql_url())
     world.begin()
-    told = walk(world, {"leader": "Ann", "administrator": "Root"}, posts=(), queries=False)
-    assert len(told) > 300
+    told = walk(world, {"administrator": "Root"}, posts=(), queries=False)
+    assert len(told) > 150
     assert {asked: text[:200] for asked, text in told.items() if text.startswith("5")} == {}

@@ -14,8 +14,6 @@ import pytest
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
-pytestmark = pytest.mark.both_databases
-
 HERE = f"{API}/competitions/toxic"
 DESK = f"{HERE}/organize"
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "run_competition.py"

@@ -17,8 +17,6 @@ from grader.worker.mailer import Mailer
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.races import race
 
-pytestmark = pytest.mark.both_databases
-
 ADA, BOB = "ada@example.org", "bob@example.org"
 
 

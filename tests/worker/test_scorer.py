@@ -14,8 +14,6 @@ from grader.services.scoring.jobs import Claim
 from grader.worker.calculator import PreparedSolution
 from grader.worker.scorer import Scorer
 
-pytestmark = pytest.mark.both_databases
-
 LEASE = timedelta(seconds=40)
 
 

@@ -27,8 +27,6 @@ from tests.fixtures.races import race
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
 from tests.fixtures.services import call
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
 def sender(service, make_settings) -> WebhookSender:

@@ -12,7 +12,6 @@ from grader.services.accounts import identities, logins
 from grader.services.accounts.identities import LinkedElsewhere, UnknownIdentity
 from tests.fixtures.races import race
 
-pytestmark = pytest.mark.both_databases
 CAMPUS = '[campus]\nlabel = "Campus"\nissuer = "https://id.example"\nclient_id = "f"\ngroup_claims = ["role"]'
 CLAIMS = {"sub": "17", "email": "ada@example.org", "email_verified": True, "role": "student", "phone": "1"}
 

@@ -21,8 +21,6 @@ from tests.fixtures.races import race
 from tests.services.accounts.test_identities import CAMPUS, arrive
 from tests.services.accounts.test_identities import sign_up as sign_up_at_campus
 
-pytestmark = pytest.mark.both_databases
-
 DAY = timedelta(days=1)
 SECRET = "s" * 40
 

@@ -17,8 +17,6 @@ from grader.services.competitions import acting, settings
 from grader.services.moderation import decisions
 from grader.services.teams import admissions
 
-pytestmark = pytest.mark.both_databases
-
 TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
 

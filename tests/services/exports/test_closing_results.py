@@ -29,8 +29,6 @@ from grader.worker.organizer_jobs import context
 from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
-pytestmark = pytest.mark.both_databases
-
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LATER = timedelta(days=1)
 ACTOR = Actor.shell()

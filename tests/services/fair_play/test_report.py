@@ -2,14 +2,10 @@
 
 from datetime import datetime, timedelta
 
-import pytest
-
 from grader.models import Competition, JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.fair_play import report
 from grader.services.fair_play.report import Report
-
-pytestmark = pytest.mark.both_databases
 
 DAY = timedelta(days=1)
 EMPTY = Report(file_count=0, team_count=0, unread_count=0, older_count=0, teams=[], pairs=[])

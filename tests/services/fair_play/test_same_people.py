@@ -11,8 +11,6 @@ from grader.services.fair_play import same_people
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.worker.scheduled_tasks import forget_records
 
-pytestmark = pytest.mark.both_databases
-
 SECRET = "a secret of tests"
 
 

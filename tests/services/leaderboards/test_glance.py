@@ -11,8 +11,6 @@ from grader.services.leaderboards.glance import Figures, Glance
 from grader.services.teams import rosters
 from grader.visibility import Feedback
 
-pytestmark = pytest.mark.both_databases
-
 MINUTE = timedelta(minutes=1)
 TEAMS = ("ada", "bob", "cleo", "dan", "eve", "fay", "gil")
 

@@ -23,8 +23,6 @@ from grader.services.leaderboards.lines import Sort
 from grader.services.leaderboards.snapshots import Recent, Snapshots
 from tests.fixtures.statements import recorded
 
-pytestmark = pytest.mark.both_databases
-
 PAGES = tuple(leaderboard.Asked(sort=sort, search=text) for sort in Sort for text in ("", "a"))
 CHANGES = {
     "team": update(Team).values(name=Team.name + " a"),

@@ -2,13 +2,10 @@
 
 from datetime import timedelta
 
-import pytest
 from sqlalchemy import update
 
 from grader.models import Submission, SubmissionStatus
 from grader.services.moderation import activity
-
-pytestmark = pytest.mark.both_databases
 
 
 def test_files_are_counted_by_utc_day_with_their_reasons(service):

@@ -28,8 +28,6 @@ from tests.fixtures.rescorings import open_jobs
 from tests.fixtures.services import call
 from tests.fixtures.statements import recorded
 
-pytestmark = pytest.mark.both_databases
-
 DAY = timedelta(days=1)
 SHELL = Actor(None, "tests")
 

@@ -13,8 +13,6 @@ from grader.services.submissions import refusal, situation
 from grader.services.teams import admissions, invitations, participations, teams
 from grader.services.teams.participations import NotInGroup, NotJoined
 
-pytestmark = pytest.mark.both_databases
-
 
 def join(service, competition, user: str = "ada", **given):
     who = service.user(user)

@@ -149,7 +149,6 @@ def test_the_first_second_factor_ends_the_other_sessions(arena):
     assert not is_logged_in(other)
 
 
-@pytest.mark.both_databases
 def test_wrong_codes_are_limited_except_on_known_devices(make_arena, database_url: str):
     arena = make_arena(rate_limits=True, database_url=database_url)
     ann = arena.person("Ann")

@@ -88,7 +88,6 @@ def root(arena) -> Desk:
     return Desk(arena.person("Root", is_admin=True))
 
 
-@pytest.mark.both_databases
 def test_status_lists_queues_claims_failing_jobs_files_versions_and_settings(root: Desk):
     found = root("GET", f"{API}/status").json
     queues = {each["name"]: each for each in found["queues"]}
@@ -178,7 +177,6 @@ def test_a_broker_that_does_not_respond_is_a_finding(root: Desk, monkeypatch):
     assert (found["processes"], found["versions"]["broker"]) == ([], "none")
 
 
-@pytest.mark.both_databases
 def test_status_page_sends_the_same_statements_for_any_number_of_jobs(root: Desk):
     with recorded(root.arena.database) as sent:
         assert root.person.browser.get("/status").status_code == 200

@@ -105,13 +105,12 @@ def test_an_invalid_page_number_is_reported_on_the_page(people):
             assert "`page` must be a whole number from 1" in answer.text, (address, page)
 
 
-@pytest.mark.both_databases
 def test_an_api_list_neither_repeats_nor_skips_rows_while_rows_are_added(people):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
     arena.competition(slug="second")
-    numbers = [arena.submit(ann, arena.truth.predictions(seed=seed), slug="second") for seed in range(52)]
-    address: str | None = f"{API}/competitions/second/submissions"
+    numbers = [arena.submit(ann, arena.truth.predictions(seed=seed), slug="second") for seed in range(5)]
+    address: str | None = f"{API}/competitions/second/submissions?per_page=2"
     seen: list[int] = []
     while address:
         answer = api.get(address, headers=ann.bearer).json
@@ -140,9 +139,7 @@ def test_a_page_with_a_cursor_rejects_an_invalid_cursor(people):
         assert (answer.status_code, "`cursor` must be a whole number" in answer.text) == (400, True), value
 
 
-@pytest.mark.both_databases
-@pytest.mark.parametrize("query", ["", "&sort=team", "&q=n", "&split=private"])
-def test_a_leaderboard_returns_the_requested_number_of_rows(people, query: str):
+def test_a_leaderboard_returns_the_requested_number_of_rows(people):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
     arena.competition(slug="second")
@@ -150,51 +147,51 @@ def test_a_leaderboard_returns_the_requested_number_of_rows(people, query: str):
         arena.submit(arena.person(name), arena.truth.predictions(), slug="second")
     arena.score_all()
     arena.reveal("second")
-    address: str | None = f"{API}/competitions/second/leaderboard?per_page=2{query}"
-    sizes, ids = [], []
-    while address:
-        page = api.get(address).json
-        assert page["page_size"] == 2
-        sizes.append(len(page["rows"]))
-        ids += [row["team_id"] for row in page["rows"]]
-        address = page["next"]
-    assert (sizes, len(set(ids))) == ([2, 1], 3)
+    for query in ("", "&sort=team", "&q=n", "&split=private"):
+        address: str | None = f"{API}/competitions/second/leaderboard?per_page=2{query}"
+        sizes, ids = [], []
+        while address:
+            page = api.get(address).json
+            assert page["page_size"] == 2
+            sizes.append(len(page["rows"]))
+            ids += [row["team_id"] for row in page["rows"]]
+            address = page["next"]
+        assert (sizes, len(set(ids))) == ([2, 1], 3), query
     own = api.get(f"{API}{HERE}/team", headers=ann.bearer).json["team"]["id"]
     assert [row["team_id"] for row in api.get(f"{API}{HERE}/leaderboard").json["rows"]] == [own]
     assert api.get(f"{API}{HERE}/final-standings/1?per_page=1").json["rows"][0]["team_id"] == own
 
 
-@pytest.mark.parametrize("size", ["0", "201", "-1", "x", "1.5", "true"])
-def test_a_page_size_out_of_range_returns_400_and_names_the_parameter(people, size: str):
+def test_a_page_size_out_of_range_returns_400_and_names_the_parameter(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in (*API_LISTS, f"{API}/competitions", f"{API}{HERE}/submissions", f"{API}{HERE}/log"):
         query = "&" if "?" in address else "?"
-        answer = api.get(f"{address}{query}per_page={size}", headers=ann.bearer)
-        assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), address
-        assert "`per_page`" in answer.json["message"]
+        for size in ("0", "201", "-1", "x", "1.5", "true"):
+            answer = api.get(f"{address}{query}per_page={size}", headers=ann.bearer)
+            assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), (address, size)
+            assert "`per_page`" in answer.json["message"]
         assert api.get(f"{address}{query}per_page=200", headers=ann.bearer).json["page_size"] == 200
 
 
-@pytest.mark.both_databases
 def test_a_leaderboard_cursor_stays_valid_when_a_team_takes_the_lead(
     make_arena: Callable[..., Any], database_url: str
 ):
     arena = make_arena(database_url=database_url)
     arena.competition()
-    noises = {f"Team {place:02}": 1.2 + place / 20 for place in range(52)}
+    noises = {f"Team {place:02}": 1.2 + place / 20 for place in range(5)}
     for name, noise in noises.items():
         arena.submit(arena.person(name), arena.truth.predictions(noise=noise))
     arena.score_all()
     api = arena.app.test_client()
-    first = api.get(f"{API}{HERE}/leaderboard").json
+    first = api.get(f"{API}{HERE}/leaderboard?per_page=3").json
     assert "cursor=" in first["next"]
     arena.submit(arena.person("Late"), arena.truth.predictions(noise=0.5))
     arena.score_all()
     second = api.get(first["next"]).json
     seen = [row["team"] for row in first["rows"] + second["rows"]]
     assert sorted(seen) == sorted(noises)
-    assert [row["rank"] for row in second["rows"]] == [52, 53]
+    assert [row["rank"] for row in second["rows"]] == [5, 6]
     assert second["next"] is None
     for query in ("cursor=1-1&page=2", "cursor=1-1&q=x", "cursor=1-1&sort=team", "cursor=1", "cursor=x-1"):
         assert api.get(f"{API}{HERE}/leaderboard?{query}").status_code == 400, query

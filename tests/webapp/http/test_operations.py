@@ -130,7 +130,6 @@ def test_the_number_of_tokens_per_user_is_limited(ann, monkeypatch: pytest.Monke
     assert call(ann, "POST", f"{API}/tokens", json={"name": "t"}).status_code == 201
 
 
-@pytest.mark.both_databases
 def test_every_operation_denies_tokens_without_its_scope_or_for_another_competition(ann):
     values = {"slug": "toxicity"}
     rules = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
@@ -196,7 +195,6 @@ def test_repeating_an_interrupted_request_returns_409(ann, age_minutes: int, nam
     assert (answer.status_code, answer.json["error"]) == (409, name)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("sent", "name", "words"),
     [
