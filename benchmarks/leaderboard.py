@@ -72,9 +72,6 @@ class NoHints:
     def send(self, job_ids: Any) -> None:
         """Do nothing."""
 
-    def send_rescoring(self, scoring_version_id: int) -> None:
-        """Do nothing."""
-
 
 def solution_csv() -> bytes:
     dice = random.Random(1)

@@ -1,8 +1,8 @@
 """Benchmark of recovery: time from killing the workers to the score.
 
 Run ``python benchmarks/recovery.py [--database postgresql] [--busy 8]``, which takes about two minutes. It
-starts an installation with ``fairboard serve`` and Valkey. Whenever a file is being scored, it kills both
-Celery workers and their scoring processes (``kill -9``), first with pauses between the kills, then in quick
+starts an installation with ``fairboard serve`` and Valkey. Whenever a file is being scored, it kills the
+Celery worker and its scoring processes (``kill -9``), first with pauses between the kills, then in quick
 succession. ``--busy`` sets the number of other busy programs to run.
 """
 
@@ -39,7 +39,7 @@ from tests.fixtures.snags import Snag  # noqa: E402
 LOOK_SECONDS = 0.01
 HANG_SECONDS = 300
 CALM_SECONDS = max(SETTLED_AFTER_SECONDS, READY_AFTER_SECONDS) + 5
-VICTIMS = ("worker", "scorer", "rescorer", "rescorer's child")
+VICTIMS = ("worker", "scorer")
 BUSY = "import os\nwhile os.getppid() == {parent}: sum(range(100_000))"
 
 Found = TypeVar("Found")

@@ -20,7 +20,6 @@ from ruamel.yaml import YAML
 
 from grader.cli import main
 from grader.settings import PREFIX, Settings
-from grader.worker.broker import RESCORING_QUEUE
 
 pytestmark = pytest.mark.system
 
@@ -46,18 +45,12 @@ def test_compose_file_follows_the_compose_schema():
 
 
 def test_compose_file_has_every_part_of_the_service(compose):
-    parts = {"migrate", "web", "worker", "rescorer", "sweeper", "postgres", "valkey"}
+    parts = {"migrate", "web", "worker", "sweeper", "postgres", "valkey"}
     profiles = {name: service.get("profiles") for name, service in compose["services"].items()}
     assert {name for name, profile in profiles.items() if profile is None} == parts
     optional = {name: profile for name, profile in profiles.items() if profile is not None}
     monitoring = {name: ["monitoring"] for name in ("metrics", "prometheus")}
     assert optional == {"proxy": ["nginx"], "caddy": ["caddy"], "s3": ["s3"], **monitoring}
-
-
-def test_rescorings_have_their_own_worker_and_queue(compose):
-    words = {name: " ".join(compose["services"][name]["command"]) for name in ("worker", "rescorer")}
-    assert f"--queues={RESCORING_QUEUE}" in words["rescorer"]
-    assert "--queues" not in words["worker"]  # Celery's default queue is for the live version.
 
 
 def test_no_cache_is_in_a_volume_that_is_backed_up(compose):
@@ -183,7 +176,7 @@ def test_only_services_that_send_mail_or_are_public_have_outbound_network_access
 
 def test_settings_in_the_env_file_reach_every_process_and_none_is_required(compose):
     ours = [each for each in compose["services"].values() if each["image"] == "fairboard:latest"]
-    assert len(ours) == 6
+    assert len(ours) == 5
     assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
     assert ".env" in (ROOT / ".gitignore").read_text().split()
 

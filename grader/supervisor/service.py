@@ -15,7 +15,6 @@ from grader.services.accounts import administrators
 from grader.settings import PREFIX, SERVED_SOURCES, Settings
 from grader.supervisor import guardian, lock, valkey
 from grader.supervisor.supervisor import Child, Program, Supervisor
-from grader.worker.broker import QUEUE, RESCORING_QUEUE
 
 APPLICATION = "webapp.wsgi:app"
 BACKLOG = 512
@@ -113,8 +112,7 @@ def _start(
     )
     if broker_url:
         environment[f"{PREFIX}BROKER_URL"] = broker_url
-        supervisor.add(_celery("worker", environment, queue=QUEUE, processes=settings.scoring_processes))
-        supervisor.add(_celery("rescorer", environment, queue=RESCORING_QUEUE, processes=1))
+        supervisor.add(_worker_program(settings, environment))
     supervisor.add(Program("sweeper", (*PYTHON, "grader.cli", "sweeper"), {**environment, **ONE_THREAD}))
     if settings.metrics_address:
         supervisor.add(Program("metrics", (*PYTHON, "grader.cli", "metrics"), environment))
@@ -141,14 +139,13 @@ def web_program(
     return Program("web", command, environment, pass_fds=(listener,), grace_seconds=WEB_GRACE_SECONDS + 2)
 
 
-def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
-    options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
-    flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
+def _worker_program(settings: Settings, environment: Mapping[str, str]) -> Program:
+    flags = ("--hostname", "worker@%h", "--concurrency", str(settings.scoring_processes))
     # Jobs are database rows, so workers need not discover each other. Discovery would take a second at each
     # start. Nothing listens to the workers' heartbeats.
-    flags += ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    flags += ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
     command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
-    return Program(name, command, {**environment, **ONE_THREAD})
+    return Program("worker", command, {**environment, **ONE_THREAD})
 
 
 def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:

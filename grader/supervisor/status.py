@@ -34,7 +34,6 @@ SHOWN_JOBS = 20
 NO_BROKER = "none"
 PROGRAMS = {  # the start of the word of a command line that identifies a program of the supervisor
     "gunicorn": "web",
-    "rescorer@": "rescorer",
     "worker@": "worker",
     "sweeper": "sweeper",
     "metrics": "metrics",

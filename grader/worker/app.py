@@ -15,11 +15,11 @@ from grader.metrics import check_golden_vectors
 from grader.observability import observe
 from grader.services.scoring import jobs
 from grader.settings import Settings, load
-from grader.worker.broker import LOG_IDS, QUEUE, RESCORING_TASK, TASK, Hints, create_app
+from grader.worker.broker import LOG_IDS, TASK, create_app
 from grader.worker.process import ending
 from grader.worker.process.ending import keep_freed_memory, limit_memory
 from grader.worker.process.repeating import log_error
-from grader.worker.scorer import Scorer, batch_limit_seconds, warm_up, yield_to_live_scoring
+from grader.worker.scorer import Scorer, warm_up
 
 MOST_HINTS = 1000  # the sweeper scores the remaining jobs
 
@@ -56,8 +56,7 @@ def enter_sandbox(**_: object) -> None:
 @worker_ready.connect
 def ask_for_what_waits(sender: Any, **_: object) -> None:
     """Send hints for all waiting jobs, because the hints of a killed worker are lost."""
-    if QUEUE in sender.app.amqp.queues.consume_from:
-        hint_at_all(load(), sender.app)
+    hint_at_all(load(), sender.app)
 
 
 def hint_at_all(settings: Settings, app: Celery) -> None:
@@ -91,32 +90,7 @@ def _score(job_id: int) -> None:
         log_error(error, f"Job {job_id} could not be claimed or recorded")
 
 
-@celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
-def rescore(scoring_version_id: int) -> None:
-    """Score one batch of a scoring version, and unless it was empty, send a hint for the next one."""
-    with logs.bound(**logs.received(rescore.request.get(LOG_IDS))):
-        _rescore(scoring_version_id)
-
-
-def _rescore(scoring_version_id: int) -> None:
-    try:
-        yield_to_live_scoring()
-        has_done_something = _scorer().run_batch(int(scoring_version_id))
-    except SQLAlchemyError as error:
-        log_error(error, f"A batch of scoring version {scoring_version_id} could not be claimed or recorded")
-    else:
-        if has_done_something:
-            _hints().send_rescoring(int(scoring_version_id))
-
-
-# The first task after the fork creates the scorer, because processes must not share connections.
-
-
 @cache
 def _scorer() -> Scorer:
+    # The first task after the fork creates it, because processes must not share connections.
     return Scorer.of(load())
-
-
-@cache
-def _hints() -> Hints:
-    return Hints(load())

@@ -19,9 +19,6 @@ from grader.settings import Settings
 
 QUEUE = "fairboard.scoring"
 TASK = "fairboard.score"
-# Rescoring has its own queue and worker so that live scoring never waits for it.
-RESCORING_QUEUE = "fairboard.rescoring"
-RESCORING_TASK = "fairboard.rescore"
 KEEPALIVE = {
     getattr(socket, option): value
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
@@ -31,7 +28,7 @@ LOG_IDS = "fairboard_ids"  # message header
 HINT_TIMEOUT_SECONDS = 0.2
 MAX_WAITING = 10_000
 
-Hint = tuple[str, int, dict[str, Any]]  # a task, the id of its job or scoring version, and ids for the log
+Hint = tuple[int, dict[str, Any]]  # the id of a job, and ids for the log
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +51,6 @@ def configuration(settings: Settings) -> dict[str, Any]:
             "socket_keepalive_options": KEEPALIVE,
         },
         "task_default_queue": QUEUE,
-        "task_routes": {RESCORING_TASK: {"queue": RESCORING_QUEUE}},
         "task_serializer": "json",
         "accept_content": ["json"],
         "task_ignore_result": True,
@@ -87,11 +83,7 @@ class Hints:
     def send(self, job_ids: Iterable[int]) -> None:
         """Queue hints for committed jobs; return immediately and never raise."""
         passed = logs.passed_on()
-        self._send((TASK, job_id, passed) for job_id in job_ids)
-
-    def send_rescoring(self, scoring_version_id: int) -> None:
-        """Queue a hint for a committed scoring version; return immediately and never raise."""
-        self._send([(RESCORING_TASK, scoring_version_id, logs.passed_on())])
+        self._send((job_id, passed) for job_id in job_ids)
 
     def close(self, *, timeout_seconds: float = 2) -> None:
         """Wait briefly until queued hints are sent; short-lived commands call this before they end."""
@@ -127,12 +119,10 @@ class Hints:
     def _publish(self) -> None:
         app, waiting = impatient_app(self._settings), self._waiting
         while (hint := waiting.get()) is not None:
-            task, subject_id, passed = hint
+            job_id, passed = hint
             try:
                 with counters.HINT_SECONDS.timed():
-                    app.send_task(
-                        task, [subject_id], retry=False, ignore_result=True, headers={LOG_IDS: passed}
-                    )
+                    app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: passed})
                 counters.HINTS.add("sent")
             except Exception as error:
                 dropped = 1 + _drain(waiting)

@@ -39,9 +39,7 @@ LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this mac
 DUE_SECONDS = 0.5  # maximum age of a query that lanes share
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
 BACKUP_SECONDS = 60  # interval between two checks whether a backup is due
-SIGNAL_SECONDS = (
-    1  # interval of bytecode in the main thread: a signal just before an endless wait would be lost
-)
+SIGNAL_SECONDS = 1  # a signal just before an endless wait of the main thread would be lost
 READY_AFTER_SECONDS = 10  # children must not slow down the service's startup
 
 logger = logging.getLogger(__name__)
@@ -69,6 +67,7 @@ class DueWork:
             now = db.now(session)
             conditions = {
                 "claims": leased_rows.are_held(now),
+                "rescoring": batches.are_waiting(now),
                 "checks": organizer_jobs.are_waiting(now, checks=True),
                 "organizers": organizer_jobs.are_waiting(now, checks=False),
                 "webhooks": webhook_outbox.are_due(now),
@@ -81,8 +80,8 @@ class Sweeper:
 
     Two scoring children ensure that a slow file does not block the others. They start before the first job
     arrives, so that jobs of dead workers do not wait for a new process. Organizers' jobs may take minutes;
-    they have two lanes with one child each, one of which is reserved for checks of solutions and settings. An
-    unattended rescoring has its own lane.
+    they have two lanes with one child each, one of which is reserved for checks of solutions and settings.
+    Rescorings have their own lane, whose child yields to live scoring.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
@@ -130,7 +129,7 @@ class Sweeper:
             self._lane("claims", self._free_claims, min(LOOK_AGAIN_SECONDS, pause)),
             Lane("calendar", self._calendar.run_due, pause),
             Lane("texts", self._format_texts, pause),
-            Lane("rescoring", self._rescore, pause),
+            self._lane("rescoring", self._rescore, wait),
             self._lane("checks", partial(self._work_for_organizers, checks=True), wait),
             self._lane("organizers", partial(self._work_for_organizers, checks=False), wait),
         ]
@@ -146,13 +145,15 @@ class Sweeper:
             child.be_ready()
         return False
 
-    def _rescore(self) -> bool:
+    def _rescore(self) -> None:
+        """Score batches until no version needs any."""
+        while (version_id := self._unattended()) is not None and self._rescoring_child.rescore(version_id):
+            pass
+        self._rescoring_child.close()
+
+    def _unattended(self) -> int | None:
         with self._database.read() as session:
-            version_id = batches.unattended(session, older_than=self._patience, now=db.now(session))
-        if version_id is None:
-            self._rescoring_child.close()
-            return False
-        return self._rescoring_child.rescore(version_id)
+            return batches.unattended(session, now=db.now(session))
 
     def _format_texts(self) -> bool:
         with contextlib.suppress(ShareUsed):

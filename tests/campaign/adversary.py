@@ -18,10 +18,10 @@ from tests.campaign.postgresql import PostgreSQL
 from tests.campaign.scene import Scene
 
 KILLED = (
-    *("web", "web worker", "worker", "scorer", "rescorer", "rescorer's child", "sweeper", "sweeper's child"),
+    *("web", "web worker", "worker", "scorer", "sweeper", "sweeper's child"),
     *("valkey", "serve", "guardian"),
 )
-STALLED = ("scorer", "sweeper's child", "rescorer's child", "web worker", "valkey")
+STALLED = ("scorer", "sweeper's child", "web worker", "valkey")
 
 
 class Adversary(threading.Thread):

@@ -201,5 +201,4 @@ class Organizer(threading.Thread):
                 reason="Labels.",
                 actor=ORGANIZER,
             )
-        self._hints.send_rescoring(version.id)
         return "rescoring prepared"

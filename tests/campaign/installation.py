@@ -195,7 +195,6 @@ ROLES = (
     ("gunicorn", "web", "web worker"),
     ("grader.worker.children.job_program", "sweeper's child", "sweeper's child"),
     ("grader.worker.organizer_jobs.child", "organizers' child", "organizers' child"),
-    ("rescorer@", "rescorer", "rescorer's child"),
     ("worker@", "worker", "scorer"),
     ("sweeper", "sweeper", "sweeper"),
     ("valkey-server", "valkey", "valkey"),

@@ -13,7 +13,7 @@ from grader.settings import PREFIX, Settings
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 COMPOSE = FOLDER.parents[1] / "docker-compose.yml"
-ROLES = {"web", "worker", "rescorer", "sweeper", "migrate", "metrics"}
+ROLES = {"web", "worker", "sweeper", "migrate", "metrics"}
 
 
 def documents(name: str) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def test_every_temporary_volume_is_limited_and_the_rank_cache_fits_into_its_volu
             gigabytes[name, volume["name"]] = int(size[1])
     (settings,) = of("ConfigMap").values()
     cache = int(settings["data"]["FAIRBOARD_RANK_CACHE_MB"]) / 1000
-    for role in ("web", "worker", "rescorer", "sweeper"):
+    for role in ("web", "worker", "sweeper"):
         name = f"fairboard-{role}"
         assert gigabytes[name, "cache"] > cache + 1, name
         requested = CONTAINERS[name]["resources"]["requests"]["ephemeral-storage"]

@@ -40,7 +40,7 @@ def test_units_run_the_commands_of_the_compose_file():
         for unit in UNITS
     }
     assert commands.pop("serve") == ["fairboard serve"]
-    assert commands.keys() == {"web", "worker", "rescorer", "sweeper", "metrics"}
+    assert commands.keys() == {"web", "worker", "sweeper", "metrics"}
     for role, (command,) in commands.items():
         words = " ".join(services[role]["command"]).replace("--app ", "--app=")
         # Containers have a health check of the heartbeat. The web processes are behind a local proxy.

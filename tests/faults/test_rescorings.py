@@ -9,7 +9,6 @@ from sqlalchemy import select, update
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion
 from grader.settings import Settings
-from grader.worker.broker import Hints
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FILES = 130  # More than one batch.
@@ -69,37 +68,17 @@ def let_leases_run_out(service):
         session.execute(held.values(lease_until=service.now))
 
 
-def rescorer(processes, settings: Settings):
-    options = [
-        "--queues",
-        "fairboard.rescoring",
-        "--concurrency",
-        "1",
-        "--without-mingle",
-        "--loglevel",
-        "WARNING",
-    ]
-    return processes.python(settings, "-m", "celery", "--app", "grader.worker.app", "worker", *options)
-
-
-def hint(settings: Settings, version: ScoringVersion):
-    hints = Hints(settings)
-    hints.send_rescoring(version.id)
-    hints.close()
-
-
 @pytest.mark.parametrize(
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
-def test_worker_killed_in_its_second_batch_is_replaced_without_repeated_work(
+def test_sweeper_killed_in_its_second_batch_is_replaced_without_repeated_work(
     service, accepted: list[Any], version: ScoringVersion, processes, snag, eventually
 ):
     # The file is in the second batch, whose reader blocks here.
     caught = snag(accepted[-1])
-    worker = rescorer(processes, service.settings)
-    hint(service.settings, version)
+    sweeper = processes.sweeper(service.settings)
     eventually(caught.holds)
-    processes.kill(worker)
+    processes.kill(sweeper)
     committed = score_ids(service, version)
     done = count(service, version, JobState.DONE)
     # The first batch has 100 jobs, or fewer on a slow machine. The database may also claim the jobs in
@@ -107,8 +86,7 @@ def test_worker_killed_in_its_second_batch_is_replaced_without_repeated_work(
     assert len(committed) == 2 * done < 2 * FILES
     caught.restore()
     let_leases_run_out(service)
-    rescorer(processes, service.settings)
-    hint(service.settings, version)
+    processes.sweeper(service.settings)
     eventually(lambda: count(service, version, JobState.DONE) == FILES)
     after = score_ids(service, version)
     assert len(after) == 2 * FILES and committed < after

@@ -29,9 +29,6 @@ class ScoredAtOnce:
         for job_id in job_ids:
             self.arena.scorer.run(job_id)
 
-    def send_rescoring(self, scoring_version_id: int):
-        """Do nothing, because no test in this folder rescores."""
-
 
 @dataclass
 class CommandResult:

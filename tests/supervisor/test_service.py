@@ -13,7 +13,7 @@ from redis import Redis
 from grader.supervisor import guardian, valkey
 from tests.fixtures.patience import eventually
 
-PROGRAMS = ("valkey-server", "worker@%h", "rescorer@%h", "sweeper", "gunicorn", "supervisor.guardian")
+PROGRAMS = ("valkey-server", "worker@%h", "sweeper", "gunicorn", "supervisor.guardian")
 WITHOUT_VALKEY = (
     "import click; from grader.settings import load; from grader.supervisor import service, valkey; "
     "valkey.find_server = lambda: None; service.serve(load(port=0), announce=click.echo)"
@@ -165,10 +165,9 @@ def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files
 
     begin = time.monotonic()
     worker.kill()
-    running.child("rescorer@%h").kill()
     found = running.wait_until_scored(sent, token)
 
-    print(f"{time.monotonic() - begin:.1f} s from kill -9 of both workers to the score.")
+    print(f"{time.monotonic() - begin:.1f} s from kill -9 of the worker to the score.")
     os.close(*holding)
     assert found["status"] == "scored"
     assert "1 claim of dead processes was released" in running.log()

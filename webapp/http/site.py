@@ -40,9 +40,6 @@ class Hinting(Protocol):
     def send(self, job_ids: Sequence[int]) -> None:
         """Send hints about these jobs to the queue."""
 
-    def send_rescoring(self, scoring_version_id: int) -> None:
-        """Send a hint about a scoring version in preparation to a separate queue."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shell:

@@ -68,9 +68,6 @@ class _NoHints:
     def send(self, job_ids: Sequence[int]) -> None:
         """Do nothing."""
 
-    def send_rescoring(self, scoring_version_id: int) -> None:
-        """Do nothing."""
-
 
 class _InProcess(httpx.BaseTransport):
     """A transport to an application in this process; large bodies are buffered in a file."""

@@ -7,7 +7,7 @@ others in its batch fail.
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
@@ -29,19 +29,23 @@ LOST_SHARE = 10
 _IS_OPEN = ScoringJob.state.in_(leased_rows.OPEN_STATES)
 
 
-def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:
-    """Return a scoring version with unclaimed jobs that are older than `older_than`."""
+def are_waiting(now: datetime) -> ColumnElement[bool]:
+    """Return the condition under which `unattended` finds a version."""
+    return _unattended(now).exists()
+
+
+def unattended(session: Session, *, now: datetime) -> int | None:
+    """Return a scoring version in preparation with open jobs on which no process works."""
+    return session.scalar(_unattended(now).order_by(ScoringVersion.id).limit(1))
+
+
+def _unattended(now: datetime) -> Select[int]:
     jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
     is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
-    return session.scalar(
-        select(ScoringVersion.id)
-        .where(
-            ScoringVersion.state == ScoringVersionState.PREPARING,
-            ~is_worked_on,
-            jobs.where(_IS_OPEN, leased_rows.is_free(ScoringJob, now, older_than)).exists(),
-        )
-        .order_by(ScoringVersion.id)
-        .limit(1)
+    return select(ScoringVersion.id).where(
+        ScoringVersion.state == ScoringVersionState.PREPARING,
+        ~is_worked_on,
+        jobs.where(_IS_OPEN, leased_rows.is_free(ScoringJob, now)).exists(),
     )
 
 

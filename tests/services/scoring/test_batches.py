@@ -57,9 +57,12 @@ def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
         return {job.id: job for job in found}
 
 
-def unattended(service, *, after: timedelta, older_than: timedelta = timedelta()) -> int | None:
+def unattended(service, *, after: timedelta) -> int | None:
+    now = service.now + after
     with service.database.read() as session:
-        return batches.unattended(session, older_than=older_than, now=service.now + after)
+        version_id = batches.unattended(session, now=now)
+        assert session.scalar(select(batches.are_waiting(now))) is (version_id is not None)
+    return version_id
 
 
 def facts(service, version_id: int):
@@ -171,8 +174,7 @@ def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringV
 
 def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version: ScoringVersion):
     second = timedelta(seconds=1)
-    assert unattended(service, after=9 * second, older_than=10 * second) is None
-    assert unattended(service, after=10 * second, older_than=10 * second) == version.id
+    assert unattended(service, after=10 * second) == version.id
     held = claim(service, version, limit=1, after=10 * second)
     assert unattended(service, after=20 * second) is None
     assert unattended(service, after=10 * second + LEASE) == version.id

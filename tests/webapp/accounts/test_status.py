@@ -124,7 +124,7 @@ def test_settings_that_serve_passes_on_keep_their_sources(root: Desk, monkeypatc
     ("command", "name"),
     [
         (("python", "-P", "-m", "grader.cli", "metrics"), "metrics"),
-        (("python", "-m", "celery", "worker", "--hostname", "rescorer@%h"), "rescorer"),
+        (("python", "-m", "celery", "worker", "--hostname", "worker@%h"), "worker"),
         (("/usr/bin/valkey-server unixsocket:/tmp/a/valkey.sock",), "queue"),
         (("python", "-m", "gunicorn", "webapp.wsgi:app"), "web"),
         (("python", "-m", "grader.supervisor.guardian", "/srv/sweeper/var"), None),

@@ -85,7 +85,6 @@ def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
                 changes=changes,
                 actor=actor(),
             )
-    current_site().hints.send_rescoring(version.id)
     return _started(slug, version.number)
 
 
@@ -159,9 +158,7 @@ def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> Scorin
     def roll_back(session: Any, competition: Competition, _version: ScoringVersion, **given: Any) -> None:
         publication.roll_back(session, competition=competition, number=number, reason=json.reason, **given)
 
-    version = _switch(slug, number, json, roll_back)
-    if version.state is ScoringVersionState.PREPARING:
-        current_site().hints.send_rescoring(version.id)
+    _switch(slug, number, json, roll_back)
     return _version(slug, number)
 
 

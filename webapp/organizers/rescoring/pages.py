@@ -20,7 +20,6 @@ from webapp.http.auth import organizers_only
 from webapp.http.context import act_on, actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.parameters import asked_number, entered_number
-from webapp.http.site import current_site
 from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
 from webapp.organizers.setup import forms
 from webapp.organizers.setup.forms import SettingsForm
@@ -62,7 +61,6 @@ def prepare(slug: str) -> ResponseReturnValue:
         if wants_json():
             raise
         return _index(slug, problem=error.message), status_of(error)
-    current_site().hints.send_rescoring(version.id)
     flash(f"Scoring version {version.number} is being prepared. The leaderboards do not change yet.")
     return redirect(url_for(".show", slug=slug, number=version.number), 303)
 

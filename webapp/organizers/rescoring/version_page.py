@@ -204,7 +204,6 @@ def _switch(
         problems = list(getattr(error, "problems", (error.message,)))
         return _show(slug, number, problems=problems, form=form), status_of(error)
     if not is_live:
-        current_site().hints.send_rescoring(version.id)
         done = (
             f"Scoring version {number} is being prepared again to score the submissions that have arrived "
             "since then."
