@@ -12,14 +12,12 @@ from typing import Any
 import click
 
 from grader import db
+from grader.cli.configuration import installed_settings, make_data_folder, require_entry
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import (
     database_failures_in_a_sentence,
-    installed_settings,
-    make_data_folder,
     opened,
     opened_database,
-    require_entry,
     running_out_of_room_in_a_sentence,
     storage_failures_in_a_sentence,
 )
@@ -34,6 +32,7 @@ from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 from grader.supervisor import status as site_status
+from grader.supervisor.service import SETUP_PATH
 from grader.text import aligned, counted
 
 MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
@@ -238,7 +237,8 @@ def _opened_backup(
 
 @click.command()
 @click.option("--without-backup", is_flag=True, help="Upgrade without copying the database first.")
-def migrate(without_backup: bool) -> None:
+@click.option("--for-serve", is_flag=True, hidden=True, help="Print only changes and a setup link's path.")
+def migrate(without_backup: bool, for_serve: bool) -> None:
     """Upgrade the database schema to the installed version; `fairboard serve` does this at startup.
 
     Copies the database to backups/ in the data folder before an upgrade.
@@ -252,14 +252,19 @@ def migrate(without_backup: bool) -> None:
             backups.migrate(settings, database, say=click.echo)
         after = schema.current(database)
         with database.write() as session:
-            created = administrators.create_from_settings(session, settings=settings, now=db.now(session))
-    click.echo(
-        f"The database schema is at {after}."
-        if before == after
-        else f"Upgraded the database schema from {before or 'no tables'} to {after}."
-    )
+            now = db.now(session)
+            created = administrators.create_from_settings(session, settings=settings, now=now)
+            token = administrators.create_setup_link(session, now=now) if for_serve else None
+    if not for_serve:
+        click.echo(
+            f"The database schema is at {after}."
+            if before == after
+            else f"Upgraded the database schema from {before or 'no tables'} to {after}."
+        )
     if created:
         click.echo(f"Created the administrator {created.name}.")
+    if token:
+        click.echo(f"{SETUP_PATH}{token}")
 
 
 @click.command()

@@ -8,16 +8,8 @@ from pathlib import Path
 
 import click
 
+from grader.cli.configuration import installed_settings, load_settings, make_data_folder, require_entry
 from grader.cli.group import lacking
-from grader.cli.installation import (
-    database_failures_in_a_sentence,
-    installed_settings,
-    load_settings,
-    make_data_folder,
-    opened,
-    opened_database,
-    require_entry,
-)
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
 from grader.settings import PREFIX
@@ -48,8 +40,7 @@ def serve(host: str | None, port: int | None) -> None:
     observe("serve", settings)
     make_data_folder(settings)
     require_entry(settings, os.R_OK | os.W_OK | os.X_OK)
-    with database_failures_in_a_sentence():
-        run_service(settings, announce=click.echo)
+    run_service(settings, announce=click.echo)
 
 
 @click.command()
@@ -63,6 +54,7 @@ def sweeper(heartbeat: Path | None) -> None:
 
     The sweeper needs no queue. `fairboard serve` runs one; several may run at once.
     """
+    from grader.cli.installation import opened
     from grader.worker.sweeper import sweep_until_told_to_stop
 
     if heartbeat is not None and not os.access(heartbeat.parent, os.W_OK):
@@ -81,6 +73,7 @@ def metrics() -> None:
     `fairboard serve` runs this itself. On several machines, run one on each: it reports the requests and jobs
     of its own machine, and the state of the whole site.
     """
+    from grader.cli.installation import opened_database
     from grader.maintenance import exporter
     from grader.supervisor.service import address_of, open_listener
 

@@ -2,16 +2,14 @@
 
 import errno
 import logging
+import os
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from grader import db
-from grader.db import Database
 from grader.errors import OrganizerError
-from grader.maintenance import backups
-from grader.services.accounts import administrators
 from grader.settings import PREFIX, SERVED_SOURCES, Settings
 from grader.supervisor import guardian, lock, valkey
 from grader.supervisor.supervisor import Child, Program, Supervisor
@@ -21,6 +19,7 @@ BACKLOG = 512
 # -P prevents imports from the current folder.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
+SETUP_PATH = "/setup/"
 PASSED_ON = ("data_dir", "host", "port", "broker_url")  # settings in the environment of all processes
 # The class is given by name rather than imported, because grader must not depend on webapp.
 WEB_WORKER = "webapp.server.worker.Worker"
@@ -37,7 +36,7 @@ class CannotListen(OrganizerError):
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
-    """Serve a data folder until a signal arrives; raise AlreadyServed, CannotListen or CannotBackUp."""
+    """Serve a data folder until a signal arrives; raise AlreadyServed or CannotListen."""
     data_dir = settings.data_dir.resolve()
     with lock.hold(data_dir) as held:
         if count := guardian.end(data_dir):
@@ -45,16 +44,13 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
         with open_listener(settings.host, settings.port) as web_socket:
             address = (settings.base_url or address_of(web_socket)).rstrip("/")
             lock.describe(held, f"a process at {address}")
-            setup_token = _prepare_database(settings, announce)
+            setup_path = _prepare_database(data_dir, announce)
             supervisor = Supervisor()
             with supervisor.stopping_on_signals():
                 _start(supervisor, settings, data_dir, web_socket, application)
                 announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
-                if setup_token:
-                    announce(
-                        "Create the first administrator with this one-time link: "
-                        f"{address}/setup/{setup_token}"
-                    )
+                if setup_path:
+                    announce(f"Create the first administrator with this one-time link: {address}{setup_path}")
                 supervisor.run()
             valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
@@ -78,17 +74,28 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{everywhere.get(host, f'[{host}]' if ':' in host else host)}:{port}"
 
 
-def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> str | None:
-    """Back up and upgrade the database; return a setup token if there is no administrator."""
-    database = Database.of(settings, pool_size=1)
-    try:
-        backups.migrate(settings, database, say=announce)
-        with database.write() as session:
-            if user := administrators.create_from_settings(session, settings=settings, now=db.now(session)):
-                announce(f"Created the administrator {user.name}.")
-            return administrators.create_setup_link(session, now=db.now(session))
-    finally:
-        database.dispose()
+def _prepare_database(data_dir: Path, announce: Callable[[str], None]) -> str | None:
+    """Back up and upgrade the database; return the path of a setup link if there is no administrator.
+
+    A separate process does this, so that the database's libraries do not stay in memory.
+    """
+    environment = os.environ | _own_environment(data_dir)
+    command = (*PYTHON, "grader.cli", "migrate", "--for-serve")
+    setup_path = None
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            if line.startswith(SETUP_PATH):
+                setup_path = line.strip()
+            else:
+                announce(line.rstrip("\n"))
+    if process.returncode:
+        raise SystemExit(1)  # the process has reported its error
+    return setup_path
+
+
+def _own_environment(data_dir: Path) -> dict[str, str]:
+    """Return the variables that identify the processes of a data folder."""
+    return {guardian.MARK: guardian.mark_of(data_dir), f"{PREFIX}DATA_DIR": str(data_dir)}
 
 
 def _start(
@@ -97,8 +104,7 @@ def _start(
     host, port = web_socket.getsockname()[:2]
     sources = settings.sources()
     environment = {
-        guardian.MARK: guardian.mark_of(data_dir),
-        f"{PREFIX}DATA_DIR": str(data_dir),
+        **_own_environment(data_dir),
         f"{PREFIX}HOST": host,
         f"{PREFIX}PORT": str(port),
         SERVED_SOURCES: " ".join(f"{name}={sources[name]}" for name in PASSED_ON),

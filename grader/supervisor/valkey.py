@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
@@ -12,16 +13,12 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
-
 from grader.errors import OrganizerError
 from grader.supervisor.supervisor import Program
 
 LONGEST_SOCKET_PATH_BYTES = 100  # the limit is 108 on Linux and 104 on macOS
 START_SECONDS = 5
+PONG = b"+PONG"
 LINK = "valkey.socket"  # symbolic link in the data folder by which other processes find the socket
 
 
@@ -98,27 +95,24 @@ def broker_url(socket: Path) -> str:
     return f"redis+socket://{socket}"
 
 
-def wait_until_answering(socket: Path) -> bool:
+def wait_until_answering(path: Path) -> bool:
     """Wait up to a few seconds for the server; return whether it responds."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        if answers(socket):
+        if answers(path):
             return True
         time.sleep(0.05)
     return False
 
 
-def answers(socket: Path) -> bool:
+def answers(path: Path) -> bool:
     """Return whether a server responds on the socket."""
-    with _client(socket) as client:
-        try:
-            return bool(client.ping())
-        except RedisError:
-            return False
-
-
-def _client(socket: Path) -> Redis:
-    return Redis(unix_socket_path=str(socket), socket_timeout=1, retry=Retry(NoBackoff(), retries=0))
+    with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
+        client.settimeout(1)
+        client.connect(str(path))
+        client.sendall(b"PING\r\n")
+        return client.recv(len(PONG)) == PONG  # a server that still loads its data returns an error
+    return False
 
 
 def _candidates() -> Iterator[Path]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import click
 import pytest
 
-from grader.cli import installation
+from grader.cli import configuration
 from grader.maintenance import schema
 from grader.models import ScoringVersionState
 from grader.services.accounts import (
@@ -351,9 +351,9 @@ def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(
 @pytest.fixture
 def units(run, monkeypatch, tmp_path):
     """Write the settings file of the systemd units and run `fairboard` in another folder without settings."""
-    monkeypatch.setattr(installation, "UNITS_FILE", tmp_path / "environment")
-    defaults = {name: str(tmp_path / name.lower()) for name in installation.UNITS_DEFAULTS}
-    monkeypatch.setattr(installation, "UNITS_DEFAULTS", defaults)
+    monkeypatch.setattr(configuration, "UNITS_FILE", tmp_path / "environment")
+    defaults = {name: str(tmp_path / name.lower()) for name in configuration.UNITS_DEFAULTS}
+    monkeypatch.setattr(configuration, "UNITS_DEFAULTS", defaults)
     monkeypatch.setattr(os, "environ", os.environ.copy())
     for name in list(os.environ):
         if name.startswith("FAIRBOARD_"):
@@ -368,7 +368,7 @@ def test_the_installation_of_the_systemd_units_is_used(run, units, tmp_path):
         "# Comment\n; FAIRBOARD_PORT=1\n\nFAIRBOARD_CONTACT=Ada's # team \n"
         'FAIRBOARD_OIDC_PROVIDERS="[a]\nlabel=\\"x\\"\n"\n  FAIRBOARD_HOST=\'::\'\nFAIRBOARD_PORT = 3\n'
     )
-    found = installation.installed_settings
+    found = configuration.installed_settings
     with pytest.raises(click.ClickException, match="OIDC_PROVIDERS"):  # a provider needs more settings
         found()
     assert os.environ["FAIRBOARD_OIDC_PROVIDERS"] == '[a]\nlabel="x"\n'
@@ -384,14 +384,14 @@ def test_the_installation_of_the_systemd_units_is_used(run, units, tmp_path):
 def test_named_and_local_installations_precede_that_of_the_systemd_units(units, tmp_path, monkeypatch):
     (tmp_path / "environment").write_text("FAIRBOARD_CONTACT=units\n")
     monkeypatch.setitem(os.environ, "FAIRBOARD_DATA_DIR", str(tmp_path / "named"))
-    assert installation.installed_settings().contact == ""
+    assert configuration.installed_settings().contact == ""
     monkeypatch.delitem(os.environ, "FAIRBOARD_DATA_DIR")
     (tmp_path / "elsewhere" / "var").mkdir()
-    assert installation.installed_settings().contact == "units"
+    assert configuration.installed_settings().contact == "units"
     (tmp_path / "elsewhere" / "var" / "fairboard.db").touch()
     for name in ("CONTACT", "DATA_DIR", "CACHE_DIR"):
         monkeypatch.delitem(os.environ, f"FAIRBOARD_{name}")
-    assert installation.installed_settings().contact == ""
+    assert configuration.installed_settings().contact == ""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
@@ -399,7 +399,7 @@ def test_root_acts_as_the_owner_of_the_data_folder(admin, service):
     """Files of root would be unreadable for the service."""
     service.settings.data_dir.mkdir(exist_ok=True)
     os.chown(service.settings.data_dir, 65534, 65534)
-    command = "from grader.cli.installation import installed_settings; import os; installed_settings(); "
+    command = "from grader.cli.configuration import installed_settings; import os; installed_settings(); "
     told = subprocess.run(
         [sys.executable, "-c", command + "print(os.getresuid(), os.getresgid(), os.getgroups())"],
         capture_output=True,

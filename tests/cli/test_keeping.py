@@ -20,7 +20,6 @@ from grader.maintenance import backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import Level
 from grader.models import Submission
 from grader.services.mail import outbox
-from grader.supervisor.service import _prepare_database
 from grader.worker.scheduled_tasks import Keeper
 
 ALARM_STORAGE = ("alarm", "storage")
@@ -169,17 +168,16 @@ def test_only_the_sweeper_accepts_newer_tables_during_a_rolling_upgrade(admin, s
 
 
 @on_sqlite
-def test_serve_reports_that_it_backs_older_tables_up_and_migrates_them(settings, older):
-    said = []
-    _prepare_database(settings, said.append)
-    assert [re.sub(r"backup is in \S+", "backup is in …", line) for line in said] == [
+def test_serve_reports_that_it_backs_older_tables_up_and_migrates_them(admin, older):
+    said = admin("migrate", "--for-serve").stdout.splitlines()
+    assert [re.sub(r"backup is in \S+", "backup is in …", line) for line in said[:2]] == [
         f"The database has an older schema ({OLDER}). A backup is in …",
         f"The database now has the schema of this version ({schema.head()}).",
     ]
     assert schema.is_current(older)
-    said.clear()
-    _prepare_database(settings, said.append)
-    assert said == []
+    assert [line.startswith("/setup/") for line in said[2:]] == [True]
+    (again,) = admin("migrate", "--for-serve").stdout.splitlines()
+    assert again.startswith("/setup/") and again != said[2]
 
 
 def findings(admin, *options):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from grader.cli import installation
+from grader.cli import configuration
 from tests.fixtures.programs import find_program
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +50,6 @@ def test_units_run_the_commands_of_the_compose_file():
 
 def test_commands_know_the_folders_of_the_units():
     text = (ROOT / "deploy/systemd/fairboard-.service.d/common.conf").read_text()
-    assert f"EnvironmentFile=-{installation.UNITS_FILE}\n" in text
-    for name, value in installation.UNITS_DEFAULTS.items():
+    assert f"EnvironmentFile=-{configuration.UNITS_FILE}\n" in text
+    for name, value in configuration.UNITS_DEFAULTS.items():
         assert f"{name}={value} " in text

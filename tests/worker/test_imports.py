@@ -1,4 +1,4 @@
-"""Few imports in processes that restart after a kill, because each import delays scoring."""
+"""Few imports in processes that restart after a kill or stay in memory; each import delays scoring."""
 
 import json
 import subprocess
@@ -7,12 +7,12 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-# The database, the settings, numpy, and their dependencies.
-SCORING = {
-    *("sqlalchemy", "greenlet", "psycopg", "psycopg_binary", "psutil", "numpy"),
+SETTINGS = {
     *("pydantic", "pydantic_core", "pydantic_settings", "annotated_types", "dotenv"),
     *("typing_extensions", "typing_inspection"),
 }
+# The database, the settings, numpy, and their dependencies.
+SCORING = SETTINGS | {"sqlalchemy", "greenlet", "psycopg", "psycopg_binary", "psutil", "numpy"}
 # Celery and its dependencies, most of them optional for us.
 QUEUE = {
     *("celery", "kombu", "billiard", "vine", "amqp", "redis", "async_timeout"),
@@ -28,6 +28,7 @@ STARTED = {
     "grader.worker.children.job_program": SCORING,
     "grader.worker.app": SCORING | QUEUE,
     "grader.worker.sweeper": SCORING | {"markupsafe"},
+    "grader.cli.service, grader.supervisor.service": SETTINGS | {"click", "psutil"},
     "grader.worker.children.check_program": {"numpy", "psutil"},
     "grader.worker.children.format_program": {
         *("markdown_it", "mdit_py_plugins", "mdurl", "nh3", "markupsafe", "psutil"),
