@@ -7,19 +7,21 @@ nothing that they use and never waits long for a table lock.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import OperationalError
 
 import migrations
 from grader.db import Database
 from grader.errors import OrganizerError
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+SCRIPTS = Path(migrations.__file__).parent
 # Other transactions queue behind a migration that waits for a table lock.
 LOCK_TIMEOUT_SECONDS = 2
 PAUSE_SECONDS = 1
@@ -45,7 +47,7 @@ class UnknownTables(OrganizerError):
             f"supports schemas up to {head()}). Install that version, or restore an earlier backup."
             if _is_newer(revision)
             else "The database has the schema of an older version of Fairboard that this one cannot upgrade "
-            f"({revision}; the oldest supported schema is {_scripts().get_base()}). "
+            f"({revision}; the oldest supported schema is {revisions()[0]}). "
             "Upgrade it with an earlier version first, or start with an empty database."
         )
         self.revision = revision
@@ -72,15 +74,15 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 def upgrade_within(connection: Connection, revision: str = "head") -> None:
     """Upgrade the tables within a transaction of `migrating`; raise UnknownTables."""
-    found = MigrationContext.configure(connection).get_current_revision()
+    found = _revision(connection)
     if found is not None:
         require_known(found)
-    command.upgrade(_config(connection), revision)
+    _upgrade(connection, revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
     """Downgrade the tables to `revision`, or remove them with "base"; raise TablesInUse."""
-    _migrate(database, lambda connection: command.downgrade(_config(connection), revision))
+    _migrate(database, lambda connection: _downgrade(connection, revision))
 
 
 def mark_restore(database: Database) -> None:
@@ -95,22 +97,35 @@ def mark_restore(database: Database) -> None:
 
 def rebuild(connection: Connection, revision: str | None) -> None:
     """Replace all tables with those of a revision within a transaction of `migrating`."""
-    if MigrationContext.configure(connection).get_current_revision() == RESTORING:
+    if _revision(connection) == RESTORING:
         connection.execute(text("DELETE FROM alembic_version"))
-    command.downgrade(_config(connection), "base")
+    _downgrade(connection, "base")
     if revision is not None:
-        command.upgrade(_config(connection), revision)
+        _upgrade(connection, revision)
 
 
 def current(database: Database) -> str | None:
     """Return the revision of the database, or None if it has no tables."""
     with database.read() as session:  # /readyz must not wait for a writer
-        return MigrationContext.configure(session.connection()).get_current_revision()
+        return _revision(session.connection())
 
 
-def head() -> str | None:
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def head() -> str:
     """Return the newest revision known to this installation."""
-    return _scripts().get_current_head()
+    return revisions()[-1]
+
+
+@cache
+def revisions() -> list[str]:
+    """Return the revisions known to this installation, with which the names of their files begin."""
+    return sorted(path.name.partition("_")[0] for path in SCRIPTS.glob("versions/[0-9]*_*.py"))
 
 
 def difference(revision: str | None) -> str:
@@ -154,16 +169,12 @@ def require_known(revision: str) -> None:
 
 
 def _is_known(revision: str) -> bool:
-    return revision in {script.revision for script in _scripts().walk_revisions()}
+    return revision in revisions()
 
 
 def _is_newer(revision: str) -> bool:
     """Return whether a revision is unknown and newer than all known four-digit revisions."""
-    return not _is_known(revision) and revision > str(head())
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config(None))
+    return not _is_known(revision) and revision > head()
 
 
 @contextmanager
@@ -189,9 +200,26 @@ def migrating(database: Database) -> Iterator[Connection]:
                 driver.execute("PRAGMA foreign_keys = ON")
 
 
-def _config(connection: Connection | None) -> Config:
+# Only these functions import Alembic, so that processes that check the revision do not keep it in memory.
+
+
+def _upgrade(connection: Connection, revision: str) -> None:
+    from alembic import command
+
+    command.upgrade(_config(connection), revision)
+
+
+def _downgrade(connection: Connection, revision: str) -> None:
+    from alembic import command
+
+    command.downgrade(_config(connection), revision)
+
+
+def _config(connection: Connection) -> "Config":
+    from alembic.config import Config
+
     config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("script_location", str(SCRIPTS))
     config.attributes["connection"] = connection
     return config
 
