@@ -146,10 +146,10 @@ def web_program(
 
 
 def _worker_program(settings: Settings, environment: Mapping[str, str]) -> Program:
-    flags = ("--hostname", "worker@%h", "--concurrency", str(settings.scoring_processes))
     # Jobs are database rows, so workers need not discover each other. Discovery would take a second at each
     # start. Nothing listens to the workers' heartbeats.
-    flags += ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
+    silent = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING")
+    flags = (*silent, "--hostname", "worker@%h", "--concurrency", str(settings.scoring_processes))
     command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
     return Program("worker", command, {**environment, **ONE_THREAD})
 
