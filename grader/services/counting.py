@@ -37,7 +37,7 @@ def free_at(
     session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
 ) -> tuple[Limit, datetime] | None:
     """Return the exceeded limit that ends last and its end, or None if no limit is exceeded."""
-    found = []
+    reached = []
     for limit in limits:
         # The limit ends when the oldest action that counts (the `limit.count`-th newest) leaves the window.
         at = session.scalar(
@@ -48,8 +48,8 @@ def free_at(
             .limit(1)
         )
         if at is not None:
-            found.append((limit, at + limit.within))
-    return max(found, key=lambda each: each[1], default=None)
+            reached.append((limit, at + limit.within))
+    return max(reached, key=lambda each: each[1], default=None)
 
 
 def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:

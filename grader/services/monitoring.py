@@ -120,7 +120,7 @@ def gauges(session: Session, *, now: datetime) -> list[Reading]:
 
 def _jobs(session: Session) -> Iterator[Queue]:
     """Yield the open and failed jobs by kind, and the finished ones of rescorings."""
-    found = {kind: Queue(kind) for kind in KINDS}
+    queues = {kind: Queue(kind) for kind in KINDS}
     scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion)
     rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion)
     of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).group_by(OrganizerJob.kind)
@@ -130,7 +130,7 @@ def _jobs(session: Session) -> Iterator[Queue]:
         of_organizers.where(IS_SHOWN, OrganizerJob.state.in_(SHOWN_STATES)),
     ):
         for kind, state, count, since in session.execute(query):
-            queue = found[kind]
+            queue = queues[kind]
             if state is JobState.WAITING:
                 queue.waiting = count
             elif state is JobState.CLAIMED:
@@ -141,7 +141,7 @@ def _jobs(session: Session) -> Iterator[Queue]:
                 queue.done += count
             if state in OPEN_STATES:
                 queue.oldest_at = min(since, queue.oldest_at or since)
-    yield from found.values()
+    yield from queues.values()
 
 
 def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Select[Any]:
@@ -150,10 +150,14 @@ def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Sele
 
 def _counts(queue: Queue) -> dict[str, int]:
     """Return the numbers of jobs by the names of their states."""
-    found = {JobState.WAITING: queue.waiting, JobState.CLAIMED: queue.running, JobState.FAILED: queue.failed}
+    states = {
+        JobState.WAITING: queue.waiting,
+        JobState.CLAIMED: queue.running,
+        JobState.FAILED: queue.failed,
+    }
     if queue.name == RESCORING:
-        found[JobState.DONE] = queue.done
-    return {state.value: count for state, count in found.items()}
+        states[JobState.DONE] = queue.done
+    return {state.value: count for state, count in states.items()}
 
 
 def _outboxes(session: Session, now: datetime) -> Iterator[Queue]:
@@ -186,8 +190,8 @@ def _ages(name: str, words: str, label: str, of: list[Queue], now: datetime) -> 
 
 def _webhooks(session: Session) -> Reading:
     is_off, is_failing = Webhook.off_at.is_not(None), Webhook.failing_since.is_not(None)
-    found = session.execute(select(is_off, is_failing, func.count()).group_by(is_off, is_failing))
+    rows = session.execute(select(is_off, is_failing, func.count()).group_by(is_off, is_failing))
     values = dict.fromkeys([("on",), ("failing",), ("off",)], 0)
-    for off, failing, count in found:
+    for off, failing, count in rows:
         values[("off" if off else "failing" if failing else "on",)] += count
     return Reading("fairboard_webhooks", "Webhooks by state.", ("state",), values)

@@ -80,8 +80,8 @@ def tell(
 def unread(user_id: int | BindParameter[int]) -> Select[int]:
     """Return a query for the ids of a user's unread notifications."""
     read = select(NotificationRead.notification_id).where(NotificationRead.user_id == user_id)
-    found = _visible(user_id).subquery()
-    return select(found.c.id).where(found.c.id.not_in(read))
+    visible = _visible(user_id).subquery()
+    return select(visible.c.id).where(visible.c.id.not_in(read))
 
 
 def unread_ids(session: Session, *, user: User) -> set[int]:
@@ -110,11 +110,11 @@ def mark_read(session: Session, *, user: User, ids: Collection[int] | None = Non
         query = query.where(Notification.id.in_(unread(user.id)))
     else:
         query = query.where(Notification.id.in_(ids), Notification.id.in_(_visible(user.id)))
-    found = session.scalars(query).all()
-    if found:
-        rows = [{"user_id": user.id, "notification_id": each.id} for each in found]
+    marked = session.scalars(query).all()
+    if marked:
+        rows = [{"user_id": user.id, "notification_id": each.id} for each in marked]
         insert_new(session, NotificationRead, rows)
-    return found
+    return marked
 
 
 def follow_merger(session: Session, *, taken: Team, into: Team) -> None:

@@ -249,11 +249,11 @@ def forget_largest(
 
 def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | None:
     query = select(AnnouncedUpload).where(*conditions).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
-    found = session.scalars(query.with_for_update(skip_locked=True)).all()
-    for each in found:
+    rows = session.scalars(query.with_for_update(skip_locked=True)).all()
+    for each in rows:
         session.delete(each)
     session.flush()
-    return {sha256 for each in found for sha256 in blobs_of(each)} if found else None
+    return {sha256 for each in rows for sha256 in blobs_of(each)} if rows else None
 
 
 class _Joined:

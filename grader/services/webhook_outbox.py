@@ -75,8 +75,8 @@ def tell(
         query = query.where(or_(Webhook.team_id.is_(None), Webhook.team_id == team_id))
     # Without the lock, a webhook could be deleted before its events are written, and this transaction would
     # fail.
-    found = session.execute(query.order_by(Webhook.id).with_for_update(read=True, key_share=True))
-    chosen = [webhook_id for webhook_id, events in found if event.value in events]
+    webhooks = session.execute(query.order_by(Webhook.id).with_for_update(read=True, key_share=True))
+    chosen = [webhook_id for webhook_id, events in webhooks if event.value in events]
     write(session, webhook_ids=chosen, event=event, subject_id=subject_id, details=details, now=now)
     return len(chosen)
 

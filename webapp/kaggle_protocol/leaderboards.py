@@ -113,7 +113,7 @@ def _board(session: Any, competition: Competition, asked: Asked) -> Board:
         split=Split.PRIVATE if is_revealed else Split.PUBLIC,
         viewer=lookups.viewer(),
         now=now,
-        asked=asked,
+        request=asked,
     )
 
 

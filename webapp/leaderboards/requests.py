@@ -71,7 +71,7 @@ def board(session: Any, competition: Competition, split: Split, asked: Asked, *,
         phase=phases.phase(competition, now),
         viewer=lookups.viewer(),
         now=now,
-        asked=asked,
+        request=asked,
         snapshot=lookups.snapshot(session, competition, now),
     )
 

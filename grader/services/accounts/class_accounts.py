@@ -66,9 +66,9 @@ def create_all(
     allow reading and submitting in this competition for a year.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
-    given = [name for name in names if name.strip()]
-    if not 1 <= len(given) <= MOST:
-        raise InvalidClass([f"The list has {len(given):,} names. Enter 1 to {MOST} names, one per line."])
+    nonblank = [name for name in names if name.strip()]
+    if not 1 <= len(nonblank) <= MOST:
+        raise InvalidClass([f"The list has {len(nonblank):,} names. Enter 1 to {MOST} names, one per line."])
     counted = [f"{competition.id}"]
     if actor.user is not None:  # A limit per competition is not enough: users can own any number of drafts.
         counted.append(f"of {actor.user.id}")
@@ -77,7 +77,7 @@ def create_all(
         if reached := counting.free_at(session, kind=KIND, whose=whose, limits=CLASSES, now=now):
             raise TooManyClasses(free_at=reached[1], now=now)
     made, problems = [], []
-    for name in given:
+    for name in nonblank:
         try:
             user = accounts.named(name, password_hash=password_hash, now=now)
             made.append(accounts.add(session, user=user))
@@ -87,7 +87,7 @@ def create_all(
         raise InvalidClass(problems)
     for whose in counted:
         counting.add(session, kind=KIND, whose=whose, now=now)
-    found = []
+    created = []
     for user in made:
         link = token = None
         if with_tokens:
@@ -103,10 +103,10 @@ def create_all(
             link = password_resets.create_link(
                 session, user=user, created_by=actor.name, lifetime=sign_ups.INVITED_FOR, now=now
             )
-        found.append(NewAccount(user.name, link, token))
+        created.append(NewAccount(user.name, link, token))
     act.record(
         "accounts.create",
         f"{len(made)} accounts",
         after={"accounts": [user.id for user in made], "with_tokens": with_tokens},
     )
-    return found
+    return created

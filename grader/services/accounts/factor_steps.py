@@ -52,10 +52,10 @@ def find(
         .options(joinedload(FactorStep.user))
         .execution_options(populate_existing=True)
     )
-    found = session.scalar(query)
-    if found is None or not lock:
-        return found
-    logins.hold_factors(session, user=found.user)
+    step = session.scalar(query)
+    if step is None or not lock:
+        return step
+    logins.hold_factors(session, user=step.user)
     return session.scalar(query.with_for_update(of=FactorStep))
 
 

@@ -123,17 +123,17 @@ def arrive(
     if not provider.admits(claims):
         raise DomainNotAdmitted(provider)
     counting.hold_lock(session, "identities")
-    found = _find(session, provider, claims)
-    if found is None:
-        found = Identity(issuer=provider.issuer, subject=claims["sub"], user_id=None, linked_at=None)
-        session.add(found)
-    found.provider, found.last_login_at = provider.slug, now
-    found.email = _address(provider, claims)
-    found.claims = provider.groups(claims)
+    identity = _find(session, provider, claims)
+    if identity is None:
+        identity = Identity(issuer=provider.issuer, subject=claims["sub"], user_id=None, linked_at=None)
+        session.add(identity)
+    identity.provider, identity.last_login_at = provider.slug, now
+    identity.email = _address(provider, claims)
+    identity.claims = provider.groups(claims)
     session.flush()
-    if found.user is not None:
-        _set_role(session, found.user, provider, provider.makes_admin(claims), settings, now)
-    return found
+    if identity.user is not None:
+        _set_role(session, identity.user, provider, provider.makes_admin(claims), settings, now)
+    return identity
 
 
 def pending(
@@ -143,11 +143,11 @@ def pending(
 
     Only the newest arrival counts.
     """
-    found = _find(session, provider, {"sub": subject})
-    is_newest = found is not None and found.user_id is None and found.last_login_at == arrived_at
-    if found is None or not is_newest or arrived_at <= now - logins.IDENTITY_PENDING:
+    identity = _find(session, provider, {"sub": subject})
+    is_newest = identity is not None and identity.user_id is None and identity.last_login_at == arrived_at
+    if identity is None or not is_newest or arrived_at <= now - logins.IDENTITY_PENDING:
         raise UnknownIdentity
-    return found
+    return identity
 
 
 def require_may_sign_up(
@@ -179,10 +179,10 @@ def sign_up(
     Raises UnknownIdentity, NoAccount, InvalidLink, InvalidAccount or NameTaken.
     """
     counting.hold_lock(session, "identities")
-    found = pending(session, provider=provider, subject=subject, arrived_at=arrived_at, now=now)
+    identity = pending(session, provider=provider, subject=subject, arrived_at=arrived_at, now=now)
     require_may_sign_up(session, provider=provider, settings=settings, invitation=invitation, now=now)
     user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=now)
-    address = found.email
+    address = identity.email
     if invitation:
         link = one_time_links.require(
             session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now, lock=True
@@ -195,7 +195,7 @@ def sign_up(
     elif address and email_addresses.owner(session, address=address) is None:
         user.email, user.email_key, user.email_verified_at = address, addresses.key(address), now
     accounts.add(session, user=user)
-    found.user, found.linked_at = user, now
+    identity.user, identity.linked_at = user, now
     session.flush()
     kept_identities.keep(session, user=user, secret=settings.secret())
     _record(session, "identity.sign_up", user, provider.slug, Actor.of(user), now)
@@ -216,16 +216,16 @@ def link(
 
     Raises LinkedElsewhere or DomainNotAdmitted.
     """
-    found = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
+    identity = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
     person = session.get_one(User, user.id)
-    if found.user_id is not None and found.user_id != person.id:
+    if identity.user_id is not None and identity.user_id != person.id:
         raise LinkedElsewhere(f"Another account is already linked to this login at {provider.label}.")
-    if found.user_id == person.id:
+    if identity.user_id == person.id:
         return
     same = exists().where(Identity.user_id == person.id, Identity.issuer == provider.issuer)
     if session.scalar(select(same)):
         raise LinkedElsewhere(f"Your account is already linked to another login at {provider.label}.")
-    found.user, found.linked_at = person, now
+    identity.user, identity.linked_at = person, now
     session.flush()
     kept_identities.keep(session, user=person, secret=settings.secret())
     _record(session, "identity.link", person, provider.slug, Actor.of(person), now)
@@ -252,22 +252,22 @@ def unlink(
     """
     counting.hold_lock(session, "identities")
     person = session.get_one(User, user.id, populate_existing=True)
-    found = session.get(Identity, identity_id, populate_existing=True)
-    if found is None or found.user_id != person.id:
+    identity = session.get(Identity, identity_id, populate_existing=True)
+    if identity is None or identity.user_id != person.id:
         raise UnknownIdentity
     usable = {each.issuer for each in settings.providers()}
-    others = [each for each in own(session, user=person) if each.id != found.id and each.issuer in usable]
+    others = [each for each in own(session, user=person) if each.id != identity.id and each.issuer in usable]
     is_own = actor.user is not None and actor.user.id == person.id
     if is_own and not others and not has_password(person, settings):
-        raise OnlyLogin(provider=found.provider)
+        raise OnlyLogin(provider=identity.provider)
     logins.end_waiting(session, user=person)
-    ending = delete(Login).where(Login.user_id == person.id, Login.provider == found.provider)
+    ending = delete(Login).where(Login.user_id == person.id, Login.provider == identity.provider)
     session.execute(ending if keep is None else ending.where(Login.id != keep.id))
     kept_identities.keep(session, user=person, secret=settings.secret())
-    session.delete(found)
+    session.delete(identity)
     session.flush()
-    _record(session, "identity.unlink", person, found.provider, actor, now)
-    return found
+    _record(session, "identity.unlink", person, identity.provider, actor, now)
+    return identity
 
 
 def own(session: Session, *, user: User) -> Sequence[Identity]:

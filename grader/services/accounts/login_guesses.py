@@ -148,11 +148,11 @@ def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_
     for budget in _budgets(guesser):
         reached = []
         for counter in budget:
-            found = tallies.free_at(
+            free = tallies.free_at(
                 session, kind=counter.kind, whose=counter.whose, limits=counter.limits, now=now
             )
-            if found is not None:
-                limit, at = found
+            if free is not None:
+                limit, at = free
                 reached.append((at, counter.sentence.format(limit.count, limit.period)))
         if not reached:
             return budget
@@ -173,20 +173,20 @@ def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
     if guesser.is_logged_in:
         sentence = "{} wrong passwords were entered in sessions of this account within {}."
         return [[_Counter("guess.logged_in", account, LOGGED_IN, sentence)]]
-    found = []
+    budgets = []
     if guesser.device is not None:
-        found.append(_known(account, guesser.device, _DEVICES))
+        budgets.append(_known(account, guesser.device, _DEVICES))
     if guesser.is_known_address:
-        found.append(_known(account, guesser.address, _ADDRESSES))
+        budgets.append(_known(account, guesser.address, _ADDRESSES))
     strangers = "{} wrong passwords for this name were entered from unknown browsers and addresses within {}."
     elsewhere = "{} wrong passwords were entered from your address within {}."
-    found.append(
+    budgets.append(
         [
             _Counter("guess.stranger", account, STRANGERS, strangers),
             _Counter("guess.address", guesser.address, ADDRESS, elsewhere),
         ]
     )
-    return found
+    return budgets
 
 
 def _known(account: str, which: str, places: _Places) -> Sequence[_Counter]:

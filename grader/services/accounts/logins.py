@@ -187,14 +187,14 @@ def note_place(
     mine = select(LoginPlace).where(LoginPlace.user_id == user.id)
     known = {each.place_hash: each for each in session.scalars(mine)}
     for kind, place_hash in _places(address, browsers, secret):
-        found = known.get(place_hash)
-        if found is None:
-            found = LoginPlace(
+        login_place = known.get(place_hash)
+        if login_place is None:
+            login_place = LoginPlace(
                 user_id=user.id, kind=kind, place_hash=place_hash, login_count=0, first_login_at=now
             )
-            session.add(found)
-        found.login_count += 1
-        found.last_login_at = now
+            session.add(login_place)
+        login_place.login_count += 1
+        login_place.last_login_at = now
     _keep_newest(session, LoginPlace, user, MOST_PLACES)
 
 
@@ -214,8 +214,8 @@ def is_old_identity(now: datetime) -> ColumnElement[bool]:
 
 
 def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:
-    if found := network(address):
-        yield PlaceKind.ADDRESS, keyed_hash(secret, f"shared address {found}")
+    if network_address := network(address):
+        yield PlaceKind.ADDRESS, keyed_hash(secret, f"shared address {network_address}")
     for number in dict.fromkeys(browsers):
         yield PlaceKind.BROWSER, keyed_hash(secret, f"shared browser {number}")
 
@@ -239,11 +239,11 @@ def note_known_address(session: Session, *, user: User, address_hash: str, now: 
     """Store the address of a login; keep only the user's newest addresses."""
     counting.hold_lock(session, f"known addresses of {user.id}")
     mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
-    found = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
-    if found is None:
+    known_address = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
+    if known_address is None:
         session.add(KnownAddress(user_id=user.id, address_hash=address_hash, last_login_at=now))
     else:
-        found.last_login_at = now
+        known_address.last_login_at = now
     _keep_newest(session, KnownAddress, user, MOST_KNOWN)
 
 

@@ -160,10 +160,10 @@ class OpenIDConnect:
         except (AuthlibBaseError, httpx.HTTPStatusError, ValueError) as error:
             if isinstance(error, httpx.HTTPStatusError) and error.response.is_server_error:
                 raise
-            told = getattr(error, "error", None) or type(error).__name__
-            if told == "invalid_client":
+            reason = getattr(error, "error", None) or type(error).__name__
+            if reason == "invalid_client":
                 raise ProviderDown(self.provider, "the client id or secret is wrong") from None
-            raise LoginRefused(self.provider, f"the code was rejected: {told[:100]!r}") from None
+            raise LoginRefused(self.provider, f"the code was rejected: {reason[:100]!r}") from None
         return dict(token)
 
     def _validated(
@@ -208,10 +208,10 @@ class OpenIDConnect:
         endpoint = metadata.get("userinfo_endpoint")
         if not isinstance(endpoint, str) or not self._is_safe(endpoint) or "access_token" not in token:
             return {}
-        found = self._json(http, endpoint, headers={"Authorization": f"Bearer {token['access_token']}"})
-        if found.get("sub") != claims["sub"]:
+        response = self._json(http, endpoint, headers={"Authorization": f"Bearer {token['access_token']}"})
+        if response.get("sub") != claims["sub"]:
             raise LoginRefused(self.provider, "the user info is about another subject")
-        return found
+        return response
 
     def _client(self, http: httpx.Client, redirect_uri: str) -> OAuth2Client:
         return OAuth2Client(
@@ -227,15 +227,15 @@ class OpenIDConnect:
         if self._is_fresh():
             return cast(dict[str, Any], self._metadata)
         address = f"{self.provider.issuer.rstrip('/')}/.well-known/openid-configuration"
-        found = self._json(http, address)
-        if found.get("issuer") != self.provider.issuer:
-            raise ProviderDown(self.provider, f"the issuer calls itself {str(found.get('issuer'))[:255]!r}")
+        config = self._json(http, address)
+        if config.get("issuer") != self.provider.issuer:
+            raise ProviderDown(self.provider, f"the issuer calls itself {str(config.get('issuer'))[:255]!r}")
         for name in ENDPOINTS:
-            if not isinstance(found.get(name), str) or not self._is_safe(found[name]):
+            if not isinstance(config.get(name), str) or not self._is_safe(config[name]):
                 raise ProviderDown(self.provider, f"{name} is missing or not an https:// URL")
         with self._lock:
-            self._metadata, self._read_at = found, self._clock()
-        return found
+            self._metadata, self._read_at = config, self._clock()
+        return config
 
     def _key_set(
         self, http: httpx.Client, metadata: Mapping[str, Any], *, is_unknown: bool = False

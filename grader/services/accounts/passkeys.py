@@ -61,7 +61,7 @@ class Ceremony:
     def created(self, response: str) -> tuple[str, str, int] | None:
         """Return the id, public key and signature counter of a new passkey; None for an invalid response."""
         try:
-            found = webauthn.verify_registration_response(
+            verified = webauthn.verify_registration_response(
                 credential=response,
                 expected_challenge=self.challenge,
                 expected_rp_id=self.rp_id,
@@ -70,16 +70,16 @@ class Ceremony:
             )
         except Exception:  # Malformed responses cause many kinds of errors in the library.
             return None
-        key_id = bytes_to_base64url(found.credential_id)
-        public_key = bytes_to_base64url(found.credential_public_key)
-        return (key_id, public_key, found.sign_count) if len(key_id) <= KEY_ID_MAX_LENGTH else None
+        key_id = bytes_to_base64url(verified.credential_id)
+        public_key = bytes_to_base64url(verified.credential_public_key)
+        return (key_id, public_key, verified.sign_count) if len(key_id) <= KEY_ID_MAX_LENGTH else None
 
     def used(self, response: str, own: Sequence[SecondFactor]) -> tuple[SecondFactor, int] | None:
         """Return the passkey of a valid response and its signature counter; None for an invalid response."""
         try:
             key_id = json.loads(response)["id"]
             factor = next(each for each in own if each.key_id == key_id and each.kind is FactorKind.PASSKEY)
-            found = webauthn.verify_authentication_response(
+            verified = webauthn.verify_authentication_response(
                 credential=response,
                 expected_challenge=self.challenge,
                 expected_rp_id=self.rp_id,
@@ -90,7 +90,7 @@ class Ceremony:
             )
         except Exception:  # Malformed responses cause many kinds of errors in the library.
             return None
-        return factor, found.new_sign_count
+        return factor, verified.new_sign_count
 
 
 def _descriptors(own: Sequence[SecondFactor]) -> list[PublicKeyCredentialDescriptor]:
@@ -99,5 +99,5 @@ def _descriptors(own: Sequence[SecondFactor]) -> list[PublicKeyCredentialDescrip
 
 
 def _as_data(options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(webauthn.options_to_json(options))
-    return found
+    data: dict[str, Any] = json.loads(webauthn.options_to_json(options))
+    return data

@@ -189,8 +189,8 @@ def _words(password: str) -> set[str]:
 
 def _added(text: str) -> int:
     """Return the number of leading digits and symbols that could be an addition."""
-    found = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
-    return len(found[0]) if found else 0
+    match = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
+    return len(match[0]) if match else 0
 
 
 def _is_tried(before: str, after: str) -> bool:

@@ -146,5 +146,5 @@ def _ranks(
         .where(Standing.scoring_version_id.in_(version_ids), Standing.split == Split.PRIVATE)
         .subquery()
     )
-    found = session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids)))
-    return {team_id: (rank, count) for team_id, rank, count in found}
+    rows = session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids)))
+    return {team_id: (rank, count) for team_id, rank, count in rows}

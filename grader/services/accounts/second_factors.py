@@ -162,16 +162,16 @@ def remove(session: Session, *, user: User, factor_id: int, actor: Actor, now: d
     """Remove a second factor, and the recovery codes with the last one; raise UnknownFactor."""
     logins.hold_factors(session, user=user)
     own = list_own(session, user=user)
-    found = next((each for each in own if each.id == factor_id), None)
-    if found is None:
+    factor = next((each for each in own if each.id == factor_id), None)
+    if factor is None:
         raise UnknownFactor
-    session.delete(found)
+    session.delete(factor)
     session.flush()
     if len(own) == 1:
         session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
-    before = {"name": found.name}
-    _note(session, user, "remove", f"{_told(found)} was removed", now, actor=actor, before=before)
-    return found
+    before = {"name": factor.name}
+    _note(session, user, "remove", f"{_told(factor)} was removed", now, actor=actor, before=before)
+    return factor
 
 
 def reset(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
@@ -219,20 +219,20 @@ def _paired(app: NewApp, code: str, now: datetime) -> SecondFactor:
 
 
 def _created(ceremony: "Ceremony | None", response: str) -> SecondFactor:
-    found = ceremony.created(response) if ceremony is not None else None
-    if found is None:
+    passkey = ceremony.created(response) if ceremony is not None else None
+    if passkey is None:
         raise InvalidFactor("The passkey could not be verified. Try again.")
-    key_id, public_key, counter = found
+    key_id, public_key, counter = passkey
     return SecondFactor(
         kind=FactorKind.PASSKEY, name="Passkey", key_id=key_id, public_key=public_key, counter=counter
     )
 
 
 def _verify_passkey(session: Session, user: User, response: str, ceremony: "Ceremony", now: datetime) -> bool:
-    found = ceremony.used(response, list_own(session, user=user))
-    if found is None:
+    verified = ceremony.used(response, list_own(session, user=user))
+    if verified is None:
         return False
-    factor, counter = found
+    factor, counter = verified
     if counter <= factor.counter and (counter or factor.counter):
         what = f"{_told(factor)} was rejected because it may have been copied; remove it"
         _note(session, user, "copied", what, now, after={"name": factor.name})
@@ -261,14 +261,14 @@ def _matching_step(secret: str, code: str, now: datetime, *, after: int = -1) ->
 
 
 def _use_recovery_code(session: Session, user: User, code: str, now: datetime) -> bool:
-    found = session.scalar(
+    unused_code = session.scalar(
         select(RecoveryCode)
         .where(RecoveryCode.user_id == user.id, RecoveryCode.code_sha256 == one_time_links.sha256_of(code))
         .execution_options(populate_existing=True)
     )
-    if found is None:
+    if unused_code is None:
         return False
-    session.delete(found)
+    session.delete(unused_code)
     session.flush()
     left = recovery_codes_left(session, user=user)
     _note(

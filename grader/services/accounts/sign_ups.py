@@ -116,36 +116,36 @@ def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime)
 
     Raise InvalidInvitations.
     """
-    found = _read(file)
+    addresses = _read(file)
     problems = []
     lines: dict[str, int] = {}
-    for line, address in found:
+    for line, address in addresses:
         if problem := _problem(session, address, lines):
             problems.append((line, problem))
         lines.setdefault(address.casefold(), line)
     if problems:
         raise InvalidInvitations(problems)
-    return [(address, invite(session, created_by=created_by, now=now)) for _, address in found]
+    return [(address, invite(session, created_by=created_by, now=now)) for _, address in addresses]
 
 
 def _read(file: bytes) -> list[tuple[int, str]]:
     """Return the addresses in the column `email` or, without one, in the first column, with line numbers."""
     try:
         rows = csv.reader(io.StringIO(file.decode("utf-8-sig"), newline=""), strict=True)
-        found = list(_addresses(rows))
+        addresses = list(_addresses(rows))
     except UnicodeDecodeError as error:
         line = file[: error.start].count(b"\n") + 1
         raise InvalidInvitations([(line, "The file is not valid UTF-8.")]) from None
     except csv.Error as error:
         raise InvalidInvitations([(rows.line_num, f"The file is not valid CSV: {error}.")]) from None
-    if not found:
+    if not addresses:
         raise InvalidInvitations([(1, "The file contains no addresses.")])
-    if len(found) > MAX_COUNT:
-        line = found[MAX_COUNT][0]
+    if len(addresses) > MAX_COUNT:
+        line = addresses[MAX_COUNT][0]
         raise InvalidInvitations(
-            [(line, f"The file has {len(found):,} addresses. The limit is {MAX_COUNT:,}.")]
+            [(line, f"The file has {len(addresses):,} addresses. The limit is {MAX_COUNT:,}.")]
         )
-    return found
+    return addresses
 
 
 def _addresses(rows: Any) -> Iterator[tuple[int, str]]:

@@ -110,10 +110,10 @@ def require_known(action: str) -> None:
 
 def action_label(action: str) -> str:
     """Return the description of an action without a subject, for a list of choices."""
-    return action_told(action, "…")
+    return action_text(action, "…")
 
 
-def action_told(action: str, subject: str) -> str:
+def action_text(action: str, subject: str) -> str:
     """Return the description of an action on a subject, such as ``renamed team Foxes``."""
     words = WORDS.get(action)  # Entries of older versions may have unknown actions.
     return f"{action}: {subject}" if words is None else words.replace("{}", subject)
@@ -153,13 +153,13 @@ class AuditPage(Page[AuditEntry]):
 
     names: Mapping[str, str]
 
-    def told(self, text: str) -> str:
+    def with_names(self, text: str) -> str:
         """Return an entry's text with the current names of the teams and users that it mentions."""
-        return told(text, self.names)
+        return with_names(text, self.names)
 
     def sentence(self, entry: AuditEntry) -> str:
         """Return the description of an entry's action, which follows the actor's name."""
-        return action_told(entry.action, self.told(entry.subject))
+        return action_text(entry.action, self.with_names(entry.subject))
 
 
 def mention(who: Team | User) -> str:
@@ -187,8 +187,8 @@ def record(
     competition.
     """
     require_known(action)
-    given = [*(before or {}).items(), *(after or {}).items()]
-    times = sorted({name for name, value in given if isinstance(value, datetime)})
+    values = [*(before or {}).items(), *(after or {}).items()]
+    times = sorted({name for name, value in values if isinstance(value, datetime)})
     before, after = _differing(_stored(before or {}), _stored(after or {}))
     entry = AuditEntry(
         competition_id=competition.id if competition else None,
@@ -224,10 +224,10 @@ def list_page(
 def list_after(
     session: Session, *, competition: Competition | None, action: str = "", person: str = "", part: Part
 ) -> tuple[Slice[AuditEntry], dict[str, str]]:
-    """Return a slice of the entries that `list_page` lists, and the names that `told` needs."""
+    """Return a slice of the entries that `list_page` lists, and the names that `with_names` needs."""
     query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
-    found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
-    return found, names(session, found.rows)
+    entries = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
+    return entries, names(session, entries.rows)
 
 
 def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
@@ -240,9 +240,9 @@ def public_slice(session: Session, *, competition: Competition, part: Part) -> S
     """Return a slice of the public log with its texts, newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     key = AuditEntry.__table__.c.id
-    found = slice_of_query(session, query, key=key, part=part)
-    known = names(session, found.rows)
-    return found.with_rows((each, told(each.public_text, known)) for each in found.rows)
+    entries = slice_of_query(session, query, key=key, part=part)
+    known = names(session, entries.rows)
+    return entries.with_rows((each, with_names(each.public_text, known)) for each in entries.rows)
 
 
 def actions(session: Session, *, competition: Competition) -> list[str]:
@@ -291,13 +291,13 @@ def _wanted(competition: Competition | None, action: str, person: str) -> Select
 
 def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: int) -> AuditPage:
     query = query.options(joinedload(AuditEntry.actor)).order_by(AuditEntry.id.desc())
-    found = page_of_query(session, query, page=page, page_size=page_size)
-    return AuditPage(found.rows, found.page, found.page_count, found.count, names(session, found.rows))
+    part = page_of_query(session, query, page=page, page_size=page_size)
+    return AuditPage(part.rows, part.page, part.page_count, part.count, names(session, part.rows))
 
 
-def told(text: str, names: Mapping[str, str]) -> str:
+def with_names(text: str, names: Mapping[str, str]) -> str:
     """Return an entry's text with its placeholders for teams and users replaced by names."""
-    return _MENTION.sub(lambda found: names.get(found[0], found[0]), text)
+    return _MENTION.sub(lambda mention: names.get(mention[0], mention[0]), text)
 
 
 def names(session: Session, entries: Iterable[AuditEntry]) -> dict[str, str]:

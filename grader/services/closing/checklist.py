@@ -76,8 +76,8 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
     job = next(
         iter(organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)), None
     )
-    asked = None if job is None else VerifyParameters.from_dict(job.parameters)
-    is_current = asked is not None and version is not None and asked.scoring_version_id == version.id
+    params = None if job is None else VerifyParameters.from_dict(job.parameters)
+    is_current = params is not None and version is not None and params.scoring_version_id == version.id
     counts = close.count_unscored(session, competition)
     return CloseState(
         stage=phases.stage(competition, now),

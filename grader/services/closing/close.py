@@ -183,12 +183,12 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     was_settled = phases.is_settled(competition)
     _settle(session, competition, count_pending(session, competition=competition), now)
     session.flush()
-    told = select(Notification.id).where(
+    notified = select(Notification.id).where(
         Notification.competition_id == competition.id,
         Notification.kind == NotificationKind.CLOSED,
         Notification.created_at >= competition.closes_at,
     )
-    if not was_settled and session.scalar(told.limit(1)) is None:
+    if not was_settled and session.scalar(notified.limit(1)) is None:
         notifications.tell(session, competition=competition, kind=NotificationKind.CLOSED, now=now)
     return competition
 

@@ -111,14 +111,14 @@ def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
     chosen = [choice.submission_id for choices in boards.choices.values() for choice in choices]
     if not chosen:
         raise NothingToVerify
-    found: list[Submission] = []
+    submissions: list[Submission] = []
     for first in range(0, len(chosen), 1000):
-        found += session.scalars(
+        submissions += session.scalars(
             select(Submission)
             .where(Submission.id.in_(chosen[first : first + 1000]))
             .options(joinedload(Submission.team), joinedload(Submission.competition))
         )
-    return sorted(found, key=lambda submission: submission.id)
+    return sorted(submissions, key=lambda submission: submission.id)
 
 
 def verify_all(

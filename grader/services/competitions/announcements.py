@@ -64,13 +64,13 @@ def edit(
 
     Raise UnknownAnnouncement or InvalidAnnouncement.
     """
-    found = _shown(act.session, act.competition, announcement_id, lock=True)
-    title, body = _checked(found.title if title is None else title, found.body if body is None else body)
-    before, after = {"title": found.title, "body": found.body}, {"title": title, "body": body}
+    post = _shown(act.session, act.competition, announcement_id, lock=True)
+    title, body = _checked(post.title if title is None else title, post.body if body is None else body)
+    before, after = {"title": post.title, "body": post.body}, {"title": title, "body": body}
     if before != after:
-        found.title, found.body, found.edited_at = title, body, act.now
-        act.record("announcement.edit", f"announcement {found.id}", before=before, after=after)
-    return found
+        post.title, post.body, post.edited_at = title, body, act.now
+        act.record("announcement.edit", f"announcement {post.id}", before=before, after=after)
+    return post
 
 
 def get(session: Session, *, competition: Competition, announcement_id: int) -> Announcement:
@@ -80,10 +80,10 @@ def get(session: Session, *, competition: Competition, announcement_id: int) -> 
 
 def withdraw(act: Act, *, announcement_id: int) -> Announcement:
     """Hide an announcement but keep its row; raise UnknownAnnouncement."""
-    found = _shown(act.session, act.competition, announcement_id, lock=True)
-    found.withdrawn_at = act.now
-    act.record("announcement.withdraw", f"announcement {found.id}", before={"title": found.title})
-    return found
+    post = _shown(act.session, act.competition, announcement_id, lock=True)
+    post.withdrawn_at = act.now
+    act.record("announcement.withdraw", f"announcement {post.id}", before={"title": post.title})
+    return post
 
 
 def shown(session: Session, *, competition: Competition) -> list[Announcement]:
@@ -108,17 +108,17 @@ def _newest(competition: Competition) -> Select[Announcement]:
 def _shown(
     session: Session, competition: Competition, announcement_id: int, *, lock: bool = False
 ) -> Announcement:
-    found = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
-    if found is None or found.competition_id != competition.id or found.withdrawn_at is not None:
+    post = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
+    if post is None or post.competition_id != competition.id or post.withdrawn_at is not None:
         raise UnknownAnnouncement(announcement_id=announcement_id)
-    return found
+    return post
 
 
 def _checked(title: str, body: str) -> tuple[str, str]:
     """Return the title and text in their stored form; raise InvalidAnnouncement."""
     title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
-    if found := list(_problems(title, body)):
-        raise InvalidAnnouncement(found)
+    if problems := list(_problems(title, body)):
+        raise InvalidAnnouncement(problems)
     return title, body
 
 

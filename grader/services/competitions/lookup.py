@@ -82,10 +82,10 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     mine = Competition.id == competition_id
     session.execute(_locking(mine))
     # If a statement waits for the lock, the rows that it joins could belong to the previous live version.
-    found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
-    if found.slug.startswith(DELETED):
-        raise UnknownCompetition(slug=found.slug)
-    return found
+    competition = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
+    if competition.slug.startswith(DELETED):
+        raise UnknownCompetition(slug=competition.slug)
+    return competition
 
 
 def hold(session: Session, *, slug: str) -> None:

@@ -23,9 +23,9 @@ class NotOrganizer(ParticipantError):
     public_name = "not_organizer"
     kind = ErrorKind.FORBIDDEN
 
-    def __init__(self, needed: Role, found: Role | None) -> None:
+    def __init__(self, needed: Role, role: Role | None) -> None:
         needs = "organizers" if needed is Role.VIEWER else f"organizers with the role {needed}"
-        has = f"Your role is {found}" if found else "You have no role"
+        has = f"Your role is {role}" if role else "You have no role"
         super().__init__(f"Only {needs} can do this. {has} in this competition.")
         self.needed = needed
 
@@ -77,10 +77,10 @@ def competition_and_role(
         return lookup.get(session, slug=slug), role_with(user, stored=None)
     is_theirs = and_(Organizer.competition_id == Competition.id, Organizer.user_id == user.id)
     query = lookup.with_slug(slug).add_columns(Organizer.role).outerjoin(Organizer, is_theirs)
-    found = session.execute(query).one_or_none()
-    if found is None:
+    row = session.execute(query).one_or_none()
+    if row is None:
         raise UnknownCompetition(slug=slug)
-    competition, role = found
+    competition, role = row
     return competition, role
 
 
@@ -98,9 +98,9 @@ def reaches(role: Role | None, needed: Role) -> bool:
 
 def require(session: Session, *, competition: Competition, user: User | None, role: Role) -> None:
     """Raise NotOrganizer unless the user has this role or a higher one."""
-    found = role_of(session, competition=competition, user=user)
-    if not reaches(found, role):
-        raise NotOrganizer(role, found)
+    own_role = role_of(session, competition=competition, user=user)
+    if not reaches(own_role, role):
+        raise NotOrganizer(role, own_role)
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Organizer]:
@@ -145,8 +145,8 @@ def add(
 ) -> Organizer:
     """Add a user as an organizer; raise AlreadyOrganizer."""
     _lock(session, competition)
-    if found := _find(session, competition, user):
-        raise AlreadyOrganizer(organizer=found)
+    if existing := _find(session, competition, user):
+        raise AlreadyOrganizer(organizer=existing)
     organizer = Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=now)
     session.add(organizer)
     _record(Act(session, competition, actor, now), user, "organizer.add", None, role)

@@ -166,9 +166,9 @@ def change(
     next upload. The public log of a published competition shows changes of deadlines, limits and rules.
     """
     competition = lookup.lock(session, competition_id=competition.id)
-    found = refusals(competition, changes, now)
-    if found:
-        raise InvalidCompetition(sentences(found))
+    faults = refusals(competition, changes, now)
+    if faults:
+        raise InvalidCompetition(sentences(faults))
     before, before_shown = of(competition), _shown(competition)
     after = _changed(before, changes)
     changed = _differing(before, after)
@@ -180,19 +180,19 @@ def change(
         _drop_solution(competition)
     session.flush()
     after_shown = _shown(competition)
-    told = changed | _differing(before_shown, after_shown)
+    logged = changed | _differing(before_shown, after_shown)
     log.record(
         session,
         competition=competition,
         actor=actor,
         action="competition.change",
         subject="settings",
-        before=changes_as_json(before_shown, told),
-        after=changes_as_json(after_shown, told),
+        before=changes_as_json(before_shown, logged),
+        after=changes_as_json(after_shown, logged),
         reason=reason,
         public_text=""
         if is_draft
-        else public_change_text(before_shown, after_shown, told, competition.rules_version),
+        else public_change_text(before_shown, after_shown, logged, competition.rules_version),
         now=now,
     )
     return changed
@@ -218,13 +218,13 @@ def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime
     after = _changed(before, changes)
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
-    found = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    faults = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
     is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at < now
     if is_past and not is_draft:
-        told = f"The close, {after.closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
-        found = [fault for fault in found if fault.names[0] != "closes_at"]
-        found.append(Fault(told, ("closes_at",)))
-    return found
+        sentence = f"The close, {after.closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
+        faults = [fault for fault in faults if fault.names[0] != "closes_at"]
+        faults.append(Fault(sentence, ("closes_at",)))
+    return faults
 
 
 def cleaned(settings: CompetitionSettings) -> CompetitionSettings:

@@ -40,10 +40,10 @@ class Fault(NamedTuple):
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     """Return all problems with the settings; a draft may lack dates."""
-    found = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
+    faults = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
     if settings.opens_at is None and not is_draft:
-        found.append(Fault("A published competition needs an opening time.", ("opens_at",)))
-    return [*found, *_order_problems(settings), *_reveal_problems(settings)]
+        faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
+    return [*faults, *_order_problems(settings), *_reveal_problems(settings)]
 
 
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
@@ -58,8 +58,8 @@ def _value_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         for each in error.errors(include_url=False):
             name, context = str(each["loc"][0]), each.get("ctx", {})
             if each["type"] in _SENTENCES:
-                told = _SENTENCES[each["type"]](each["input"], context)
-                yield Fault(f"The {SETTINGS[name].words} {told}", (name,))
+                text = _SENTENCES[each["type"]](each["input"], context)
+                yield Fault(f"The {SETTINGS[name].words} {text}", (name,))
             else:
                 for sentence in str(context.get("error", f"{name}: {each['msg']}.")).splitlines():
                     yield Fault(sentence, (name,))

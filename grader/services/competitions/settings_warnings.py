@@ -80,13 +80,13 @@ def to_confirm(competition: Competition, changed: Collection[str], now: datetime
     """
     if competition.state is CompetitionState.DRAFT:
         return []
-    found = date_warnings_of_change(competition, changed, now)
+    warnings = date_warnings_of_change(competition, changed, now)
     for name, effect in _SOON.items():
         moment = getattr(competition, name)
         if name in changed and moment is not None and now < moment <= now + SOON:
             when = f"less than a day away ({moment:%Y-%m-%d %H:%M} UTC)"
-            found.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
-    return found
+            warnings.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
+    return warnings
 
 
 def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:

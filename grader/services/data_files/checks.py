@@ -78,10 +78,10 @@ def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> Non
     before = file.check_state
     was_passed = before is DataCheckState.PASSED and file.findings.get("sha256") == file.sha256
     file.findings, file.check_key = findings, key
-    found = covered(findings)
-    if not found:
+    covering = covered(findings)
+    if not covering:
         file.check_state = DataCheckState.PASSED
-    elif found <= set(file.allowed.get("covers", ())):
+    elif covering <= set(file.allowed.get("covers", ())):
         file.check_state = DataCheckState.ALLOWED
     elif (was_passed or before is DataCheckState.UNCHECKED) and not findings["disclosures"]:
         # Participants already have the file, so parts that are not checked are only reported.
@@ -94,11 +94,11 @@ def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> Non
 
 
 def _record_hold(act: Act, file: DataFile) -> None:
-    found = found_in(file)
+    findings = found_in(file)
     act.record(
         "data.hold",
         f"data file {file.name}",
-        after={"discloses": list(found.discloses), "unopened": list(found.unopened)},
+        after={"discloses": list(findings.discloses), "unopened": list(findings.unopened)},
     )
     letters.send(
         act.session,
@@ -108,7 +108,7 @@ def _record_hold(act: Act, file: DataFile) -> None:
         key=f"data-held:{file.id}:{file.check_key}",
         competition=act.competition,
         file=file,
-        findings=found.discloses + found.unopened,
+        findings=findings.discloses + findings.unopened,
         now=act.now,
     )
 
@@ -167,8 +167,8 @@ def request(
     last = newest(session, competition=competition)
     solutions = solutions_of(session, competition=competition)
     keys = {file.id: key_of(file, solutions) for file in files}
-    asked = {"keys": sorted(keys.values())}
-    if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == asked["keys"]:
+    params = {"keys": sorted(keys.values())}
+    if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == params["keys"]:
         for file in files:
             _hold(Act(session, competition, CHECK, now), file, keys[file.id], last.incident)
         return None
@@ -176,7 +176,7 @@ def request(
         session,
         competition=competition,
         kind=OrganizerJobKind.DATA,
-        parameters=asked,
+        parameters=params,
         created_by=actor.user if actor else None,
         now=now,
     )
@@ -197,8 +197,8 @@ def are_stale(session: Session) -> bool:
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
     """Return the newest job that checks a competition's files, or None."""
-    found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.DATA)
-    return found[0] if found else None
+    job = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.DATA)
+    return job[0] if job else None
 
 
 def under_way(session: Session, *, competition: Competition) -> OrganizerJob | None:
@@ -316,12 +316,12 @@ def _phrase(findings: Mapping[str, Any]) -> str:
 
 def _consequence(file: DataFile) -> str:
     kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
-    told = {
+    consequences = {
         Kind.LABEL: "the labels (anyone who submits them gets a perfect score)",
         Kind.IDENTITY: "which rows mention the identities (models can be tuned to them)",
         Kind.USAGE: "which rows decide the final standings",
     }
-    public = [words for kind, words in told.items() if kind.value in kinds]
+    public = [words for kind, words in consequences.items() if kind.value in kinds]
     if file.findings.get("unopened_count"):
         public.append("everything in the parts that were not checked")
     return "; ".join(public)

@@ -62,12 +62,12 @@ def get(session: Session, *, competition: Competition, name: str) -> DataFile:
     """Return a data file of a competition; raise UnknownDataFile."""
     if not is_storable(name):
         raise UnknownDataFile(name=name)
-    found = session.scalar(
+    file = session.scalar(
         select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
     )
-    if found is None:
+    if file is None:
         raise UnknownDataFile(name=name)
-    return found
+    return file
 
 
 def require_open(competition: Competition, *, now: datetime) -> None:
@@ -209,16 +209,20 @@ def allow(
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
     if file.check_state is not DataCheckState.HELD and not is_unopened:
         raise NotHeld(name=name)
-    found = checks.found_in(file)
-    if " ".join(typed.split()).casefold() != found.phrase.casefold():
-        raise NotTyped(phrase=found.phrase)
+    seen = checks.found_in(file)
+    if " ".join(typed.split()).casefold() != seen.phrase.casefold():
+        raise NotTyped(phrase=seen.phrase)
     file.check_state = DataCheckState.ALLOWED
     covers = sorted(checks.covered(file.findings))
-    file.allowed = {"typed": found.phrase, "at": now.isoformat(), "covers": covers}
+    file.allowed = {"typed": seen.phrase, "at": now.isoformat(), "covers": covers}
     act.record(
         "data.allow",
         f"data file {file.name}",
-        after={"typed": found.phrase, "discloses": list(found.discloses), "unopened": list(found.unopened)},
+        after={
+            "typed": seen.phrase,
+            "discloses": list(seen.discloses),
+            "unopened": list(seen.unopened),
+        },
         reason=plain_text(reason),
     )
     return file
@@ -241,17 +245,17 @@ def check_again(
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
     """Return the problems with data files that prevent the publication of a draft."""
     waiting = [file.name for file in checks.stale(session, competition=competition)]
-    found = [
+    held = [
         Fault((f"{name} is still being checked. Try again in a few minutes."), (DATA,)) for name in waiting
     ]
     for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
         if file.check_state is DataCheckState.HELD and file.name not in waiting:
             seen = checks.found_in(file)
-            told = "; ".join((seen.discloses + seen.unopened)[: checks.SHOWN_NAMES])
-            found.append(
-                Fault(f"{file.name} is held back: {told}. Remove it, or confirm its release.", (DATA,))
+            names = "; ".join((seen.discloses + seen.unopened)[: checks.SHOWN_NAMES])
+            held.append(
+                Fault(f"{file.name} is held back: {names}. Remove it, or confirm its release.", (DATA,))
             )
-    return found
+    return held
 
 
 def require_checked(session: Session, *, competition: Competition) -> None:

@@ -206,13 +206,13 @@ def _rows(
 def _submissions(session: Session, submission_ids: Iterable[int]) -> dict[int, Submission]:
     """Return submissions by id, in the given order."""
     ids = list(submission_ids)
-    found: dict[int, Submission] = {}
+    submissions: dict[int, Submission] = {}
     for first in range(0, len(ids), 1000):
         part = session.scalars(select(Submission).where(Submission.id.in_(ids[first : first + 1000])))
-        found |= {submission.id: submission for submission in part}
-    return {submission_id: found[submission_id] for submission_id in ids}
+        submissions |= {submission.id: submission for submission in part}
+    return {submission_id: submissions[submission_id] for submission_id in ids}
 
 
 def _hashes(session: Session, submission_ids: Iterable[int]) -> dict[int, str]:
-    found = _submissions(session, submission_ids)
-    return {submission_id: submission.sha256 for submission_id, submission in found.items()}
+    submissions = _submissions(session, submission_ids)
+    return {submission_id: submission.sha256 for submission_id, submission in submissions.items()}

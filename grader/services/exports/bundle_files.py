@@ -70,35 +70,35 @@ solution-canaries.csv     the canary rows with their true labels; they affect no
 """
 
 
-def texts(found: FinalResults, *, address: str) -> dict[str, str]:
+def texts(results: FinalResults, *, address: str) -> dict[str, str]:
     """Return a bundle's files by name, without the solution; `address` is the competition's URL."""
     files = {
-        "README.txt": _readme(found),
-        "results.html": _page(found, address=address),
-        "metric.md": _metric_text(found),
-        "metric.json": _json(_metric(found)),
-        "hashes.csv": _hashes(found),
-        "CITATION.cff": _citation(found, address),
+        "README.txt": _readme(results),
+        "results.html": _page(results, address=address),
+        "metric.md": _metric_text(results),
+        "metric.json": _json(_metric(results)),
+        "hashes.csv": _hashes(results),
+        "CITATION.cff": _citation(results, address),
     }
     for split in Split:
-        files[f"boards/{split}.csv"] = _board_csv(found.boards[split], is_private=split is Split.PRIVATE)
-        files[f"boards/{split}.json"] = _json(_board(found, split))
-        files[f"identities/{split}.csv"] = csv_lines(_identity_rows(found, split))
-    if found.nonce is not None:
-        files["solution-nonce.txt"] = f"{found.nonce}\n"
-    if found.canaries is not None:
-        files["solution-canaries.csv"] = found.canaries
-    for receipt in found.receipts:
+        files[f"boards/{split}.csv"] = _board_csv(results.boards[split], is_private=split is Split.PRIVATE)
+        files[f"boards/{split}.json"] = _json(_board(results, split))
+        files[f"identities/{split}.csv"] = csv_lines(_identity_rows(results, split))
+    if results.nonce is not None:
+        files["solution-nonce.txt"] = f"{results.nonce}\n"
+    if results.canaries is not None:
+        files["solution-canaries.csv"] = results.canaries
+    for receipt in results.receipts:
         files[f"receipts/{receipt.submission}.json"] = receipt.to_json()
     return files
 
 
-def _readme(found: FinalResults) -> str:
+def _readme(results: FinalResults) -> str:
     return README.format(
-        title=found.title,
-        number=found.number,
-        date=_day(found.finalized_at),
-        more=(WITH_SOLUTION if found.receipts else "") + (WITH_CANARIES if found.canaries else ""),
+        title=results.title,
+        number=results.number,
+        date=_day(results.finalized_at),
+        more=(WITH_SOLUTION if results.receipts else "") + (WITH_CANARIES if results.canaries else ""),
     )
 
 
@@ -120,13 +120,13 @@ def _board_csv(lines: tuple[BoardLine, ...], *, is_private: bool) -> str:
     return csv_lines([[*header, *(["public_rank"] if is_private else [])], *rows])
 
 
-def _board(found: FinalResults, split: Split) -> dict[str, Any]:
+def _board(results: FinalResults, split: Split) -> dict[str, Any]:
     return {
-        "competition": found.slug,
+        "competition": results.slug,
         "split": split.value,
-        "final_standings": found.number,
-        "finalized_at": found.finalized_at.isoformat(),
-        "scoring_version": found.scoring_version,
+        "final_standings": results.number,
+        "finalized_at": results.finalized_at.isoformat(),
+        "scoring_version": results.scoring_version,
         "teams": [
             {
                 "rank": line.rank,
@@ -138,43 +138,43 @@ def _board(found: FinalResults, split: Split) -> dict[str, Any]:
                 "sha256": line.sha256,
             }
             | ({"public_rank": line.public_rank} if split is Split.PRIVATE else {})
-            for line in found.boards[split]
+            for line in results.boards[split]
         ],
     }
 
 
-def _tables(found: FinalResults, split: Split) -> Iterator[tuple[BoardLine, IdentityRow]]:
-    for line in found.boards[Split.PRIVATE]:
-        result = found.results[line.submission_id].get(split)
+def _tables(results: FinalResults, split: Split) -> Iterator[tuple[BoardLine, IdentityRow]]:
+    for line in results.boards[Split.PRIVATE]:
+        result = results.results[line.submission_id].get(split)
         for identity in result.identities if result else ():
             yield line, identity
 
 
-def _identity_rows(found: FinalResults, split: Split) -> Iterator[list[object]]:
+def _identity_rows(results: FinalResults, split: Split) -> Iterator[list[object]]:
     yield ["rank", "team", "submission", "identity", *CELLS]
-    for line, identity in _tables(found, split):
+    for line, identity in _tables(results, split):
         cells = [_cell(identity.cells.get(name), 2) for name in CELLS]
         yield [line.rank, line.team, line.submission_id, identity.name, *cells]
 
 
-def _metric(found: FinalResults) -> dict[str, Any]:
+def _metric(results: FinalResults) -> dict[str, Any]:
     return {
         "metric": "Jigsaw unintended bias: overall AUC and power means of Subgroup, BPSN and BNSP AUC",
-        "metric_code_version": found.metric_code_version,
+        "metric_code_version": results.metric_code_version,
         "fairboard": version("fairboard"),
-        "scoring_version": found.scoring_version,
-        "solution": {"number": found.solution_number, "commitment": found.commitment},
-        "rows": {split.value: count for split, count in found.rows.items()},
-        "settings": found.rules.as_dict(),
+        "scoring_version": results.scoring_version,
+        "solution": {"number": results.solution_number, "commitment": results.commitment},
+        "rows": {split.value: count for split, count in results.rows.items()},
+        "settings": results.rules.as_dict(),
     }
 
 
-def _metric_text(found: FinalResults) -> str:
-    metric = found.rules.metric
+def _metric_text(results: FinalResults) -> str:
+    metric = results.rules.metric
     weights = ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items())
     return (
-        f"# The metric of {found.title}\n\n"
-        + (f"{found.evaluation.strip()}\n\n" if found.evaluation.strip() else "")
+        f"# The metric of {results.title}\n\n"
+        + (f"{results.evaluation.strip()}\n\n" if results.evaluation.strip() else "")
         + "The score is the weighted sum of four terms: the overall ROC AUC and, for each of Subgroup, BPSN "
         "and BNSP AUC,\nthe power mean over the identities:\n\n"
         "    M_p(m) = ((m_1^p + … + m_N^p) / N)^(1/p).\n\n"
@@ -187,41 +187,41 @@ def _metric_text(found: FinalResults) -> str:
         f"- A label is positive at a value >= {metric.label_threshold:g}; a row mentions an identity at "
         f">= {metric.identity_threshold:g}; a blank means no mention\n"
         f"- Undefined AUCs: {metric.undefined}\n"
-        f"- Identities (N = {len(found.rules.identities)}): {', '.join(found.rules.identities)}\n"
-        f"- Rows: {', '.join(f'{split} {count:,}' for split, count in found.rows.items())}\n"
-        f"- Scoring version {found.scoring_version}, solution {found.solution_number} "
-        f"(commitment {found.commitment})\n"
-        f"- Metric code version {found.metric_code_version}, Fairboard {version('fairboard')}\n\n"
+        f"- Identities (N = {len(results.rules.identities)}): {', '.join(results.rules.identities)}\n"
+        f"- Rows: {', '.join(f'{split} {count:,}' for split, count in results.rows.items())}\n"
+        f"- Scoring version {results.scoring_version}, solution {results.solution_number} "
+        f"(commitment {results.commitment})\n"
+        f"- Metric code version {results.metric_code_version}, Fairboard {version('fairboard')}\n\n"
         "Pair counts are exact, and AUCs are combined with 40 digits, so every machine computes identical "
         "scores.\n"
     )
 
 
-def _hashes(found: FinalResults) -> str:
+def _hashes(results: FinalResults) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["what", "number", "sha256"])
-    writer.writerow(["commitment to the solution", found.solution_number, found.commitment])
-    files = {line.submission_id: line.sha256 for split in Split for line in found.boards[split]}
+    writer.writerow(["commitment to the solution", results.solution_number, results.commitment])
+    files = {line.submission_id: line.sha256 for split in Split for line in results.boards[split]}
     writer.writerows(["submission", number, sha256] for number, sha256 in sorted(files.items()))
     return text.getvalue()
 
 
-def _citation(found: FinalResults, address: str) -> str:
+def _citation(results: FinalResults, address: str) -> str:
     """Return a CITATION.cff (1.2.0); JSON strings are valid YAML."""
-    names = found.organizers or (f"Organizers of {found.title}",)
-    said = f"Final standings {found.number} of {found.title}"
+    names = results.organizers or (f"Organizers of {results.title}",)
+    said = f"Final standings {results.number} of {results.title}"
     lines = [
         "cff-version: 1.2.0",
         f"message: {_yaml('If you use these results, please cite them as below.')}",
         "type: dataset",
-        f"title: {_yaml(f'{found.title}: final results')}",
+        f"title: {_yaml(f'{results.title}: final results')}",
         "authors:",
         *(f"  - name: {_yaml(name)}" for name in names),
-        f"version: {_yaml(str(found.number))}",
-        f"date-released: {_day(found.finalized_at)}",
+        f"version: {_yaml(str(results.number))}",
+        f"date-released: {_day(results.finalized_at)}",
         f"url: {_yaml(address)}",
-        f"abstract: {_yaml(f'{said}, scoring version {found.scoring_version}.')}",
+        f"abstract: {_yaml(f'{said}, scoring version {results.scoring_version}.')}",
         "references:",
         "  - type: conference-paper",
         f"    title: {_yaml(BORKAN_TITLE)}",
@@ -260,9 +260,9 @@ def _day(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d}"
 
 
-def _page(found: FinalResults, *, address: str) -> str:
+def _page(results: FinalResults, *, address: str) -> str:
     """Return the printable page: both leaderboards, tables of the top teams, the metric and hashes."""
-    title = f"{found.title}: final results"
+    title = f"{results.title}: final results"
     return "\n".join(
         [
             "<!doctype html>",
@@ -272,13 +272,13 @@ def _page(found: FinalResults, *, address: str) -> str:
             f"<title>{escape(title)}</title><style>{STYLE}</style></head>",
             "<body>",
             f"<h1>{escape(title)}</h1>",
-            f"<p>Final standings {found.number}, finalized on {_moment(found.finalized_at)}. The "
-            f"competition closed on {_moment(found.closed_at)}. {escape(found.reason)}</p>",
+            f"<p>Final standings {results.number}, finalized on {_moment(results.finalized_at)}. The "
+            f"competition closed on {_moment(results.closed_at)}. {escape(results.reason)}</p>",
             f'<p class="quiet">{escape(address)}</p>',
-            _board_table("Private leaderboard", found.boards[Split.PRIVATE], is_private=True),
-            _board_table("Public leaderboard", found.boards[Split.PUBLIC], is_private=False),
-            _identity_tables(found),
-            _metric_list(found),
+            _board_table("Private leaderboard", results.boards[Split.PRIVATE], is_private=True),
+            _board_table("Public leaderboard", results.boards[Split.PUBLIC], is_private=False),
+            _identity_tables(results),
+            _metric_list(results),
             "</body>",
             "</html>",
             "",
@@ -306,16 +306,16 @@ def _members(line: BoardLine) -> str:
     return f"<br><small>{escape(', '.join(others))}</small>" if others else ""
 
 
-def _identity_tables(found: FinalResults) -> str:
+def _identity_tables(final: FinalResults) -> str:
     parts = [
         "<h2>Identities</h2>",
         f"<p>The submissions that counted of the top {FIRST_TEAMS} teams; identities/ contains all teams. An "
         "AEG above zero means that rows that mention the identity get higher predictions than other rows of "
         "the same class.</p>",
     ]
-    for line in found.boards[Split.PRIVATE][:FIRST_TEAMS]:
+    for line in final.boards[Split.PRIVATE][:FIRST_TEAMS]:
         parts.append(f"<h3>{line.rank}. <bdi>{escape(line.team)}</bdi></h3>")
-        results = found.results[line.submission_id]
+        results = final.results[line.submission_id]
         parts += [_identities(split, results[split]) for split in reversed(Split) if split in results]
     return "\n".join(parts)
 
@@ -331,17 +331,17 @@ def _identities(split: Split, result: SplitResult) -> str:
     return _table(["Identity", *CELLS.values()], rows, caption=caption)
 
 
-def _metric_list(found: FinalResults) -> str:
-    metric = found.rules.metric
+def _metric_list(results: FinalResults) -> str:
+    metric = results.rules.metric
     facts = {
-        "Scoring version": str(found.scoring_version),
-        "Identities": ", ".join(found.rules.identities),
+        "Scoring version": str(results.scoring_version),
+        "Identities": ", ".join(results.rules.identities),
         "Power": f"{metric.power:g}",
         "Weights": ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items()),
         "Thresholds": f"label {metric.label_threshold:g}, identity {metric.identity_threshold:g}",
-        "Rows": ", ".join(f"{split} {count:,}" for split, count in found.rows.items()),
-        "Metric code version": found.metric_code_version,
-        "Solution": f"number {found.solution_number}, commitment {found.commitment}",
+        "Rows": ", ".join(f"{split} {count:,}" for split, count in results.rows.items()),
+        "Metric code version": results.metric_code_version,
+        "Solution": f"number {results.solution_number}, commitment {results.commitment}",
     }
     lines = [f"<dt>{name}</dt><dd><code>{escape(value)}</code></dd>" for name, value in facts.items()]
     return "<h2>Metric</h2>\n<dl>" + "\n".join(lines) + "</dl>"

@@ -140,16 +140,16 @@ def _about(version: ScoringVersion | None, kind: Kind) -> dict[str, Any]:
 def _version(
     session: Session, competition: Competition, number: int | None, *, needed: bool
 ) -> ScoringVersion | None:
-    found = competition.live_scoring_version
+    version = competition.live_scoring_version
     if number is not None:
-        found = session.scalar(
+        version = session.scalar(
             select(ScoringVersion).where(
                 ScoringVersion.competition_id == competition.id, ScoringVersion.number == number
             )
         )
-    if found is None and needed:
+    if version is None and needed:
         raise NothingToExport(number)
-    return found
+    return version
 
 
 def _columns(kind: Kind, version: ScoringVersion | None) -> Sequence[str]:
@@ -250,7 +250,7 @@ def _score_rows(session: Session, competition: Competition, version: ScoringVers
 
 
 def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
-    found = report(PairCounts.from_dict(score.counts), rules.metric)
+    scored = report(PairCounts.from_dict(score.counts), rules.metric)
     row: dict[str, Any] = {
         "submission": submission.id,
         "team_id": submission.team_id,
@@ -258,10 +258,10 @@ def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
         "split": score.split.value,
         "score": score.score,
         **{term: getattr(score, term) for term in TERMS},
-        "rows": found.rows,
-        "positives": found.positives,
+        "rows": scored.rows,
+        "positives": scored.positives,
     }
-    for line in found.subgroups:
+    for line in scored.subgroups:
         row |= {f"{line.name}: {cell}": getattr(line, cell) for cell in (*COUNTS, *CELLS)}
     return row
 
@@ -281,12 +281,12 @@ def _audit_rows(session: Session, competition: Competition, _version: ScoringVer
                 "actor": each.actor.name if each.actor else None,
                 "origin": each.origin,
                 "action": each.action,
-                "subject": log.told(each.subject, names),
+                "subject": log.with_names(each.subject, names),
                 "before": each.before,
                 "after": each.after,
                 "reason": each.reason,
                 "is_public": each.is_public,
-                "public_text": log.told(each.public_text, names),
+                "public_text": log.with_names(each.public_text, names),
             }
 
 

@@ -156,10 +156,10 @@ def last(session: Session, *, competition: Competition) -> tuple[OrganizerJob, R
     return None
 
 
-def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
+def submissions(session: Session, *, report: Report) -> dict[int, Submission]:
     """Return the submissions in a report by id, with their current teams."""
-    ids = {file.submission_id for team in found.teams for file in team.files}
-    ids |= {number for pair in found.pairs for number in (pair.one_id, pair.other_id)}
+    ids = {file.submission_id for team in report.teams for file in team.files}
+    ids |= {number for pair in report.pairs for number in (pair.one_id, pair.other_id)}
     rows = session.scalars(
         select(Submission).where(Submission.id.in_(ids)).options(joinedload(Submission.team))
     )
@@ -228,7 +228,7 @@ class File:
 
 def newest_files(session: Session, *, competition: Competition, rows: int) -> tuple[list[File], int]:
     """Return the newest files of a competition in chronological order, and the number of older files."""
-    found = session.execute(
+    newest = session.execute(
         select(
             Submission.id,
             Submission.team_id,
@@ -254,7 +254,7 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
         .order_by(Submission.submitted_at.desc(), Submission.id.desc())
     ).all()
     limit = min(MAX_FILES, MAX_CELLS // max(rows, 1))
-    return [File(*row) for row in reversed(found[:limit])], max(len(found) - limit, 0)
+    return [File(*row) for row in reversed(newest[:limit])], max(len(newest) - limit, 0)
 
 
 def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
@@ -264,31 +264,31 @@ def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
     session, competition = act.session, act.competition
     if line not in _lines(session, competition):
         raise UnknownLine
-    found = session.scalar(
+    stored = session.scalar(
         select(FairPlayMark).where(FairPlayMark.competition_id == competition.id, FairPlayMark.line == line)
     )
-    if found is None:
-        found = FairPlayMark(competition_id=competition.id, line=line)
-        session.add(found)
-    found.reason, found.marked_at = reason.strip(), act.now
-    found.marked_by_id = act.actor.user.id if act.actor.user else None
-    act.record("fair_play.mark", found.line, reason=found.reason)
-    return found
+    if stored is None:
+        stored = FairPlayMark(competition_id=competition.id, line=line)
+        session.add(stored)
+    stored.reason, stored.marked_at = reason.strip(), act.now
+    stored.marked_by_id = act.actor.user.id if act.actor.user else None
+    act.record("fair_play.mark", stored.line, reason=stored.reason)
+    return stored
 
 
 def _lines(session: Session, competition: Competition) -> set[str]:
     newest = last(session, competition=competition)
     if newest is None:
         return set()
-    _, found = newest
-    return {pair.line for pair in found.pairs} | {team.line for team in found.teams}
+    _, report = newest
+    return {pair.line for pair in report.pairs} | {team.line for team in report.teams}
 
 
 def marks_by_line(session: Session, *, competition: Competition) -> dict[str, FairPlayMark]:
     """Return a competition's marks by row name."""
-    found = session.scalars(
+    marks = session.scalars(
         select(FairPlayMark)
         .where(FairPlayMark.competition_id == competition.id)
         .options(joinedload(FairPlayMark.marked_by))
     )
-    return {each.line: each for each in found}
+    return {each.line: each for each in marks}

@@ -132,9 +132,9 @@ def _shared(
         logins = Logins(person, team, place.login_count, place.first_login_at, place.last_login_at)
         by_place[place.kind, place.place_hash].append(logins)
     shared: dict[tuple[PlaceKind, frozenset[int]], list[list[Logins]]] = defaultdict(list)
-    for (kind, _), found in by_place.items():
-        if len({each.team.id for each in found}) > 1:
-            shared[kind, frozenset(each.person.id for each in found)].append(found)
+    for (kind, _), same_place in by_place.items():
+        if len({each.team.id for each in same_place}) > 1:
+            shared[kind, frozenset(each.person.id for each in same_place)].append(same_place)
     return shared
 
 
@@ -146,13 +146,13 @@ def _summed(kind: PlaceKind, places: Sequence[Sequence[Logins]]) -> Iterator[Log
             by_person[each.person.id].append(each)
     # All accounts that use a browser count the same logins, so their numbers must not be added up.
     counted = max if kind is PlaceKind.BROWSER else sum
-    for found in by_person.values():
+    for logins in by_person.values():
         yield Logins(
-            found[0].person,
-            found[0].team,
-            counted(each.count for each in found),
-            min(each.first_at for each in found),
-            max(each.last_at for each in found),
+            logins[0].person,
+            logins[0].team,
+            counted(each.count for each in logins),
+            min(each.first_at for each in logins),
+            max(each.last_at for each in logins),
         )
 
 

@@ -114,10 +114,10 @@ def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
 def get(session: Session, *, competition: Competition, name: str) -> Figure:
     """Return a figure of a competition; raise UnknownFigure."""
     query = select(Figure).where(Figure.competition_id == competition.id, Figure.name == name)
-    found = session.scalar(query) if is_storable(name) else None
-    if found is None:
+    figure = session.scalar(query) if is_storable(name) else None
+    if figure is None:
         raise UnknownFigure(name=name)
-    return found
+    return figure
 
 
 def checked(name: str, data: bytes) -> tuple[str, Picture]:

@@ -221,15 +221,15 @@ def are_held(now: datetime) -> ColumnElement[bool]:
 
 def holders(session: Session, *, machine: str, now: datetime) -> set[str]:
     """Return the processes of a machine that hold claims with unexpired leases."""
-    found: set[str] = set()
+    holder_names: set[str] = set()
     for queue in (ScoringJob, OrganizerJob):
         names = select(queue.holder).where(
             queue.state == JobState.CLAIMED,
             queue.lease_until > now,
             queue.holder.startswith(f"{machine}/", autoescape=True),
         )
-        found.update(name for name in session.scalars(names.distinct()) if name is not None)
-    return found
+        holder_names.update(name for name in session.scalars(names.distinct()) if name is not None)
+    return holder_names
 
 
 def free(session: Session, *, holders: Collection[str], now: datetime) -> int:

@@ -17,21 +17,21 @@ from grader.models import (
 
 def board_version(session: Session, *, competition_id: int) -> str:
     """Return a hash of a leaderboard's public content: scores, ranks and the reveal."""
-    found = session.execute(
+    state = session.execute(
         select(Competition.live_scoring_version_id, Competition.revealed_at, Competition.finalized_at).where(
             Competition.id == competition_id
         )
     ).one()
-    splits = [Split.PUBLIC] if found.revealed_at is None else list(Split)
+    splits = [Split.PUBLIC] if state.revealed_at is None else list(Split)
     sums = session.execute(
         select(
             func.count(),
             func.sum(Standing.submission_id),
             func.max(Standing.submission_id),
             func.sum(Standing.score_units),
-        ).where(Standing.scoring_version_id == found.live_scoring_version_id, Standing.split.in_(splits))
+        ).where(Standing.scoring_version_id == state.live_scoring_version_id, Standing.split.in_(splits))
     ).one()
-    return hashlib.sha256(repr((*found, *sums)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((*state, *sums)).encode()).hexdigest()[:16]
 
 
 def count_entries(session: Session, *, competition_id: int) -> int:

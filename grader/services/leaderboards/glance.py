@@ -90,13 +90,13 @@ def of(
     snapshot: Snapshot = NOTHING_KEPT,
 ) -> Glance:
     """Return the summary of a leaderboard, with the rank of a team, from the snapshot if possible."""
-    found = snapshot.page("glance", lambda: _of(session, competition, now))
+    glance = snapshot.page("glance", lambda: _of(session, competition, now))
     version_id = competition.live_scoring_version_id
-    if team is None or version_id is None or not found.scores:
-        return found
-    standings = Standings(session, version_id, found.split)
-    own = snapshot.page(("glance", team.id), lambda: _own(standings, team, found.decimals))
-    return replace(found, own=own)
+    if team is None or version_id is None or not glance.scores:
+        return glance
+    standings = Standings(session, version_id, glance.split)
+    own = snapshot.page(("glance", team.id), lambda: _own(standings, team, glance.decimals))
+    return replace(glance, own=own)
 
 
 def _of(session: Session, competition: Competition, now: datetime) -> Glance:
@@ -128,7 +128,7 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
     """Return the figures of competitions by competition id, in at most two queries."""
     splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
     versions = {each.live_scoring_version_id: each for each in competitions if splits.get(each.id)}
-    found = {each.id: Figures() for each in competitions}
+    by_competition = {each.id: Figures() for each in competitions}
     boards = [
         and_(Standing.scoring_version_id == version_id, Standing.split == splits[each.id])
         for version_id, each in versions.items()
@@ -142,11 +142,11 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
         for version_id, count, units in rows:
             each = versions[version_id]
             decimals = shown_scores.decimals(each, splits[each.id] or Split.PUBLIC)
-            found[each.id] = Figures(count, order.score_text(units, decimals))
+            by_competition[each.id] = Figures(count, order.score_text(units, decimals))
     blind = [competition_id for competition_id, split in splits.items() if split is None]
     for competition_id, count in _sent(session, blind).items():
-        found[competition_id] = Figures(count)
-    return found
+        by_competition[competition_id] = Figures(count)
+    return by_competition
 
 
 def own_ranks(
@@ -197,10 +197,10 @@ def _top(session: Session, version_id: int, split: Split, decimals: int) -> list
 
 
 def _own(standings: Standings, team: Team, decimals: int) -> OwnPlace | None:
-    found = standings.ranked_entry_of(team.id)
-    if found is None:
+    ranked = standings.ranked_entry_of(team.id)
+    if ranked is None:
         return None
-    entry, rank = found
+    entry, rank = ranked
     above = standings.above(entry)
     return OwnPlace(
         rank=rank,

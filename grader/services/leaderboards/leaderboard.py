@@ -139,28 +139,28 @@ def board_of(
     phase: Phase | None = None,
     viewer: Viewer = Viewer.PUBLIC,
     now: datetime | None = None,
-    asked: Asked | None = None,
+    request: Asked | None = None,
     snapshot: Snapshot = NOTHING_KEPT,
 ) -> Board:
     """Return a page of a leaderboard, from the snapshot if possible; a page past the end is empty.
 
     Raises HiddenColumn, NotRevealed or NotSettled.
     """
-    asked, now = asked or Asked(), now or db.now(session)
+    request, now = request or Asked(), now or db.now(session)
     phase = phase or phases.phase(competition, now)
     if split is Split.PRIVATE:
         require_private(competition, viewer=viewer, phase=phase)
     field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
     has_terms = visible(field, viewer, phase, competition.feedback)
-    if asked.sort.is_term and not has_terms:
-        raise HiddenColumn(name=asked.sort.value)
+    if request.sort.is_term and not has_terms:
+        raise HiddenColumn(name=request.sort.value)
     of = _Of(session, competition, lookup.live(competition), split, has_terms, now, snapshot)
-    page = replace(asked, own_team_id=None)
-    if asked.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
+    page = replace(request, own_team_id=None)
+    if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
         board = _read(of, page)
     else:
         board = snapshot.page(("board", split, has_terms, page), lambda: _read(of, page))
-    own_id = asked.own_team_id
+    own_id = request.own_team_id
     if own_id is None or any(row.team_id == own_id and not row.is_benchmark for row in board.rows):
         return board
     return replace(board, pinned=snapshot.page(("own", split, has_terms, own_id), lambda: _own(of, own_id)))
@@ -196,7 +196,7 @@ class _Of:
         )
 
 
-def _read(of: _Of, asked: Asked) -> Board:
+def _read(of: _Of, request: Asked) -> Board:
     """Return a page without the viewer's row."""
     session, competition, version, split = of.session, of.competition, of.version, of.split
     standings = of.standings
@@ -209,27 +209,27 @@ def _read(of: _Of, asked: Asked) -> Board:
         terms=board_lines.TERMS if of.has_terms else (),
     )
     following = None
-    if asked.is_plain:
-        place = paging(team_count, page=asked.page, page_size=asked.page_size)
-        if asked.after is not None:
-            place = _from(standings, asked.after, asked.page_size, team_count)
+    if request.is_plain:
+        place = paging(team_count, page=request.page, page_size=request.page_size)
+        if request.after is not None:
+            place = _from(standings, request.after, request.page_size, team_count)
         lines, following = _plain_page(session, version, split, place, unranked)
         found_count = team_count
     else:
-        found = board_lines.sorted_lines(
+        all_lines = board_lines.sorted_lines(
             session,
             version=version,
             split=split,
-            sort=asked.sort,
-            descending=asked.is_descending,
-            search=asked.search,
+            sort=request.sort,
+            descending=request.is_descending,
+            search=request.search,
             benchmarks=unranked,
             now=of.now,
             snapshot=of.snapshot,
         )
-        found_count = sum(not isinstance(line, BoardRow) for line in found)
-        place = paging(len(found), page=asked.page, page_size=asked.page_size)
-        lines = found[place.first : place.first + place.page_size]
+        found_count = sum(not isinstance(line, BoardRow) for line in all_lines)
+        place = paging(len(all_lines), page=request.page, page_size=request.page_size)
+        lines = all_lines[place.first : place.first + place.page_size]
     ranks = dict(line for line in lines if not isinstance(line, BoardRow))
     loaded = of.load(ranks)
     solution = version.solution
@@ -271,29 +271,29 @@ def _plain_page(
     session: Session,
     version: ScoringVersion,
     split: Split,
-    asked: Paging,
+    paging: Paging,
     unranked: Sequence[board_lines.Placed],
 ) -> tuple[list[board_lines.Line], Place | None]:
     """Return a page read directly from the index, with its benchmarks and end position."""
-    found = session.execute(
+    rows = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
         .order_by(*STANDING_ORDER)
-        .limit(asked.page_size)
-        .offset(asked.first)
+        .limit(paging.page_size)
+        .offset(paging.first)
     ).all()
     lines: list[board_lines.Line] = []
-    for place, (team_id, _, _) in enumerate(found, asked.first):
+    for place, (team_id, _, _) in enumerate(rows, paging.first):
         lines += [each.row for each in unranked if each.place == place]
         lines.append((team_id, place + 1))
-    end = asked.first + asked.page_size
-    if end >= asked.count and (asked.first < asked.count or asked.page == 1):
-        lines += [each.row for each in unranked if each.place >= asked.count]
-    is_last = not found or end >= asked.count
-    return lines, None if is_last else Place(found[-1].score_units, found[-1].submitted_at)
+    end = paging.first + paging.page_size
+    if end >= paging.count and (paging.first < paging.count or paging.page == 1):
+        lines += [each.row for each in unranked if each.place >= paging.count]
+    is_last = not rows or end >= paging.count
+    return lines, None if is_last else Place(rows[-1].score_units, rows[-1].submitted_at)
 
 
 def _own(of: _Of, team_id: int) -> BoardRow | None:
     """Return the row of the viewer's team, or None if it has no rank."""
-    found = of.standings.ranked_entry_of(team_id)
-    return of.load({team_id: found[1]}).rows[team_id] if found else None
+    ranked = of.standings.ranked_entry_of(team_id)
+    return of.load({team_id: ranked[1]}).rows[team_id] if ranked else None

@@ -246,7 +246,7 @@ def benchmark_rows(
     """
     if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
         return []
-    found = session.execute(
+    rows = session.execute(
         select(Submission, Team.name, Score)
         .join(Team, Team.id == Submission.team_id)
         .join(Score, Score.submission_id == Submission.id)
@@ -261,11 +261,11 @@ def benchmark_rows(
     ).all()
     entries = [
         Entry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
-        for each, _, score in found
+        for each, _, score in rows
     ]
     places = Standings(session, version.id, split).places_of(entries)
     decimals = shown_scores.decimals(competition, split)
-    placed = zip(entries, found, places, strict=True)
+    placed = zip(entries, rows, places, strict=True)
     return [
         Placed(_row(entry, submission, name, rounded_terms(score, terms), decimals), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
@@ -354,19 +354,19 @@ def sorted_lines(
             )
         ]
 
-    found = snapshot.whole(("values", split, sort), values)
+    lines = snapshot.whole(("values", split, sort), values)
     if wanted:
         kept = snapshot.whole(("names", split), names)
-        found = [each for each, name in zip(found, kept, strict=True) if wanted in name]
+        lines = [each for each, name in zip(lines, kept, strict=True) if wanted in name]
     else:
-        found = found.copy()
+        lines = lines.copy()
     for each in benchmarks:
         if wanted in folded(each.row.team):
-            found.append(_Found(each.place + 0.5, _benchmark_value(sort, each), each.row))
-    found.sort(key=attrgetter("place"))
-    known = [each for each in found if each.value is not None]
+            lines.append(_Found(each.place + 0.5, _benchmark_value(sort, each), each.row))
+    lines.sort(key=attrgetter("place"))
+    known = [each for each in lines if each.value is not None]
     known.sort(key=attrgetter("value"), reverse=descending)  # the sort is stable, so ties stay in rank order
-    return [each.line for each in known] + [each.line for each in found if each.value is None]
+    return [each.line for each in known] + [each.line for each in lines if each.value is None]
 
 
 class _Found(NamedTuple):

@@ -65,15 +65,15 @@ def sample(session: Session, *, competition: Competition) -> list[TeamSteps]:
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
     query = select(ranked.c.team_id).where(ranked.c.rank % every == 0)
-    found = of_teams(session, competition=competition, team_ids=session.scalars(query).all())
-    return [each for each in found if each.steps]
+    histories = of_teams(session, competition=competition, team_ids=session.scalars(query).all())
+    return [each for each in histories if each.steps]
 
 
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
     """Return the public steps of teams under the live scoring version, in the given order."""
     if not team_ids:
         return []
-    found = session.execute(
+    rows = session.execute(
         select(Submission.team_id, Submission.id, Score.score, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)
         .where(
@@ -84,7 +84,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
         )
     )
     entries: dict[int, list[Entry]] = defaultdict(list)
-    for team_id, submission_id, score, submitted_at in found:
+    for team_id, submission_id, score, submitted_at in rows:
         units = shown_scores.units(competition, score)
         if units is not None:
             entries[team_id].append(Entry(team_id, submission_id, units, submitted_at))
@@ -122,11 +122,11 @@ def own_scores(
                 Score.split == Split.PUBLIC,
             ),
         )
-    found = session.execute(
+    rows = session.execute(
         query.where(Submission.team_id == team.id).order_by(Submission.submitted_at, Submission.id)
     )
     competition = None if Field.PUBLIC_EXACT in allowed else session.get_one(Competition, team.competition_id)
-    return list(_in_order(found, competition, is_test=team.is_organizers))
+    return list(_in_order(rows, competition, is_test=team.is_organizers))
 
 
 def _in_order(rows: Iterable[Any], competition: Competition | None, *, is_test: bool) -> Iterator[OwnScore]:
@@ -161,7 +161,7 @@ class TermPoint:
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
     """Return a point for each team in rank order; callers check that the terms are visible."""
     version_id = lookup.live(competition).id
-    found = session.execute(
+    rows = session.execute(
         select(Standing.team_id, Score.overall_auc, *(getattr(Score, term) for term in BIAS_TERMS))
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
@@ -173,7 +173,7 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
         .order_by(*STANDING_ORDER)
     )
     points = []
-    for rank, (team_id, overall, *values) in enumerate(found, 1):
+    for rank, (team_id, overall, *values) in enumerate(rows, 1):
         bias = [_rounded(value) for value in values]
         worst = min(bias)
         term = BIAS_TERMS[bias.index(worst)]
@@ -218,13 +218,13 @@ def shake_up(session: Session, *, competition: Competition) -> list[Move]:
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version.id)
     )
-    found: dict[str, dict[int, tuple[int, int, str]]] = {split.value: {} for split in Split}
+    ranks: dict[str, dict[int, tuple[int, int, str]]] = {split.value: {} for split in Split}
     for team_id, split, place, units, name in lines:
-        found[split][team_id] = (place, units, name)
-    public = found[Split.PUBLIC.value]
+        ranks[split][team_id] = (place, units, name)
+    public = ranks[Split.PUBLIC.value]
     moves = [
         Move(name, public[team_id][0], place, public[team_id][1], units)
-        for team_id, (place, units, name) in found[Split.PRIVATE.value].items()
+        for team_id, (place, units, name) in ranks[Split.PRIVATE.value].items()
         if team_id in public
     ]
     return sorted(moves, key=lambda move: move.rank)

@@ -29,7 +29,7 @@ class _Entry:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.found: tuple[Any] | None = None
+        self.value: tuple[Any] | None = None
 
 
 class Recent:
@@ -47,10 +47,10 @@ class Recent:
             while len(self._entries) > self._count:
                 self._entries.popitem(last=False)
         with entry.lock:
-            counters.CACHES.add("leaderboards", "miss" if entry.found is None else "hit")
-            if entry.found is None:
-                entry.found = (make(),)
-            value: T = entry.found[0]
+            counters.CACHES.add("leaderboards", "miss" if entry.value is None else "hit")
+            if entry.value is None:
+                entry.value = (make(),)
+            value: T = entry.value[0]
         return value
 
 

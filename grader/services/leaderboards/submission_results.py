@@ -128,23 +128,23 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     results = split_results(session, submission=submission, version=version, allowed=allowed)
     earlier, own = _public_scores(session, submission, version)
     before_shown = order.best(each.shown for each in earlier if each.shown)
-    found = Summary(
+    outline = Summary(
         private=results.get(Split.PRIVATE),
         previous_id=earlier[-1].exact.submission_id if earlier else None,
         best_shown_before_id=before_shown.submission_id if before_shown else None,
     )
     public = results.get(Split.PUBLIC)
     if public is None and Field.PUBLIC_RANK not in allowed:
-        return found
+        return outline
     standings = Standings(session, version.id, Split.PUBLIC)
     standing, team_rank = standings.ranked_entry_of(submission.team_id) or (None, None)
-    found = replace(found, best_id=standing.submission_id if standing else None, team_rank=team_rank)
+    outline = replace(outline, best_id=standing.submission_id if standing else None, team_rank=team_rank)
     if public is None:
-        return found
+        return outline
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
     stands = standing is not None and standing.submission_id == submission.id
     return replace(
-        found,
+        outline,
         public=public,
         best_before_units=before.score_units if before else None,
         best_before_id=before.submission_id if before else None,
@@ -161,8 +161,8 @@ def split_results(
     session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[Split, SplitResult]:
     """Return a submission's result on each allowed split, without reading other scores."""
-    found = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
-    return found[submission.id]
+    results = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
+    return results[submission.id]
 
 
 def split_results_of(
@@ -173,7 +173,7 @@ def split_results_of(
     rules = Rules.from_dict(version.metric_settings)
     is_exact = Field.PUBLIC_EXACT in allowed
     competition = session.get_one(Competition, version.competition_id)
-    found: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
+    results: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
     for start in range(0, len(submission_ids), CHUNK):
         rows = session.scalars(
             select(Score).where(
@@ -193,8 +193,8 @@ def split_results_of(
                 result = SplitResult(order.score_text(units, decimals), units, {}, (), (), decimals)
             else:
                 continue
-            found[row.submission_id][row.split] = result
-    return found
+            results[row.submission_id][row.split] = result
+    return results
 
 
 def public_scores(
@@ -210,8 +210,10 @@ def public_scores(
     if with_tables:
         wanted |= {Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS}
     ids = [submission.id for submission in submissions]
-    found = split_results_of(session, submission_ids=ids, version=version, allowed=wanted & set(allowed))
-    return {each: results[Split.PUBLIC] for each, results in found.items() if results}
+    by_submission = split_results_of(
+        session, submission_ids=ids, version=version, allowed=wanted & set(allowed)
+    )
+    return {each: results[Split.PUBLIC] for each, results in by_submission.items() if results}
 
 
 def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:

@@ -201,8 +201,8 @@ def _line(
     version = competition.live_scoring_version
     if version is None:
         return None
-    found = Standings(session, version.id, split).ranked_entry_of(team_id)
-    if found is None:
+    ranked = Standings(session, version.id, split).ranked_entry_of(team_id)
+    if ranked is None:
         return None
     field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
     has_terms = visible(field, viewer, phases.phase(competition, now), competition.feedback)
@@ -210,7 +210,7 @@ def _line(
         session,
         version=version,
         split=split,
-        ranks={team_id: found[1]},
+        ranks={team_id: ranked[1]},
         terms=lines.TERMS if has_terms else (),
         now=now,
         decimals=shown_scores.decimals(competition, split),

@@ -182,7 +182,7 @@ def places(session: Session, *, scoring_version_id: int, split: Split) -> list[P
     return [Place(rank, *row) for rank, row in enumerate(rows, start=1)]
 
 
-def found(session: Session, *, competition: Competition, job: OrganizerJob | None) -> list[SplitTies]:
+def split_ties(session: Session, *, competition: Competition, job: OrganizerJob | None) -> list[SplitTies]:
     """Return the results of a comparison with current team names; empty unless it is done."""
     if job is None or job.state is not JobState.DONE:
         return []
@@ -194,7 +194,7 @@ def found(session: Session, *, competition: Competition, job: OrganizerJob | Non
 
 
 def _private(session: Session, competition: Competition, job: OrganizerJob | None) -> SplitTies | None:
-    boards = found(session, competition=competition, job=job)
+    boards = split_ties(session, competition=competition, job=job)
     return next((board for board in boards if board.split is Split.PRIVATE), None)
 
 
@@ -213,8 +213,8 @@ def _split_ties(
         .where(Submission.id.in_(compared))
     )
     rows = {row[2]: row for row in known}
-    found = [
+    ties = [
         Place(rank, *rows[line["submission_id"]], line["difference"])
         for rank, line in enumerate(lines, start=1)
     ]
-    return SplitTies(split, found, is_stale=not is_current)
+    return SplitTies(split, ties, is_stale=not is_current)

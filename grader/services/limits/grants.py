@@ -53,9 +53,9 @@ def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: 
     The grant raises the limit of that day and, from that day on, the total limit. Grants add up.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
-    found = list(_problems(act.competition, team, day, count, reason, act.now))
-    if found or day is None:
-        raise InvalidGrant(found)
+    problems = list(_problems(act.competition, team, day, count, reason, act.now))
+    if problems or day is None:
+        raise InvalidGrant(problems)
     made = SubmissionGrant(
         competition_id=act.competition.id,
         team_id=None if team is None else team.id,
@@ -120,9 +120,7 @@ def list_newest(session: Session, *, competition: Competition, team: Team | None
     )
     if team is not None:
         query = query.where(or_(SubmissionGrant.team_id.is_(None), SubmissionGrant.team_id == team.id))
-    return [
-        GivenGrant(given, name, ends_at(competition, day=given.day)) for given, name in session.execute(query)
-    ]
+    return [GivenGrant(row, name, ends_at(competition, day=row.day)) for row, name in session.execute(query)]
 
 
 def _problems(

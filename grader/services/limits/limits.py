@@ -151,8 +151,8 @@ def allowance(session: Session, *, competition: Competition, team: Team | None, 
     used = _used(team, _day(now)).subquery()
     granted = _granted(competition, team, _day(now)).subquery()
     rejected_at = _oldest_rejection(team, competition.max_hourly_rejections, now).scalar_subquery()
-    found = session.execute(select(used, granted, rejected_at).select_from(used.join(granted, true()))).one()
-    used_today, used_total, pending, granted_today, granted_in_all, full_since = found
+    row = session.execute(select(used, granted, rejected_at).select_from(used.join(granted, true()))).one()
+    used_today, used_total, pending, granted_today, granted_in_all, full_since = row
     return Allowance(
         max_daily=_raised(competition.max_daily_submissions, int(granted_today)),
         max_total=_raised(competition.max_total_submissions, int(granted_in_all)),
@@ -185,11 +185,11 @@ def left_of_teams(
             used.get(team_id, (0, 0)),
             granted.get(competition.id, (0, 0)),
         )
-        found = (
+        remaining = (
             _left(_raised(competition.max_daily_submissions, more_today), today),
             _left(_raised(competition.max_total_submissions, more_in_all), in_all),
         )
-        left[competition.id] = min((each for each in found if each is not None), default=None)
+        left[competition.id] = min((each for each in remaining if each is not None), default=None)
     return left
 
 

@@ -167,11 +167,11 @@ def forget_old(session: Session, *, now: datetime) -> None:
 
 
 def _used(session: Session, keys: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    used: set[str] = set()
     for start in range(0, len(keys), CHUNK):
         query = select(Mail.key).where(Mail.key.in_(keys[start : start + CHUNK]))
-        found.update(key for key in session.scalars(query) if key is not None)
-    return found
+        used.update(key for key in session.scalars(query) if key is not None)
+    return used
 
 
 def is_wanted(user: User, kind: Notice | str) -> bool:

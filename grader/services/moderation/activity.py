@@ -87,7 +87,7 @@ def counts(session: Session, *, competition: Competition, snapshot: Snapshot = N
         .group_by(Submission.status)
     )
     ended = snapshot.page("files", lambda: session.execute(by_status.where(_HAS_ENDED)).all())
-    found = [*ended, *session.execute(by_status.where(_IS_PENDING))]
+    rows = [*ended, *session.execute(by_status.where(_IS_PENDING))]
     return Counts(
         people=people,
         teams=teams,
@@ -95,8 +95,8 @@ def counts(session: Session, *, competition: Competition, snapshot: Snapshot = N
         questions=questions,
         appeals=appeals,
         held=held,
-        files={status: count for status, count, _ in found},
-        size_bytes=sum(int(size) for _, _, size in found),
+        files={status: count for status, count, _ in rows},
+        size_bytes=sum(int(size) for _, _, size in rows),
     )
 
 

@@ -51,44 +51,44 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    found = moderation.find(act, team)
-    if found.disqualified_at is not None:
-        raise AlreadyDisqualified(team=found)
-    found.disqualified_at, found.disqualification_reason = act.now, reason
-    rosters.bind(act.session, team=found)
+    target = moderation.find(act, team)
+    if target.disqualified_at is not None:
+        raise AlreadyDisqualified(team=target)
+    target.disqualified_at, target.disqualification_reason = act.now, reason
+    rosters.bind(act.session, team=target)
     # Everyone can see why the final standings changed. Only the team and the organizers see the reason.
-    _show(act, found.id, reason=f"{found.name} was disqualified.")
-    mail.disqualified(act.session, competition=act.competition, team=found, now=act.now)
+    _show(act, target.id, reason=f"{target.name} was disqualified.")
+    mail.disqualified(act.session, competition=act.competition, team=target, now=act.now)
     act.record(
         "team.disqualify",
-        f"team {log.mention(found)}",
+        f"team {log.mention(target)}",
         before={"disqualified_at": None},
         after={"disqualified_at": act.now},
         reason=reason,
-        public_text=f"The team {log.mention(found)} was disqualified.",
+        public_text=f"The team {log.mention(target)} was disqualified.",
     )
-    return found
+    return target
 
 
 def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
     """Reinstate a disqualified team on the leaderboards; raise UnknownTeam or NotDisqualified."""
-    found = moderation.find(act, team)
-    if found.disqualified_at is None:
-        raise NotDisqualified(team=found)
-    before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
-    found.disqualified_at, found.disqualification_reason = None, ""
-    rosters.release_all(act.session, team=found)
-    _show(act, found.id, reason=f"{found.name} was reinstated.")
-    mail.reinstated(act.session, competition=act.competition, team=found, now=act.now)
+    target = moderation.find(act, team)
+    if target.disqualified_at is None:
+        raise NotDisqualified(team=target)
+    before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
+    target.disqualified_at, target.disqualification_reason = None, ""
+    rosters.release_all(act.session, team=target)
+    _show(act, target.id, reason=f"{target.name} was reinstated.")
+    mail.reinstated(act.session, competition=act.competition, team=target, now=act.now)
     act.record(
         "team.reinstate",
-        f"team {log.mention(found)}",
+        f"team {log.mention(target)}",
         before=before,
         after={"disqualified_at": None, "reason": ""},
         reason=one_line(reason, REASON_MAX_LENGTH),
-        public_text=f"The team {log.mention(found)} was reinstated.",
+        public_text=f"The team {log.mention(target)} was reinstated.",
     )
-    return found
+    return target
 
 
 def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:

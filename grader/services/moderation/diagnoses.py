@@ -160,13 +160,13 @@ def newest(
     )
     if is_published:
         query = query.where(OrganizerJob.result["published_at"].as_string().is_not(None))
-    found: OrganizerJob | None = session.scalar(
+    job: OrganizerJob | None = session.scalar(
         query.options(joinedload(OrganizerJob.created_by))
         .order_by(OrganizerJob.id.desc())
         .limit(1)
         .execution_options(populate_existing=True)
     )
-    return found
+    return job
 
 
 def asked_of(job: OrganizerJob) -> DiagnosisParameters:

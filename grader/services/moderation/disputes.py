@@ -101,20 +101,20 @@ def answer(act: Act, *, dispute_id: int, answer: str) -> Dispute:
     text = plain_text(answer)
     if problem := _problem(text, "answer"):
         raise InvalidAnswer(problem)
-    found = act.session.get(Dispute, dispute_id, with_for_update=True)
-    if found is None or found.competition_id != act.competition.id:
+    dispute = act.session.get(Dispute, dispute_id, with_for_update=True)
+    if dispute is None or dispute.competition_id != act.competition.id:
         raise UnknownDispute(dispute_id=dispute_id)
-    before = found.answer
-    found.answer, found.answered_at = text, act.now
-    found.answered_by_id = None if act.actor.user is None else act.actor.user.id
+    before = dispute.answer
+    dispute.answer, dispute.answered_at = text, act.now
+    dispute.answered_by_id = None if act.actor.user is None else act.actor.user.id
     act.record(
         "dispute.answer",
-        f"submission {found.submission_id}",
+        f"submission {dispute.submission_id}",
         before={"answer": before} if before else {},
-        after={"question": found.question, "answer": text},
+        after={"question": dispute.question, "answer": text},
     )
-    _tell_team(act.session, act.competition, found, act.now)
-    return found
+    _tell_team(act.session, act.competition, dispute, act.now)
+    return dispute
 
 
 def of_submission(session: Session, *, submission: Submission) -> list[Dispute]:
@@ -183,9 +183,9 @@ def _tell_organizers(
 
 
 def _tell_team(session: Session, competition: Competition, dispute: Dispute, now: datetime) -> None:
-    kind, asked = NotificationKind.ANSWER, dispute.submission
+    kind, submission = NotificationKind.ANSWER, dispute.submission
     notifications.tell(
-        session, competition=competition, kind=kind, team=asked.team, subject_id=asked.id, now=now
+        session, competition=competition, kind=kind, team=submission.team, subject_id=submission.id, now=now
     )
     members = session.scalars(
         select(User)

@@ -87,8 +87,8 @@ def find_after(session: Session, *, competition: Competition, wanted: Wanted, pa
     """Return a slice of the requested submissions, newest first."""
     query = select(Submission.id).where(*_conditions(session, competition, wanted))
     key = Submission.__table__.c.id
-    found = slice_of_query(session, query, key=key, part=part)
-    return found.with_rows(_lines(session, competition, list(found.rows)))
+    rows = slice_of_query(session, query, key=key, part=part)
+    return rows.with_rows(_lines(session, competition, list(rows.rows)))
 
 
 def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:
@@ -128,8 +128,8 @@ def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
     Python compares the names because SQLite ignores case only for ASCII characters.
     """
     wanted = folded(text)
-    found = (row_id for row_id, name in session.execute(query) if wanted in folded(name))
-    return [row_id for row_id, _ in zip(found, range(MAX_FOUND_NAMES), strict=False)]
+    matching = (row_id for row_id, name in session.execute(query) if wanted in folded(name))
+    return [row_id for row_id, _ in zip(matching, range(MAX_FOUND_NAMES), strict=False)]
 
 
 def _sorted(competition: Competition, wanted: Wanted) -> Select[int]:
@@ -163,7 +163,7 @@ def _sorted(competition: Competition, wanted: Wanted) -> Select[int]:
 
 
 def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[Line, ...]:
-    found = {
+    lines = {
         each.id: each
         for each in session.scalars(
             select(Submission)
@@ -186,7 +186,7 @@ def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[
             )
         ).all()
     )
-    return tuple(Line(found[each], scores[each], attempts.get(each, 0)) for each in ids)
+    return tuple(Line(lines[each], scores[each], attempts.get(each, 0)) for each in ids)
 
 
 @dataclass(frozen=True, slots=True)

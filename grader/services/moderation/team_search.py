@@ -42,8 +42,8 @@ def find(
 ) -> Page[Line]:
     """Return a page of the unmerged teams with `text` in the team's name or a member's name."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    found = page_of_list(ids, page=page, page_size=PAGE_SIZE)
-    return found.with_rows(_lines(session, found.rows))
+    matching = page_of_list(ids, page=page, page_size=PAGE_SIZE)
+    return matching.with_rows(_lines(session, matching.rows))
 
 
 def find_after(
@@ -56,8 +56,8 @@ def find_after(
 ) -> Slice[Line]:
     """Return a slice of the teams that `find` returns, newest first."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    found = slice_of_list(ids, key=int, part=part)
-    return found.with_rows(_lines(session, found.rows))
+    matching = slice_of_list(ids, key=int, part=part)
+    return matching.with_rows(_lines(session, matching.rows))
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> Line:
@@ -83,15 +83,15 @@ def _ids(session: Session, competition: Competition, wanted: str, disqualified_o
         conditions.append(Team.disqualified_at.is_not(None))
     rows = session.execute(select(Team.id, Team.name).where(*conditions)).all()
     names = {team_id: folded(name) for team_id, name in rows}
-    found = {team_id for team_id, name in names.items() if wanted in name}
+    matching = {team_id for team_id, name in names.items() if wanted in name}
     if wanted:
         members = session.execute(
             select(TeamMember.team_id, User.name)
             .join(User, User.id == TeamMember.user_id)
             .where(TeamMember.competition_id == competition.id)
         )
-        found |= {team_id for team_id, name in members if team_id in names and wanted in folded(name)}
-    return sorted(found, key=lambda team_id: (names[team_id], team_id))
+        matching |= {team_id for team_id, name in members if team_id in names and wanted in folded(name)}
+    return sorted(matching, key=lambda team_id: (names[team_id], team_id))
 
 
 def _lines(session: Session, ids: Sequence[int]) -> tuple[Line, ...]:

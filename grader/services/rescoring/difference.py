@@ -267,17 +267,20 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
     yield csv_lines(batch)
 
 
-def teams_csv(found: Preview) -> Iterator[str]:
+def teams_csv(preview: Preview) -> Iterator[str]:
     """Yield every team's rank on both leaderboards under both versions as CSV."""
-    numbers = tuple(f"v{version.number}" for version in found.versions)
+    numbers = tuple(f"v{version.number}" for version in preview.versions)
     columns = [f"{name}_{number}" for name in ("rank", "score", "submission") for number in numbers]
     yield csv_lines([["board", "team_id", "team", *columns, "rank_change", "score_change"]])
-    for split, board in ((Split.PUBLIC, found.difference.public), (Split.PRIVATE, found.difference.private)):
+    for split, board in (
+        (Split.PUBLIC, preview.difference.public),
+        (Split.PRIVATE, preview.difference.private),
+    ):
         yield csv_lines(
             [
                 split.value,
                 each.team_id,
-                found.teams[each.team_id],
+                preview.teams[each.team_id],
                 *(
                     cell
                     for pair in zip(_cells(each.before), _cells(each.after), strict=True)
@@ -290,12 +293,12 @@ def teams_csv(found: Preview) -> Iterator[str]:
         )
 
 
-def selections_csv(found: Preview) -> Iterator[str]:
+def selections_csv(preview: Preview) -> Iterator[str]:
     """Yield the submissions that enter or leave the private leaderboard as CSV."""
     yield csv_lines([["team_id", "team", "submission", "change"]])
     yield csv_lines(
-        [each.team_id, found.teams[each.team_id], submission_id, words]
-        for each in found.difference.selections
+        [each.team_id, preview.teams[each.team_id], submission_id, words]
+        for each in preview.difference.selections
         for words, submission_ids in (("enters", each.entering), ("leaves", each.leaving))
         for submission_id in submission_ids
     )
@@ -339,9 +342,9 @@ class Summary:
     digest: str
 
     @classmethod
-    def of(cls, found: Preview) -> "Summary":
+    def of(cls, preview: Preview) -> "Summary":
         """Summarize the differences between two versions."""
-        return cls(tuple(_sentences(found)), hashlib.sha256(repr(_parts(found)).encode()).hexdigest())
+        return cls(tuple(_sentences(preview)), hashlib.sha256(repr(_parts(preview)).encode()).hexdigest())
 
     @property
     def text(self) -> str:
@@ -349,8 +352,8 @@ class Summary:
         return " ".join(self.sentences)
 
 
-def _sentences(found: Preview) -> Iterator[str]:
-    difference = found.difference
+def _sentences(preview: Preview) -> Iterator[str]:
+    difference = preview.difference
     public, private = difference.public, difference.private
     is_same = difference.scored_before == difference.scored_after and not difference.changed
     if is_same and not (public.moved or private.moved or difference.selections):
@@ -360,9 +363,9 @@ def _sentences(found: Preview) -> Iterator[str]:
         moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
     else:
         moves = "No team changes rank on either leaderboard"
-    leaders = [*_leaders(found, public, "public"), *_leaders(found, private, "private")]
+    leaders = [*_leaders(preview, public, "public"), *_leaders(preview, private, "private")]
     yield f"{moves}; {'; '.join(leaders) or 'the leader stays the same on both leaderboards'}."
-    yield _score_sentence(found)
+    yield _score_sentence(preview)
     if difference.selections:
         competes = "competes" if len(difference.selections) == 1 else "compete"
         yield f"{counted(len(difference.selections), 'team')} {competes} with different submissions."
@@ -373,11 +376,11 @@ def _moving(board: BoardChange) -> str:
     return f"{moved:,} of {counted(len(board.teams), 'team')} {'changes' if moved == 1 else 'change'} rank"
 
 
-def _leaders(found: Preview, board: BoardChange, name: str) -> Iterator[str]:
+def _leaders(preview: Preview, board: BoardChange, name: str) -> Iterator[str]:
     before, after = _leader(board, "before"), _leader(board, "after")
     if before != after:
-        old = found.teams[before] if before is not None else "no team"
-        new = found.teams[after] if after is not None else "no team"
+        old = preview.teams[before] if before is not None else "no team"
+        new = preview.teams[after] if after is not None else "no team"
         yield f"the leader of the {name} leaderboard changes from {old} to {new}"
 
 
@@ -386,8 +389,8 @@ def _leader(board: BoardChange, side: str) -> int | None:
     return next((team.team_id for team, line in lines if line is not None and line.rank == 1), None)
 
 
-def _score_sentence(found: Preview) -> str:
-    difference = found.difference
+def _score_sentence(preview: Preview) -> str:
+    difference = preview.difference
     more = difference.scored_after - difference.scored_before
     if more:
         verb = "has" if abs(more) == 1 else "have"
@@ -402,28 +405,28 @@ def _score_sentence(found: Preview) -> str:
     verb = "gets" if difference.changed == 1 else "get"
     return (
         f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} a different "
-        f"displayed score; the largest change is {order.score_text(_largest(found))}.{gained}"
+        f"displayed score; the largest change is {order.score_text(_largest(preview))}.{gained}"
     )
 
 
-def _largest(found: Preview) -> int:
-    pairs = found.difference.largest[:1]
+def _largest(preview: Preview) -> int:
+    pairs = preview.difference.largest[:1]
     return max(
         (abs(change or 0) for pair in pairs for change in (pair.public_change, pair.private_change)),
         default=0,
     )
 
 
-def _parts(found: Preview) -> list[object]:
-    difference = found.difference
+def _parts(preview: Preview) -> list[object]:
+    difference = preview.difference
     boards = (difference.public, difference.private)
     return [
-        [version.id for version in found.versions],
+        [version.id for version in preview.versions],
         [[_place(team) for team in board.moved] for board in boards],
         [(_leader(board, "before"), _leader(board, "after")) for board in boards],
         [(each.team_id, each.entering, each.leaving) for each in difference.selections],
-        _largest(found),
-        found.gaps.lost,
+        _largest(preview),
+        preview.gaps.lost,
     ]
 
 

@@ -78,8 +78,8 @@ def _notice(act: Act, amends: Amends) -> str:
         raise InvalidPublication(
             [f"The message has {len(words):,} characters. Shorten it to at most {NOTICE_MAX_LENGTH:,}."]
         )
-    given = " ".join(_sentences(act, amends))
-    return f"{words}\n\n{given}" if words and given else words
+    sentences = " ".join(_sentences(act, amends))
+    return f"{words}\n\n{sentences}" if words and sentences else words
 
 
 def _sentences(act: Act, amends: Amends) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _sentences(act: Act, amends: Amends) -> Iterator[str]:
 def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
     """Apply the compensation; raise InvalidPublication if parts of it cannot be applied."""
     reason = f"Scoring version {version.number} was published."
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "competition": act.competition,
         "reason": reason,
         "actor": act.actor,
@@ -108,10 +108,10 @@ def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
     problems: list[str] = []
     if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
         with _collected(problems):
-            settings.change(act.session, changes={"closes_at": amends.closes_at}, **given)
+            settings.change(act.session, changes={"closes_at": amends.closes_at}, **values)
     if amends.selection_deadline is not None:
         with _collected(problems):
-            selections.reopen(act.session, until=amends.selection_deadline, **given)
+            selections.reopen(act.session, until=amends.selection_deadline, **values)
     if amends.extra_submissions:
         day = amends.extra_day or act.now.astimezone(UTC).date()
         with _collected(problems):

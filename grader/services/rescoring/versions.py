@@ -141,7 +141,7 @@ def _apart_of_equal(
     session: Session, competition: Competition, solution: StoredSolution
 ) -> tuple[Commitment | None, str | None]:
     """Return the commitment and canary rows of a stored identical solution, or else of this solution."""
-    found = session.execute(
+    row = session.execute(
         select(Solution.nonce, Solution.commitment, Solution.canaries)
         .where(
             Solution.competition_id == competition.id,
@@ -152,9 +152,9 @@ def _apart_of_equal(
         )
         .limit(1)
     ).first()
-    if found is None:
+    if row is None:
         return solution.commitment, solution.canaries
-    return Commitment(nonce=str(found.nonce), value=str(found.commitment)), found.canaries
+    return Commitment(nonce=str(row.nonce), value=str(row.commitment)), row.canaries
 
 
 def _next_number(

@@ -69,14 +69,14 @@ def claim(
     jobs = _of(scoring_version_id, now)
     for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
         # The jobs are not sorted, because sorting all waiting jobs would take longer than claiming a batch.
-        found = session.scalars(
+        claimed = session.scalars(
             jobs.where(_IS_OPEN, ScoringJob.attempt_count == attempts)
             .options(joinedload(ScoringJob.submission))
             .limit(count)
             .with_for_update(of=ScoringJob, skip_locked=True)
         ).all()
-        if found:
-            return _take(session, found, lease=lease, now=now, holder=holder)
+        if claimed:
+            return _take(session, claimed, lease=lease, now=now, holder=holder)
     tried = session.scalars(jobs.where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)).all()
     claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now, holder=holder) for job_id in tried)
     first = next((each for each in claims if each is not None), None)

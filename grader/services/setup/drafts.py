@@ -109,9 +109,9 @@ def create(
     draft = Competition(
         slug=slug, title=settings.title, state=CompetitionState.DRAFT, created_at=now, draft_metric=None
     )
-    found = problems(session, slug=slug, settings=settings)
-    if found:
-        raise InvalidCompetition(sentences(found))
+    faults = problems(session, slug=slug, settings=settings)
+    if faults:
+        raise InvalidCompetition(sentences(faults))
     competition_settings.apply(competition_settings.cleaned(settings), draft)
     try:
         with session.begin_nested():
@@ -127,8 +127,8 @@ def create(
 
 def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
     """Return all problems that prevent the creation of a draft with this slug and settings."""
-    found = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
-    return found + settings_problems.problems(competition_settings.cleaned(settings), is_draft=True)
+    faults = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
+    return faults + settings_problems.problems(competition_settings.cleaned(settings), is_draft=True)
 
 
 def lock(session: Session, competition: Competition) -> Competition:

@@ -61,29 +61,29 @@ class NotArchived(OrganizerError):
 
 def missing(competition: Competition, *, now: datetime) -> list[Fault]:
     """Return the problems with the settings and the `SOLUTION` that prevent a draft's publication."""
-    found = []
+    faults = []
     if competition.live_scoring_version is None:
-        found.append(
+        faults.append(
             Fault(
                 "No solution has been accepted. Upload one and accept the result of its check.", (SOLUTION,)
             )
         )
-    return found + unpublishable(competition_settings.of(competition), now=now)
+    return faults + unpublishable(competition_settings.of(competition), now=now)
 
 
 def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault]:
     """Return the problems with the settings that prevent a draft's publication."""
-    found = []
+    faults = []
     closes_at = settings.closes_at
     if closes_at is not None and closes_at <= now:
-        found.append(
+        faults.append(
             Fault(
                 f"The close, {closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date.",
                 ("closes_at",),
             )
         )
     as_published = settings.changed(opens_at=settings.opens_at or now)
-    return found + problems(as_published, is_draft=False)
+    return faults + problems(as_published, is_draft=False)
 
 
 def publish(
@@ -115,8 +115,8 @@ def archive(act: Act, *, reason: str = "") -> Competition:
         raise NotArchivable
     if act.competition.state is CompetitionState.ARCHIVED:
         raise Archived
-    told = "The competition was archived."
-    _change(act, CompetitionState.ARCHIVED, "competition.archive", told, reason=reason)
+    sentence = "The competition was archived."
+    _change(act, CompetitionState.ARCHIVED, "competition.archive", sentence, reason=reason)
     return act.competition
 
 
@@ -125,12 +125,12 @@ def unarchive(act: Act, *, reason: str = "") -> Competition:
     if act.competition.state is not CompetitionState.ARCHIVED:
         raise NotArchived(competition=act.competition)
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
-    told = "The competition was unarchived."
-    _change(act, state, "competition.unarchive", told, reason=reason)
+    sentence = "The competition was unarchived."
+    _change(act, state, "competition.unarchive", sentence, reason=reason)
     return act.competition
 
 
-def _change(act: Act, state: CompetitionState, action: str, told: str, *, reason: str = "") -> None:
+def _change(act: Act, state: CompetitionState, action: str, public_text: str, *, reason: str = "") -> None:
     before, act.competition.state = act.competition.state, state
     act.record(
         action,
@@ -138,7 +138,7 @@ def _change(act: Act, state: CompetitionState, action: str, told: str, *, reason
         before={"state": before},
         after={"state": state},
         reason=reason,
-        public_text=told,
+        public_text=public_text,
     )
 
 

@@ -148,10 +148,10 @@ def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str,
             yield place, value
 
 
-def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _files(tables: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the valid values for the slug and the files, and messages about the invalid ones."""
     readable, wrong = {}, []
-    for place, value in given.items():
+    for place, value in tables.items():
         is_list = place in ("files.data", "files.allow")
         values = value if is_list and isinstance(value, list) else [value]
         if is_list != isinstance(value, list) or not all(isinstance(each, str) for each in values):
@@ -163,10 +163,10 @@ def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return readable, wrong
 
 
-def _changed_metric(given: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
+def _changed_metric(changes: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
     """Return a metric with the given parts (keyed by TOML key), and messages about invalid parts."""
     wrong = []
-    for place, value in given.items():
+    for place, value in changes.items():
         name = place.partition(".")[2]
         try:
             part: Any = _weights(value) if name == "weights" else _number_of(name, value)
@@ -237,10 +237,10 @@ def _yes_or_no(_name: str, value: Any) -> bool:
 
 def _choice(name: str, value: Any) -> Any:
     choices = SETTINGS[name].choices
-    found = next((each for each in choices if each == value), None)
-    if found is None:
+    choice = next((each for each in choices if each == value), None)
+    if choice is None:
         raise _Unreadable("one of " + ", ".join(f'"{each}"' for each in choices))
-    return found
+    return choice
 
 
 def _names(_name: str, value: Any) -> tuple[str, ...] | None:

@@ -117,30 +117,30 @@ def accept(
     description = _checked_description(description)
     lookup.hold(session, slug=competition.slug)
     file = SentFile(blob.sha256, again, idempotency_key)
-    found = situation.read(session, slug=competition.slug, user=user, file=file, now=now)
-    if refused := refusal(found):
+    state = situation.read(session, slug=competition.slug, user=user, file=file, now=now)
+    if refused := refusal(state):
         raise refused
-    if found.repeated is not None:
-        return Accepted(found.repeated, (), found.allowance, is_new=False)
+    if state.repeated is not None:
+        return Accepted(state.repeated, (), state.allowance, is_new=False)
     submission = Submission(
-        competition_id=found.competition.id,
-        team=_team(session, found, user),
+        competition_id=state.competition.id,
+        team=_team(session, state, user),
         user_id=user.id,
         sha256=blob.sha256,
         size_bytes=blob.size,
         file_name=_plain_file_name(file_name),
         description=description,
         status=SubmissionStatus.PENDING,
-        kind=kind(found),
+        kind=kind(state),
         idempotency_key=idempotency_key,
         was_checked=was_checked,
-        submitted_at=found.now,
+        submitted_at=state.now,
     )
     limits.update_slot(submission)
     session.add(submission)
     session.flush()
-    job_ids = scoring.add_jobs(session, submission=submission, competition=found.competition, now=found.now)
-    left = found.allowance if submission.slot_day is None else found.allowance.with_one_more()
+    job_ids = scoring.add_jobs(session, submission=submission, competition=state.competition, now=state.now)
+    left = state.allowance if submission.slot_day is None else state.allowance.with_one_more()
     return Accepted(submission, job_ids, left)
 
 
@@ -214,18 +214,18 @@ def is_own(session: Session, *, submission: Submission, user: User) -> bool:
     return session.scalar(member) is not None
 
 
-def _team(session: Session, found: Situation, user: User) -> Team:
+def _team(session: Session, state: Situation, user: User) -> Team:
     """Return the team of an accepted upload; the first upload creates it."""
-    if found.is_test:
-        return found.team or organizers_team.require(session, competition=found.competition, now=found.now)
+    if state.is_test:
+        return state.team or organizers_team.require(session, competition=state.competition, now=state.now)
     return participations.team_for_upload(
         session,
-        competition=found.competition,
+        competition=state.competition,
         user=user,
-        participation=found.participation,
-        team=found.team,
-        continues=found.continues,
-        now=found.now,
+        participation=state.participation,
+        team=state.team,
+        continues=state.continues,
+        now=state.now,
     )
 
 

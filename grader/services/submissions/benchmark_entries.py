@@ -130,10 +130,10 @@ def _sample(storage: Storage, competition: Competition) -> StoredBlob:
 
 def first_organizer(session: Session, *, competition: Competition) -> User:
     """Return the organizer who owns files added by the operator; raise NobodyToEnter."""
-    found = organizers.list_all(session, competition=competition)
-    if not found:
+    candidates = organizers.list_all(session, competition=competition)
+    if not candidates:
         raise NobodyToEnter
-    return found[0].user
+    return candidates[0].user
 
 
 def _first_owner(session: Session, competition: Competition) -> User | None:

@@ -124,13 +124,13 @@ def _own(
     scored = [each for each in page.rows if each.status is SubmissionStatus.SCORED]
     eyes = Viewer.ORGANIZER if viewer is Viewer.ORGANIZER else Viewer.TEAM
     scores = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT, Field.PRIVATE_SCORE}
-    found = submission_results.split_results_of(
+    results = submission_results.split_results_of(
         session,
         submission_ids=[each.id for each in scored],
         version=lookup.live(competition),
         allowed=visible_fields(eyes, phase, competition.feedback) & scores,
     )
-    return [_choice(each, found[each.id].get(_split(phase))) for each in scored]
+    return [_choice(each, results[each.id].get(_split(phase))) for each in scored]
 
 
 def _others(
@@ -172,10 +172,10 @@ def _benchmark(
     version = lookup.live(competition)
     allowed = visible_fields(viewer, phase, competition.feedback)
     if Field.PUBLIC_EXACT in allowed:
-        found = submission_results.split_results_of(
+        results = submission_results.split_results_of(
             session, submission_ids=[choice.id], version=version, allowed=allowed
         )
-        return found[choice.id]
+        return results[choice.id]
     placed = lines.benchmark_rows(
         session, competition=competition, version=version, split=Split.PUBLIC, terms=()
     )
@@ -193,18 +193,18 @@ def _counted(
     if phase is not Phase.REVEALED:
         raise UnknownSubmission(submission_id=submission_id)
     try:
-        found = submission_results.get_counted(
+        counted = submission_results.get_counted(
             session, competition=competition, submission_id=submission_id, viewer=viewer, phase=phase
         )
     except NotCounted:
         raise UnknownSubmission(submission_id=submission_id) from None
     choice = Choice(
         id=submission_id,
-        name=found.team,
-        team=found.team,
+        name=counted.team,
+        team=counted.team,
         is_benchmark=False,
-        submitted_at=found.submitted_at,
-        score_units=found.results[Split.PRIVATE].score_units,
-        score=found.results[Split.PRIVATE].score,
+        submitted_at=counted.submitted_at,
+        score_units=counted.results[Split.PRIVATE].score_units,
+        score=counted.results[Split.PRIVATE].score,
     )
-    return Side(choice, False, found.results)
+    return Side(choice, False, counted.results)

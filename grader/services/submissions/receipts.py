@@ -75,8 +75,8 @@ def visible_to(
     are for the live version.
     """
     competition = submission.competition
-    asked = number if viewer is Viewer.ORGANIZER else None
-    version = _version(session, competition, asked)
+    version_number = number if viewer is Viewer.ORGANIZER else None
+    version = _version(session, competition, version_number)
     if version is None:
         raise NoReceipt(submission_id=submission.id)
     if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
@@ -103,17 +103,17 @@ def _scores(
     session: Session, submissions: Sequence[Submission], version: ScoringVersion
 ) -> Mapping[int, Sequence[Score]]:
     """Return the scores of each submission by submission id; raise NoReceipt."""
-    found: dict[int, list[Score]] = {submission.id: [] for submission in submissions}
+    by_submission: dict[int, list[Score]] = {submission.id: [] for submission in submissions}
     for score in session.scalars(
         select(Score)
-        .where(Score.submission_id.in_(found), Score.scoring_version_id == version.id)
+        .where(Score.submission_id.in_(by_submission), Score.scoring_version_id == version.id)
         .order_by(Score.split.desc())  # public first
     ):
-        found[score.submission_id].append(score)
-    for submission_id, scores in found.items():
+        by_submission[score.submission_id].append(score)
+    for submission_id, scores in by_submission.items():
         if not scores:
             raise NoReceipt(submission_id=submission_id)
-    return found
+    return by_submission
 
 
 def _receipt(

@@ -103,11 +103,11 @@ def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
     key = file.idempotency_key if _is_key(file.idempotency_key) else None
     if key is not None:
         wanted |= and_(Submission.team_id == team.id, Submission.idempotency_key == key)
-    found = session.scalars(select(Submission).where(wanted)).all()
+    earlier = session.scalars(select(Submission).where(wanted)).all()
     return Earlier(
-        of_key=next((each for each in found if key is not None and each.idempotency_key == key), None),
+        of_key=next((each for each in earlier if key is not None and each.idempotency_key == key), None),
         # If this is also the submission with the same key, the request repeats it and `of_bytes` is not used.
-        of_bytes=next((each for each in found if each.sha256 == file.sha256), None),
+        of_bytes=next((each for each in earlier if each.sha256 == file.sha256), None),
     )
 
 

@@ -131,25 +131,25 @@ def select(
     The selected submission `instead_of` is deselected in the same step.
     Raises UnknownSubmission, SelectionClosed, NotSelectable, NotReplaceable or TooManySelected.
     """
-    found = accepting.get_own(session, user=user, submission_id=submission_id)
-    competition = lookup.lock(session, competition_id=found.competition_id)
+    submission = accepting.get_own(session, user=user, submission_id=submission_id)
+    competition = lookup.lock(session, competition_id=submission.competition_id)
     now = now or db.now(session)
     if not is_open(competition, now):
         raise SelectionClosed(competition)
-    session.refresh(found)
-    if is_selected and not found.is_selected:
-        if not is_selectable(found):
-            raise NotSelectable(found)
-        picked = {each.id: each for each in shown_scores.selected(session, team=found.team)}
+    session.refresh(submission)
+    if is_selected and not submission.is_selected:
+        if not is_selectable(submission):
+            raise NotSelectable(submission)
+        picked = {each.id: each for each in shown_scores.selected(session, team=submission.team)}
         if instead_of is not None:
             if instead_of not in picked:
                 raise NotReplaceable(submission_id=instead_of)
             picked.pop(instead_of).is_selected = False
         if len(picked) >= competition.selection_count:
             raise TooManySelected(competition.selection_count, list(picked))
-    found.is_selected = is_selected
+    submission.is_selected = is_selected
     session.flush()
-    return found
+    return submission
 
 
 def is_open(competition: Competition, now: datetime) -> bool:

@@ -89,7 +89,7 @@ def _person(
     session: Session, slug: str, user: User
 ) -> tuple[Competition, Role | None, Participation | None, Team | None, datetime]:
     """Return a competition, the user's role, participation and team in it, and the time."""
-    found = session.execute(
+    row = session.execute(
         lookup.with_slug(slug)
         .add_columns(Organizer.role, Participation, Team, db.clock(session))
         .outerjoin(Organizer, _is_of(Organizer, user))
@@ -98,9 +98,9 @@ def _person(
         .outerjoin(Team, Team.id == TeamMember.team_id)
         .execution_options(populate_existing=True)
     ).one_or_none()
-    if found is None:
+    if row is None:
         raise UnknownCompetition(slug=slug)
-    competition, role, participation, team, time = found
+    competition, role, participation, team, time = row
     return competition, organizers.role_with(user, stored=role), participation, team, time
 
 

@@ -27,24 +27,24 @@ def decide(
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition, now = act.competition, act.now
-    found = participations.find(session, competition=competition, user=user)
-    if found is None:
-        found = Participation(
+    participation = participations.find(session, competition=competition, user=user)
+    if participation is None:
+        participation = Participation(
             competition_id=competition.id, user_id=user.id, rules_version=0, requested_at=now
         )
-        session.add(found)
-    before = found.state
-    found.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
-    found.joined_at = (found.joined_at or now) if admits else None
+        session.add(participation)
+    before = participation.state
+    participation.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
+    participation.joined_at = (participation.joined_at or now) if admits else None
     session.flush()
     mail.decided(session, competition=competition, user=user, admits=admits, now=now)
     act.record(
         "entry.admit" if admits else "entry.refuse",
         f"person {log.mention(user)}",
         before={"state": before},
-        after={"state": found.state},
+        after={"state": participation.state},
     )
-    return found
+    return participation
 
 
 def waiting(session: Session, *, competition: Competition) -> list[Participation]:

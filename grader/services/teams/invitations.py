@@ -151,7 +151,7 @@ def open_link(session: Session, *, competition: Competition, token: str, now: da
 
     Raises UnknownInvitation if there is no such link or teams can no longer change.
     """
-    found = session.scalar(
+    invite = session.scalar(
         select(TeamInvite)
         .join(TeamInvite.team)
         .where(
@@ -162,9 +162,9 @@ def open_link(session: Session, *, competition: Competition, token: str, now: da
         .options(joinedload(TeamInvite.team), joinedload(TeamInvite.created_by))
         .execution_options(populate_existing=True)
     )
-    if found is None or not _can_change(competition, now):
+    if invite is None or not _can_change(competition, now):
         raise UnknownInvitation
-    return found
+    return invite
 
 
 def link_of(session: Session, *, team: Team) -> TeamInvite | None:
@@ -265,10 +265,10 @@ def _require_place(session: Session, competition: Competition, team: Team) -> No
 
 def _own(session: Session, competition: Competition, user: User, invite_id: int) -> TeamInvite:
     mine = of_person(session, competition=competition, user=user)
-    found = next((each for each in mine if each.id == invite_id), None)
-    if found is None:
+    invite = next((each for each in mine if each.id == invite_id), None)
+    if invite is None:
         raise UnknownInvitation
-    return found
+    return invite
 
 
 def _end_links(session: Session, team: Team, now: datetime) -> None:

@@ -132,14 +132,14 @@ def request(act: Act, *, name: str) -> MergeRequest:
 
 def outlook(act: Act, *, request_id: int) -> Outlook:
     """Return the effect of accepting a request to the person's team; raise the errors of `accept`."""
-    asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    into = _open(act.session, request_id, MergeRequest.to_team_id == asked.id).from_team
+    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    into = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id).from_team
     rosters.require_changeable(act.competition, act.now)
-    _require_mergeable(act.session, act.competition, into, asked, act.now)
+    _require_mergeable(act.session, act.competition, into, own_team, act.now)
     return Outlook(
-        taken=_side(act.session, act.competition, asked, act.now),
+        taken=_side(act.session, act.competition, own_team, act.now),
         into=_side(act.session, act.competition, into, act.now),
-        sum=together(act.session, competition=act.competition, teams=(into, asked), now=act.now),
+        sum=together(act.session, competition=act.competition, teams=(into, own_team), now=act.now),
         max_daily=act.competition.max_daily_submissions,
         selection_count=act.competition.selection_count,
     )
@@ -151,29 +151,29 @@ def accept(act: Act, *, request_id: int) -> Team:
     Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, LeftTeam, TooManyMembers or
     TooManySubmissions.
     """
-    asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    found = _open(act.session, request_id, MergeRequest.to_team_id == asked.id)
+    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
     rosters.require_changeable(act.competition, act.now)
-    _require_mergeable(act.session, act.competition, found.from_team, asked, act.now)
-    _decide(found, RequestState.ACCEPTED, act.now)
-    _merge(act.session, act.competition, taken=asked, into=found.from_team, now=act.now)
-    mail.merged(act.session, competition=act.competition, request=found, now=act.now)
-    return found.from_team
+    _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
+    _decide(merge_request, RequestState.ACCEPTED, act.now)
+    _merge(act.session, act.competition, taken=own_team, into=merge_request.from_team, now=act.now)
+    mail.merged(act.session, competition=act.competition, request=merge_request, now=act.now)
+    return merge_request.from_team
 
 
 def refuse(act: Act, *, request_id: int) -> MergeRequest:
     """Reject a request to the team that the person leads; raise NotLeader or UnknownMergeRequest."""
-    asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    found = _open(act.session, request_id, MergeRequest.to_team_id == asked.id)
-    mail.merge_refused(act.session, competition=act.competition, request=found, now=act.now)
-    return _decide(found, RequestState.REFUSED, act.now)
+    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
+    mail.merge_refused(act.session, competition=act.competition, request=merge_request, now=act.now)
+    return _decide(merge_request, RequestState.REFUSED, act.now)
 
 
 def withdraw(act: Act, *, request_id: int) -> MergeRequest:
     """Withdraw a request of the person's team; raise NotLeader or UnknownMergeRequest."""
     asking = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    found = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
-    return _decide(found, RequestState.WITHDRAWN, act.now)
+    merge_request = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
+    return _decide(merge_request, RequestState.WITHDRAWN, act.now)
 
 
 def of_team(session: Session, *, team: Team) -> list[MergeRequest]:
@@ -248,8 +248,8 @@ def _find(session: Session, competition: Competition, name: str) -> Team | None:
         shown = names.clean_name(name)
     except names.InvalidName:
         return None
-    found = rosters.find_by_name(session, competition=competition, name=shown)
-    return found if found and rosters.count_members(session, team=found) else None
+    team = rosters.find_by_name(session, competition=competition, name=shown)
+    return team if team and rosters.count_members(session, team=team) else None
 
 
 def _require_mergeable(
@@ -307,18 +307,18 @@ def _close_requests(session: Session, taken: Team, now: datetime) -> None:
 
 
 def _open(session: Session, request_id: int, whose: ColumnElement[bool]) -> MergeRequest:
-    found = session.scalar(
+    merge_request = session.scalar(
         select(MergeRequest)
         .where(MergeRequest.id == request_id, MergeRequest.state == RequestState.OPEN, whose)
         .options(joinedload(MergeRequest.from_team), joinedload(MergeRequest.to_team))
         .execution_options(populate_existing=True)
     )
-    if found is None:
+    if merge_request is None:
         raise UnknownMergeRequest
-    return found
+    return merge_request
 
 
-def _decide(found: MergeRequest, state: RequestState, now: datetime) -> MergeRequest:
-    found.state = state
-    found.decided_at = now
-    return found
+def _decide(merge_request: MergeRequest, state: RequestState, now: datetime) -> MergeRequest:
+    merge_request.state = state
+    merge_request.decided_at = now
+    return merge_request

@@ -63,14 +63,14 @@ class NotGiven(OrganizerError):
 
 def find(act: Act, name: str) -> Team:
     """Return the team with this name for an organizer's action; raise UnknownTeam or MergedTeam."""
-    found = act.session.scalar(
+    match = act.session.scalar(
         select(Team).where(Team.competition_id == act.competition.id, Team.name_key == names.name_key(name))
     )
-    if found is None or found.is_organizers:
+    if match is None or match.is_organizers:
         raise UnknownTeam(name=name)
-    if found.merged_into_id is not None:
-        raise MergedTeam(team=found)
-    return found
+    if match.merged_into_id is not None:
+        raise MergedTeam(team=match)
+    return match
 
 
 def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
@@ -85,34 +85,34 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
         raise ReasonNeeded("renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
-    found = find(act, team)
-    if names.is_taken_by_team(act.session, competition=act.competition, name=shown, but_for=found):
+    target = find(act, team)
+    if names.is_taken_by_team(act.session, competition=act.competition, name=shown, but_for=target):
         raise NameTaken(name=shown)
-    before = found.name
+    before = target.name
     if before == shown:
         raise SameName(name=shown)
-    rosters.set_name(found, shown)
-    found.name_given_at, found.name_given_because = act.now, reason
-    found.names_taken_away = [*(found.names_taken_away or ()), before]
+    rosters.set_name(target, shown)
+    target.name_given_at, target.name_given_because = act.now, reason
+    target.names_taken_away = [*(target.names_taken_away or ()), before]
     act.session.flush()
-    mail.renamed(act.session, competition=act.competition, team=found, reason=reason, now=act.now)
+    mail.renamed(act.session, competition=act.competition, team=target, reason=reason, now=act.now)
     act.record(
         "team.rename",
-        f"team {log.mention(found)}",
+        f"team {log.mention(target)}",
         before={"name": before},
         after={"name": shown},
         reason=reason,
-        public_text=f"The organizers renamed the team {log.mention(found)}.",
+        public_text=f"The organizers renamed the team {log.mention(target)}.",
     )
-    return found
+    return target
 
 
 def free_name(act: Act, *, team: str) -> Team:
     """Allow a team to choose any name again, even a removed one; raise UnknownTeam or NotGiven."""
-    found = find(act, team)
-    if found.name_given_at is None:
-        raise NotGiven(team=found)
-    found.name_given_at, found.name_given_because, found.names_taken_away = None, "", None
-    mail.name_freed(act.session, competition=act.competition, team=found, now=act.now)
-    act.record("team.free_name", f"team {log.mention(found)}")
-    return found
+    target = find(act, team)
+    if target.name_given_at is None:
+        raise NotGiven(team=target)
+    target.name_given_at, target.name_given_because, target.names_taken_away = None, "", None
+    mail.name_freed(act.session, competition=act.competition, team=target, now=act.now)
+    act.record("team.free_name", f"team {log.mention(target)}")
+    return target

@@ -18,9 +18,9 @@ def find(session: Session, *, competition: Competition) -> Team | None:
 
 def require(session: Session, *, competition: Competition, now: datetime) -> Team:
     """Return the organizers' team of a locked competition; create it on first use."""
-    found = find(session, competition=competition)
-    if found is not None:
-        return found
+    team = find(session, competition=competition)
+    if team is not None:
+        return team
     made = Team(competition_id=competition.id, created_at=now, is_organizers=True)
     rosters.set_name(made, rosters.free_name(session, competition=competition, name=NAME))
     session.add(made)

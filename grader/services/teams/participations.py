@@ -240,8 +240,8 @@ def join(
 
     Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotInGroup or NotAdmitted.
     """
-    found = known(act.session, competition=act.competition, user=act.user)
-    present = state(act.competition, found)
+    participation = known(act.session, competition=act.competition, user=act.user)
+    present = state(act.competition, participation)
     if present is EntryState.REFUSED:
         raise NotAdmitted
     if present is EntryState.OUTSIDE:
@@ -249,18 +249,18 @@ def join(
         if not is_in_groups(act.session, competition=act.competition, user=act.user):
             raise NotInGroup(act.competition)
     _require_rules(act.competition, accepted_rules_version)
-    if found is None or present is EntryState.OUTSIDE:
+    if participation is None or present is EntryState.OUTSIDE:
         role = organizers.role_of(act.session, competition=act.competition, user=act.user)
         waits = act.competition.entry_mode is EntryMode.APPROVAL and role is None
-        entered = _enter(act.session, act.competition, act.user, found, waits=waits, now=act.now)
+        entered = _enter(act.session, act.competition, act.user, participation, waits=waits, now=act.now)
         if waits:
             mail.asked_to_join(
                 act.session, competition=act.competition, participation=entered, user=act.user, now=act.now
             )
         return entered
-    found.rules_version = act.competition.rules_version
+    participation.rules_version = act.competition.rules_version
     act.session.flush()
-    return found
+    return participation
 
 
 def is_in_groups(session: Session, *, competition: Competition, user: User) -> bool:
@@ -276,8 +276,8 @@ def is_in_groups(session: Session, *, competition: Competition, user: User) -> b
     values = {
         (each.provider, claim, value)
         for each in known
-        for claim, found in each.claims.items()
-        for value in found
+        for claim, claimed in each.claims.items()
+        for value in claimed
     }
     return any(any(map(each.contains, addresses)) if each.domain else each[1:] in values for each in wanted)
 
@@ -309,10 +309,10 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
 
     The competition must be locked. Raises EntryRefused with a message that states what to do.
     """
-    found = known(session, competition=competition, user=user)
-    if refused := refusal(competition, found, now=now):
+    participation = known(session, competition=competition, user=user)
+    if refused := refusal(competition, participation, now=now):
         raise refused
-    return _joined(session, competition, user, found, now)
+    return _joined(session, competition, user, participation, now)
 
 
 def require_data_access(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
@@ -366,8 +366,8 @@ def _require_entry(competition: Competition, *, code: str, now: datetime) -> Non
     if refused := _entry_closed(competition, now):
         raise refused
     if competition.entry_mode is EntryMode.CODE:
-        given, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
-        if not hmac.compare_digest(given, right):
+        entered, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
+        if not hmac.compare_digest(entered, right):
             raise WrongEntryCode
 
 
@@ -391,28 +391,28 @@ def _joined(
     session: Session,
     competition: Competition,
     user: User,
-    found: Participation | None,
+    participation: Participation | None,
     now: datetime,
     *,
     bound_to: Team | None = None,
 ) -> Participation:
     """Return the participation of a permitted person; bind a new participation to `bound_to`, if any."""
-    if found is not None and state(competition, found) is EntryState.JOINED:
-        return found
-    return _enter(session, competition, user, found, waits=False, now=now, bound_to=bound_to)
+    if participation is not None and state(competition, participation) is EntryState.JOINED:
+        return participation
+    return _enter(session, competition, user, participation, waits=False, now=now, bound_to=bound_to)
 
 
 def _enter(
     session: Session,
     competition: Competition,
     user: User,
-    found: Participation | None,
+    participation: Participation | None,
     *,
     waits: bool,
     now: datetime,
     bound_to: Team | None = None,
 ) -> Participation:
-    entered = found or Participation(competition_id=competition.id, user_id=user.id)
+    entered = participation or Participation(competition_id=competition.id, user_id=user.id)
     entered.rules_version = competition.rules_version
     entered.requested_at = now
     entered.state = RequestState.OPEN if waits else RequestState.ACCEPTED

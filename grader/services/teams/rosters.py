@@ -261,8 +261,8 @@ def _end(session: Session, team: Team) -> None:
     of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id
     session.execute(delete(Notification).where(*of_team))
     webhooks.remove(session, Webhook.team_id == team.id)
-    asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
-    session.execute(delete(MergeRequest).where(asked))
+    with_team = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
+    session.execute(delete(MergeRequest).where(with_team))
     has_traces = or_(
         exists().where(Submission.team_id == team.id), exists().where(Team.merged_into_id == team.id)
     )

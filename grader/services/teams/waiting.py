@@ -182,14 +182,14 @@ def _of_organizers(*, is_admin: bool) -> Iterator[Select[Any]]:
     ) -> Select[Any]:
         # The index on the competition column keeps this fast even if many rows are not pending.
         theirs = select(Competition.id).where(Competition.state.in_(states), is_theirs)
-        found = (
+        requests = (
             select(table.competition_id, func.count().label("count"), func.min(since).label("since"))
             .where(table.competition_id.in_(theirs), is_waiting)
             .group_by(table.competition_id)
             .subquery()
         )
-        columns = _columns(kind, found.c.count, literal(""), literal(""), found.c.since)
-        return select(*columns).join(found, found.c.competition_id == Competition.id)
+        columns = _columns(kind, requests.c.count, literal(""), literal(""), requests.c.since)
+        return select(*columns).join(requests, requests.c.competition_id == Competition.id)
 
     yield grouped(
         WaitingKind.ENTRY, Participation, Participation.requested_at, _IS_OPEN, CompetitionState.PUBLISHED

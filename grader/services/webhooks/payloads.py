@@ -94,10 +94,10 @@ def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -
     competition, phase = webhook.competition, phases.phase(webhook.competition, now)
     allowed = visible_fields(viewer, phase, competition.feedback)
     case = _Case(session, delivery, competition, webhook.team_id, allowed, site, now)
-    told = _WRITERS[Event(delivery.event)](case)
-    if told is None:
+    written = _WRITERS[Event(delivery.event)](case)
+    if written is None:
         return None
-    fields, sentence, link = told
+    fields, sentence, link = written
     body = _slack(competition, sentence, link) if webhook.format is BodyFormat.SLACK else _json(case, fields)
     return Letter(webhook.url, webhook.secret, delivery.event, delivery.token, body)
 
@@ -134,32 +134,32 @@ _Told = tuple[Fields, str, str] | None  # fields, sentence, link
 
 def _submission(case: _Case) -> _Told:
     query = select(Submission).where(Submission.id == case.delivery.subject_id)
-    found = case.session.scalar(query.options(joinedload(Submission.team)))
-    is_own = found is not None and case.team_id in (None, found.team_id)
-    if found is None or not is_own or Field.FILE not in case.allowed:
+    submission = case.session.scalar(query.options(joinedload(Submission.team)))
+    is_own = submission is not None and case.team_id in (None, submission.team_id)
+    if submission is None or not is_own or Field.FILE not in case.allowed:
         return None
     results = submission_results.split_results(
-        case.session, submission=found, version=lookup.live(case.competition), allowed=case.allowed
+        case.session, submission=submission, version=lookup.live(case.competition), allowed=case.allowed
     )
-    link = f"{case.page}/submissions/{found.id}"
+    link = f"{case.page}/submissions/{submission.id}"
     scores: Fields = {split.value: None for split in Split}
     for split, result in results.items():
         scores[split.value] = {"score": float(result.score), "terms": dict(result.terms) or None}
     fields = {
         "submission": {
-            "id": found.id,
+            "id": submission.id,
             "url": link,
-            "status": found.status.value,
-            "kind": found.kind.value,
-            "file_name": found.file_name,
-            "team": {"id": found.team_id, "name": found.team.name},
-            "submitted_at": _iso(found.submitted_at),
-            "problem_count": len(found.problems),
+            "status": submission.status.value,
+            "kind": submission.kind.value,
+            "file_name": submission.file_name,
+            "team": {"id": submission.team_id, "name": submission.team.name},
+            "submitted_at": _iso(submission.submitted_at),
+            "problem_count": len(submission.problems),
             **scores,
         }
     }
-    told = ", ".join(f"{split.value} score {each.score}" for split, each in sorted(results.items()))
-    sentence = f"submission #{found.id} of {found.team.name}: {told or found.status.value}."
+    listed = ", ".join(f"{split.value} score {each.score}" for split, each in sorted(results.items()))
+    sentence = f"submission #{submission.id} of {submission.team.name}: {listed or submission.status.value}."
     return fields, sentence, link
 
 
@@ -170,7 +170,7 @@ def _ranks(case: _Case) -> _Told:
     changes = case.delivery.details["changes"]
     query = select(Team.id, Team.name).where(Team.id.in_([each["team_id"] for each in changes]))
     names: Mapping[int, str] = dict(case.session.execute(query).all())
-    told = [
+    sentences = [
         {
             "team": {"id": each["team_id"], "name": names[each["team_id"]]},
             "rank": each["rank"],
@@ -179,36 +179,41 @@ def _ranks(case: _Case) -> _Told:
         for each in changes
         if each["team_id"] in names
     ]
-    if not told:
+    if not sentences:
         return None
-    first = told[0]
+    first = sentences[0]
     before = f" (previously {first['previous_rank']:,})" if first["previous_rank"] else ""
-    more = f" {counted(len(told) - 1, 'other team')} also moved." if len(told) > 1 else ""
+    more = f" {counted(len(sentences) - 1, 'other team')} also moved." if len(sentences) > 1 else ""
     sentence = (
         f"{first['team']['name']} is ranked {first['rank']:,}{before} on the {split.value} leaderboard.{more}"
     )
-    return {"leaderboard": split.value, "changes": told}, sentence, f"{case.page}/leaderboard"
+    return {"leaderboard": split.value, "changes": sentences}, sentence, f"{case.page}/leaderboard"
 
 
 def _announcement(case: _Case) -> _Told:
-    found = case.session.get(Announcement, case.delivery.subject_id)
-    if found is None or found.withdrawn_at is not None:
+    post = case.session.get(Announcement, case.delivery.subject_id)
+    if post is None or post.withdrawn_at is not None:
         return None
-    fields = {"id": found.id, "title": found.title, "body": found.body, "posted_at": _iso(found.posted_at)}
-    return {"announcement": fields}, found.title, case.page
+    fields = {
+        "id": post.id,
+        "title": post.title,
+        "body": post.body,
+        "posted_at": _iso(post.posted_at),
+    }
+    return {"announcement": fields}, post.title, case.page
 
 
 def _rescoring(case: _Case) -> _Told:
-    found = case.session.scalar(
+    version = case.session.scalar(
         select(ScoringVersion).where(
             ScoringVersion.competition_id == case.competition.id,
             ScoringVersion.number == case.delivery.subject_id,
         )
     )
-    if found is None or found.id != case.competition.live_scoring_version_id:
+    if version is None or version.id != case.competition.live_scoring_version_id:
         return None
-    fields = {"scoring_version": found.number, "reason": found.reason}
-    sentence = f"all scores now use scoring version {found.number}: {found.reason}"
+    fields = {"scoring_version": version.number, "reason": version.reason}
+    sentence = f"all scores now use scoring version {version.number}: {version.reason}"
     return {"rescoring": fields}, sentence, f"{case.page}/leaderboard"
 
 

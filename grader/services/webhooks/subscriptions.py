@@ -107,10 +107,10 @@ def list_of(session: Session, *, competition: Competition, team: Team | None) ->
 def get(session: Session, *, competition: Competition, team: Team | None, webhook_id: int) -> Webhook:
     """Return a webhook of a team, or of the organizers if the team is None; raise UnknownWebhook."""
     query = select(Webhook).where(Webhook.id == webhook_id, *_of(competition, team))
-    found = session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
-    if found is None:
+    webhook = session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
+    if webhook is None:
         raise UnknownWebhook(webhook_id=webhook_id)
-    return found
+    return webhook
 
 
 def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webhook:

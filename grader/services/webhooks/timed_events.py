@@ -32,10 +32,10 @@ def is_deadline_near(session: Session, *, now: datetime) -> bool:
 def tell_deadlines(session: Session, *, now: datetime) -> None:
     """Write deadline events for webhooks that have not yet received one for the current close."""
     query = select(Webhook).join(Webhook.competition).where(_is_near(now)).order_by(Webhook.id)
-    found: Sequence[Webhook] = session.scalars(
+    webhooks: Sequence[Webhook] = session.scalars(
         query.options(joinedload(Webhook.competition)).with_for_update(key_share=True, of=Webhook)
     ).all()
-    for webhook in found:
+    for webhook in webhooks:
         closes_at = webhook.competition.closes_at
         webhook.deadline_told = closes_at
         if closes_at is not None and Event.DEADLINE.value in webhook.events:
@@ -78,13 +78,13 @@ def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
     for webhook in session.scalars(query):
         if Event.RANK_CHANGED.value in webhook.events:
             due.setdefault(webhook.competition, []).append(webhook)
-    found = (
+    rows = (
         _look_at(competition, webhook, ranks)
         for competition, webhooks in due.items()
         for ranks in [_ranks(session, competition)]
         for webhook in webhooks
     )
-    return [each for each in found if each is not None]
+    return [each for each in rows if each is not None]
 
 
 def tell_ranks(session: Session, *, looks: Sequence[Look], now: datetime) -> int:

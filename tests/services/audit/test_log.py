@@ -38,10 +38,10 @@ def entries(service, competition, **asked) -> list[AuditEntry]:
     return [entry for entry in found if entry.action not in MAKING]
 
 
-def told(service, competition) -> list[str]:
+def public_texts(service, competition) -> list[str]:
     with service.database.read() as session:
         page = log.public_page(session, competition=competition)
-        texts = [page.told(entry.public_text) for entry in page.rows]
+        texts = [page.with_names(entry.public_text) for entry in page.rows]
     return [text for text in texts if text != PUBLISHED]
 
 
@@ -110,7 +110,7 @@ def test_entry_is_rendered_as_a_sentence_with_current_names(service):
         page = log.list_page(session, competition=competition)
     assert page.sentence(page.rows[0]) == "disqualified team bob"
     # Another version may have written an unknown action.
-    assert log.action_told("team.applaud", "team bob") == "team.applaud: team bob"
+    assert log.action_text("team.applaud", "team bob") == "team.applaud: team bob"
 
 
 def test_rolled_back_act_leaves_no_entry(service):
@@ -203,7 +203,7 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
     assert found["competition.change"].reason == "A quiet week."
     assert found["competition.reveal"].before["state"] == "published"
     assert found["competition.reveal"].after["state"] == "revealed"
-    assert told(service, competition) == [
+    assert public_texts(service, competition) == [
         "The standings became final and are stored as final standings 1.",
         "The private leaderboard was revealed.",
         "The daily submission limit changed from none to 7.",
@@ -236,10 +236,10 @@ def test_deleted_name_is_not_kept_in_the_log(service):
     with service.database.write() as session:
         act = acting.begin(session, competition=competition, actor=TESTS, now=service.now)
         decisions.disqualify(act, team="bob", reason="Two.")
-    before = told(service, competition)
+    before = public_texts(service, competition)
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
     assert before == ["The team bob was disqualified."]
-    (after,) = told(service, competition)
+    (after,) = public_texts(service, competition)
     assert "bob" not in after
     assert "Team of deleted" in after

@@ -128,7 +128,7 @@ def test_every_change_of_organizers_is_recorded_in_the_audit(service, competitio
         ("organizer.change", "viewer", "owner"),
         ("organizer.add", None, "viewer"),
     ]
-    assert {page.told(entry.subject) for entry in page.rows} == {"organizer bob"}
+    assert {page.with_names(entry.subject) for entry in page.rows} == {"organizer bob"}
 
 
 def test_deleted_account_is_no_longer_an_organizer(service, competition):

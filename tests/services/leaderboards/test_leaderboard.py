@@ -37,7 +37,7 @@ def competition(service):
 def public(service, competition, **options) -> leaderboard.Board:
     with service.database.read() as session:
         asked = leaderboard.Asked(**options)
-        return leaderboard.board_of(session, competition=competition, now=service.now, asked=asked)
+        return leaderboard.board_of(session, competition=competition, now=service.now, request=asked)
 
 
 def private(
@@ -51,7 +51,7 @@ def private(
             phase=phase,
             viewer=viewer,
             now=service.now,
-            asked=leaderboard.Asked(**options),
+            request=leaderboard.Asked(**options),
         )
 
 

@@ -51,7 +51,7 @@ def token(database: Database) -> str | None:
 def board(service, session, competition, asked=None, kept=None):
     state = snapshots.of(session, kept, competition=competition, now=service.now) if kept else None
     options = {"snapshot": state} if state else {}
-    return leaderboard.board_of(session, competition=competition, now=service.now, asked=asked, **options)
+    return leaderboard.board_of(session, competition=competition, now=service.now, request=asked, **options)
 
 
 @pytest.mark.parametrize("change", CHANGES)

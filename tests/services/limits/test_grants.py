@@ -75,12 +75,12 @@ def test_public_log_shows_recipient_number_and_reason(service):
     give(service, competition)
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
-        assert log.told(entry.public_text, log.names(session, [entry])) == (
+        assert log.with_names(entry.public_text, log.names(session, [entry])) == (
             "The team ada received 2 extra submissions on 2026-01-05 (UTC), until 2026-01-06 00:00 UTC: "
             "The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)
-        assert log.told(entry.subject, log.names(session, [entry])) == "team ada"
+        assert log.with_names(entry.subject, log.names(session, [entry])) == "team ada"
     assert entry.after == {"day": "2026-01-05", "count": 2}
     assert [(each.grant.count, each.team) for each in given] == [(2, "ada")]
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)

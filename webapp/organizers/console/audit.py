@@ -104,7 +104,7 @@ class EntryView:
             page.sentence(entry),
             changes,
             entry.reason,
-            page.told(entry.public_text),
+            page.with_names(entry.public_text),
         )
 
 
@@ -188,8 +188,8 @@ def _answer(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
         entry,
         entry=entry.id,
         actor=entry.actor.name if entry.actor else None,
-        subject=log.told(entry.subject, names),
+        subject=log.with_names(entry.subject, names),
         before={name: value for name, value in entry.before.items() if name not in hidden},
         after={name: value for name, value in entry.after.items() if name not in hidden},
-        public_text=log.told(entry.public_text, names),
+        public_text=log.with_names(entry.public_text, names),
     )

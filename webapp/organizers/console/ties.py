@@ -80,7 +80,7 @@ def _ties(session: Any, competition: Competition) -> Ties:
     job = tied_teams.newest(session, competition=competition)
     boards = [
         TiedBoard.of(board, teams=[TiedTeam.of(each) for each in board.lines])
-        for board in tied_teams.found(session, competition=competition, job=job)
+        for board in tied_teams.split_ties(session, competition=competition, job=job)
     ]
     is_published = job is not None and tied_teams.is_published(job)
     return Ties(job=organizing.job(job) if job else None, is_published=is_published, boards=boards)
@@ -91,7 +91,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         job = tied_teams.newest(session, competition=competition)
-        boards = tied_teams.found(session, competition=competition, job=job)
+        boards = tied_teams.split_ties(session, competition=competition, job=job)
     return render_template(
         "console/ties.html",
         competition=view,

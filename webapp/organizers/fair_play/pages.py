@@ -49,7 +49,7 @@ def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Re
         job, found = last
         lines = lines_of(
             found,
-            report.submissions(session, found=found),
+            report.submissions(session, report=found),
             report.marks_by_line(session, competition=competition),
         )
     return newest, job, found, lines
