@@ -51,10 +51,10 @@ class BiasAccumulator:
         with problems.collect():
             values = as_vector("preds", preds, rows=labels.size, finite=True)
         with problems.collect():
-            found = identities_of(subgroups, None, labels.size, self.names)
-            if missing := [name for name in self.names if name not in found]:
+            identities = identities_of(subgroups, None, labels.size, self.names)
+            if missing := [name for name in self.names if name not in identities]:
                 raise ValueError(f"`subgroups` has no column {', '.join(missing)}.")
-            columns = {name: found[name] for name in self.names}
+            columns = {name: identities[name] for name in self.names}
             split = prepare_as("target", labels, "subgroups", columns, settings=self.settings)
         problems.raise_all()
         mentions = np.zeros((split.rows, len(self.names)), dtype=np.bool_)

@@ -73,10 +73,10 @@ class BiasFrame:
         reports, self._parts = {}, {}
         for level, rows in levels.items():
             # A row of weight 0 is treated as absent, and equal weights do not change any result.
-            found = bias_report(y_true, y_pred, groups, settings=settings, sample_weight=rows)
-            overall = [0.0 if name in GAPS else found.overall_auc for name in names]
-            table = found.to_frame()[names].set_axis(groups.columns)
-            reports[level], self._parts[level] = found, (table, pd.Series(overall, names, dtype=float))
+            report = bias_report(y_true, y_pred, groups, settings=settings, sample_weight=rows)
+            overall = [0.0 if name in GAPS else report.overall_auc for name in names]
+            table = report.to_frame()[names].set_axis(groups.columns)
+            reports[level], self._parts[level] = report, (table, pd.Series(overall, names, dtype=float))
         self.report = reports.get(None, reports)
         self.by_group = self._each(lambda table, _: table)
         # The AUCs share one overall value. An AEG of all rows is 0.
@@ -108,14 +108,14 @@ class BiasFrame:
         """Return a function of the table and the overall or extreme values, for each control value."""
         if method not in ("between_groups", "to_overall"):
             raise ValueError(f"`method` must be 'between_groups' or 'to_overall', not {method!r}.")
-        found = {
+        values = {
             level: function(table, overall if method == "to_overall" else getattr(table, extreme)())
             for level, (table, overall) in self._parts.items()
         }
-        if None in found:
-            return found[None][self._shown]
-        has_groups = any(isinstance(each, pd.DataFrame) for each in found.values())
-        return (pd.concat(found) if has_groups else pd.DataFrame(found).T)[self._shown]
+        if None in values:
+            return values[None][self._shown]
+        has_groups = any(isinstance(each, pd.DataFrame) for each in values.values())
+        return (pd.concat(values) if has_groups else pd.DataFrame(values).T)[self._shown]
 
 
 def _smallest_ratio(table: Any, other: Any) -> Any:
@@ -138,8 +138,8 @@ def _groups(features: Any) -> Any:
         raise ValueError(f"The columns of `sensitive_features` have different lengths: {listed(sizes)}.")
     groups = pd.get_dummies(pd.DataFrame(series).convert_dtypes())
     if wrong := groups.columns[((groups < 0) | (groups > 1)).any()].tolist():
-        found = f"`sensitive_features` has values outside [0, 1] in {', '.join(map(str, wrong))}."
-        raise ValueError(f"{found} Convert numbers to text if they are categories.")
+        message = f"`sensitive_features` has values outside [0, 1] in {', '.join(map(str, wrong))}."
+        raise ValueError(f"{message} Convert numbers to text if they are categories.")
     return groups
 
 

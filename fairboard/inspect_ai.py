@@ -83,11 +83,11 @@ def bias(
             epochs.setdefault(object() if each.sample_id is None else each.sample_id, []).append(row)
         data = {key: [first.get(key) for first, *_ in epochs.values()] for key in keys}
         means = [statistics.fmean(row["score value"] for row in each) for each in epochs.values()]
-        found = bias_intervals(label, means, names, data=data, settings=chosen, cluster=cluster)
-        for each in found.report.undefined:
+        report = bias_intervals(label, means, names, data=data, settings=chosen, cluster=cluster)
+        for each in report.report.undefined:
             logging.getLogger(__name__).warning(str(each))
-        error = found.score.standard_error if found.score else None
-        values = flat(found.report) | {"score_stderr": math.nan if error is None else error}
+        error = report.score.standard_error if report.score else None
+        values = flat(report.report) | {"score_stderr": math.nan if error is None else error}
         return {name: value for name, value in values.items() if cells or "/" not in name}
 
     return measure

@@ -336,9 +336,9 @@ def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
 
 
 def _note_change(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
-    found = _CHANGE.match(statement)
+    match = _CHANGE.match(statement)
     # A new submission is on no leaderboard before it has a score.
-    if found and found[2] not in APART and found.groups() != ("INSERT INTO", "submission"):
+    if match and match[2] not in APART and match.groups() != ("INSERT INTO", "submission"):
         connection.info["fairboard_changed"] = True
 
 

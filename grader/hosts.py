@@ -85,8 +85,8 @@ def client_address(peer: str, forwarded_for: str, *, proxies: int) -> str:
 def network(address: str | None) -> str:
     """Return an IPv4 address, or the /64 network of an IPv6 address, which counts as one address."""
     with suppress(ValueError):
-        found = ip_address((address or "").partition("%")[0])
-        if isinstance(found, IPv4Address):
-            return str(found)
-        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+        parsed = ip_address((address or "").partition("%")[0])
+        if isinstance(parsed, IPv4Address):
+            return str(parsed)
+        return str(parsed.ipv4_mapped or ip_network((parsed, 64), strict=False))
     return address or ""

@@ -140,13 +140,13 @@ def domain_of(address: str) -> str:
 
 def values_of(claims: Mapping[str, Any], name: str) -> frozenset[str]:
     """Return the values of a claim as texts; dots in the name lead into nested objects."""
-    found: Any = claims
+    value: Any = claims
     if name in claims:
-        found = claims[name]
+        value = claims[name]
     else:
         for part in name.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-    values = found if isinstance(found, list) else [found]
+            value = value.get(part) if isinstance(value, Mapping) else None
+    values = value if isinstance(value, list) else [value]
     texts = (str(each).lower() if isinstance(each, bool) else each for each in values)
     kept = (str(each) for each in texts if isinstance(each, str | int))
     return frozenset(each for each in kept if 0 < len(each) <= VALUE_MAX_LENGTH and "\0" not in each)
@@ -158,20 +158,20 @@ def read(text: str) -> tuple[Provider, ...]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"is not valid TOML: {error}") from None
-    found, problems = [], []
+    providers, problems = [], []
     for slug, table in document.items():
         if not isinstance(table, dict):
             problems.append(f"{slug} must be a table: write [{slug}] above the settings of the provider")
             continue
         try:
-            found.append(Provider(**{**table, "slug": slug}))
+            providers.append(Provider(**{**table, "slug": slug}))
         except ValidationError as error:
             problems += _problems(slug, error)
-    issuers = [each.issuer for each in found]
+    issuers = [each.issuer for each in providers]
     problems += [f"the issuer {each} is listed twice" for each in set(issuers) if issuers.count(each) > 1]
     if problems:
         raise ValueError("; ".join(problems))
-    return tuple(found)
+    return tuple(providers)
 
 
 def _problems(slug: str, error: ValidationError) -> Iterator[str]:

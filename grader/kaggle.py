@@ -152,16 +152,16 @@ def _joined_predictions(
     expected, texts = list(row_ids), [text.strip(BLANKS) for text in _texts(submission[row_id])]
     index = row_ids.index()
     places = [place_of(text.encode("utf-8", "surrogatepass"), index) for text in texts]
-    found = [text if place is None else expected[place] for text, place in zip(texts, places, strict=True)]
+    cells = [text if place is None else expected[place] for text, place in zip(texts, places, strict=True)]
     values = _predictions(submission[prediction])
     unknown = [text for text, place in zip(texts, places, strict=True) if place is None]
     hint = describe_id("unknown_id", unknown[0].encode("utf-8", "replace"), index).sentence if unknown else ""
     _refuse_ids(unknown, "In the submission but not expected", ROUNDED if ROUNDED in hint else "")
-    _refuse_ids(list((Counter(found) - Counter(set(found))).elements()), "Repeated in the submission")
-    known = set(found)
+    _refuse_ids(list((Counter(cells) - Counter(set(cells))).elements()), "Repeated in the submission")
+    known = set(cells)
     _refuse_ids([text for text in expected if text not in known], "Missing from the submission")
     is_wrong = ~np.isfinite(values)
-    _refuse_ids([found[n] for n in np.flatnonzero(is_wrong)], "Prediction is not a finite decimal number")
+    _refuse_ids([cells[n] for n in np.flatnonzero(is_wrong)], "Prediction is not a finite decimal number")
     joined = np.empty(len(expected))
     joined[[place for place in places if place is not None]] = values
     return joined

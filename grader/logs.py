@@ -90,8 +90,8 @@ def configure_process(process: str, *, log_format: str, level: str) -> None:
 
 def configure_child(process: str) -> None:
     """Configure a child process whose environment contains `environment` of its parent."""
-    given = {name: os.environ.get(name, default) for name, default in _in_force.items()}
-    configure_process(process, log_format=given[FORMAT], level=given[LEVEL])
+    values = {name: os.environ.get(name, default) for name, default in _in_force.items()}
+    configure_process(process, log_format=values[FORMAT], level=values[LEVEL])
 
 
 def environment() -> dict[str, str]:
@@ -167,7 +167,7 @@ def _line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -> None:

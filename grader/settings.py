@@ -472,10 +472,10 @@ class Settings(BaseSettings):
 
     def sender(self) -> Address:
         """Return the sender address of e-mails; raise ValueError if there is none."""
-        found = SENDER.fullmatch(self.smtp_sender or "")
-        if found is None:
+        match = SENDER.fullmatch(self.smtp_sender or "")
+        if match is None:
             raise ValueError("smtp_sender must be an address such as Fairboard <board@example.org>")
-        name, address, bare = found.groups()
+        name, address, bare = match.groups()
         return Address(display_name=(name or "").strip(' "'), addr_spec=address or bare)
 
     def site(self) -> str:
@@ -485,12 +485,12 @@ class Settings(BaseSettings):
 
     def trusted_names(self) -> frozenset[str] | None:
         """Return the accepted host names (`.example.org` includes all subdomains); None accepts any name."""
-        given = set(_listed(self.trusted_hosts))
-        if not given and not self.base_url:
+        names = set(_listed(self.trusted_hosts))
+        if not names and not self.base_url:
             return None
         public = urlsplit(self.base_url or "").hostname
         listening = set() if self.host in EVERYWHERE else {self.host}
-        return frozenset(given | LOCAL_NAMES | listening | ({public} if public else set()))
+        return frozenset(names | LOCAL_NAMES | listening | ({public} if public else set()))
 
     def providers(self) -> tuple[Provider, ...]:
         """Return the OpenID Connect providers."""
@@ -516,12 +516,12 @@ class Settings(BaseSettings):
     def sources(self) -> dict[str, str]:
         """Return the source of each setting: default, environment, file or command."""
         names = type(self).model_fields
-        found = {name: "command" if name in self.model_fields_set else "default" for name in names}
+        sources = {name: "command" if name in self.model_fields_set else "default" for name in names}
         for each in _variables():
             if each.setting in names and os.environ[each.name]:
-                found[each.setting] = "file" if each.is_file else "environment"
+                sources[each.setting] = "file" if each.is_file else "environment"
         # `serve` passes some settings on to its processes, with their sources.
-        return found | dict(each.split("=", 1) for each in os.environ.get(SERVED_SOURCES, "").split())
+        return sources | dict(each.split("=", 1) for each in os.environ.get(SERVED_SOURCES, "").split())
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that pass these settings to another process."""

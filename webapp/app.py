@@ -83,9 +83,9 @@ def create_app(
 
 
 def _providers(settings: Settings) -> "Mapping[str, OpenIDConnect]":
-    if not (found := settings.providers()):
+    if not (providers := settings.providers()):
         return {}
     # The libraries take a fifth of a second to import.
     from grader.services.accounts.openid_connect import OpenIDConnect
 
-    return {each.slug: OpenIDConnect(each) for each in found}
+    return {each.slug: OpenIDConnect(each) for each in providers}

@@ -135,8 +135,8 @@ def _may(role: str) -> bool:
 
 def _organizers_pages() -> list[tuple[str, str, str]]:
     """Return the available pages of the organizers' navigation: blueprint, endpoint and label."""
-    found = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
-    return [(family, endpoint, words) for family, endpoint, words in found if endpoint]
+    fronts = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
+    return [(family, endpoint, words) for family, endpoint, words in fronts if endpoint]
 
 
 def _organizers_page() -> str | None:

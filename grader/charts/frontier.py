@@ -60,11 +60,11 @@ class Cloud:
 def front(spots: Sequence[Spot]) -> list[int]:
     """Return the indices of the spots on the Pareto front, in descending order of overall AUC."""
     order = sorted(range(len(spots)), key=lambda place: (-spots[place].overall, -spots[place].worst))
-    found: list[int] = []
+    kept: list[int] = []
     for place in order:
-        if not found or spots[place].worst > spots[found[-1]].worst:
-            found.append(place)
-    return found
+        if not kept or spots[place].worst > spots[kept[-1]].worst:
+            kept.append(place)
+    return kept
 
 
 def cloud(spots: Sequence[Spot]) -> Cloud | None:

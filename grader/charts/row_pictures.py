@@ -13,8 +13,8 @@ _SMALLEST = 0.01  # A shorter axis would exaggerate noise.
 
 def shared_axis(values: Iterable[float]) -> Axis:
     """Return an axis for all rows that includes all values and spans at least 0.01."""
-    found = list(values)
-    low, high = min(found), max(found)
+    known = list(values)
+    low, high = min(known), max(known)
     room = max((high - low) * 0.04, (_SMALLEST - (high - low)) / 2)
     return Axis("", low - room, high + room)
 

@@ -126,7 +126,7 @@ def step_chart(
 def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -> tuple[Level, ...]:
     """Return the 10 %, 50 % and 90 % quantiles of the teams' best scores at evenly spaced times."""
     times = [[entry.submitted_at for entry in steps] for steps in others]
-    found = []
+    levels = []
     for number in range(BAND_TIMES + 1):
         at = start + (until - start) * (number / BAND_TIMES)
         places = [bisect_right(each, at) for each in times]
@@ -135,8 +135,8 @@ def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -
         )
         if units:
             low, middle, high = (units[round(share * (len(units) - 1))] for share in (0.1, 0.5, 0.9))
-            found.append(Level(at, low, middle, high))
-    return tuple(found)
+            levels.append(Level(at, low, middle, high))
+    return tuple(levels)
 
 
 def _drawn_band(band: Sequence[Level], x: Axis, y: Axis, area: Area) -> Iterator[str]:

@@ -60,8 +60,8 @@ class Axis:
     @classmethod
     def around(cls, name: str, values: Iterable[float]) -> "Axis":
         """Return an axis that includes all values with a small margin."""
-        found = list(values) or [0.0, 1.0]
-        low, high = min(found), max(found)
+        known = list(values) or [0.0, 1.0]
+        low, high = min(known), max(known)
         room = (high - low) * 0.05 or 0.05
         return cls(name, low - room, high + room)
 

@@ -127,8 +127,8 @@ class CommandGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete command names without importing any command."""
-        found = [(name, each.summary) for name, each in self._entries.items() if name.startswith(incomplete)]
-        items = [CompletionItem(name, help=summary) for name, summary in found]
+        names = [(name, each.summary) for name, each in self._entries.items() if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=summary) for name, summary in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -184,10 +184,10 @@ def completion(context: click.Context, shell: str) -> None:
     fairboard completion zsh > ~/.zfunc/_fairboard
     fairboard completion fish > ~/.config/fish/completions/fairboard.fish
     """
-    found = get_completion_class(shell)
+    completion_class = get_completion_class(shell)
     root = context.find_root()
-    if found is None:  # pragma: no cover - click supports all of them
+    if completion_class is None:  # pragma: no cover - click supports all of them
         raise click.ClickException(f"Completion is not available for {shell}.")
     # `source()` would start a bash process to check its version.
-    script = found(root.command, {}, "fairboard", "_FAIRBOARD_COMPLETE")
+    script = completion_class(root.command, {}, "fairboard", "_FAIRBOARD_COMPLETE")
     click.echo(script.source_template % script.source_vars())

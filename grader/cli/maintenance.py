@@ -278,12 +278,12 @@ def orphans(delete: bool) -> None:
             return
         listed = list(here.storage.blobs())
         with here.database.read() as session:
-            found = blobs.orphans(session, listed=listed, now=db.now(session))
-    size = sum(blob.size for blob in found)
+            unused = blobs.orphans(session, listed=listed, now=db.now(session))
+    size = sum(blob.size for blob in unused)
     click.echo(
-        f"{counted(len(found), 'unreferenced blob')} ({counted(size, 'byte')}). Use --delete to delete them."
+        f"{counted(len(unused), 'unreferenced blob')} ({counted(size, 'byte')}). Use --delete to delete them."
     )
-    for blob in found:
+    for blob in unused:
         click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M} UTC")
 
 
@@ -308,19 +308,19 @@ def doctor(read_all: bool, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show queues, processes, failing jobs, disks, backups, versions and the results of quick checks."""
     with opened() as here, here.database.read() as session:
-        found = site_status.read(here.settings, session)
+        state = site_status.read(here.settings, session)
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(found), indent=1, default=datetime.isoformat))
+        click.echo(json.dumps(dataclasses.asdict(state), indent=1, default=datetime.isoformat))
         return
-    for finding in found.findings:
+    for finding in state.findings:
         click.echo(f"{MARKS[finding.level]}  {finding.subject}: {finding.message}")
     for part in ("queues", "processes", "claimed", "failing", "stored"):
         click.echo(f"\n{part.capitalize()}")
-        rows = [dataclasses.asdict(row) for row in getattr(found, part)]
+        rows = [dataclasses.asdict(row) for row in getattr(state, part)]
         names = [name.replace("_", " ") for name in rows[0]] if rows else ["none"]
         click.echo("\n".join(aligned([names, *([_shown(value) for value in row.values()] for row in rows)])))
-    click.echo(f"\nLast backup: {_shown(found.backup_at)}")
-    click.echo("Versions: " + ", ".join(f"{name} {each}" for name, each in found.versions.items()))
+    click.echo(f"\nLast backup: {_shown(state.backup_at)}")
+    click.echo("Versions: " + ", ".join(f"{name} {each}" for name, each in state.versions.items()))
     click.echo("Run `fairboard settings` to see the settings, and `fairboard doctor` to run all checks.")
 
 

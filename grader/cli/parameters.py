@@ -175,10 +175,10 @@ def _temporary_folder(ctx: click.Context) -> Path:
 def is_parquet(path: Path) -> bool:
     """Return whether a file is in Parquet format; raise ClickException if fastparquet is missing."""
     with path.open("rb") as file:
-        found = file.read(4) == b"PAR1"
-    if found and not find_spec("fastparquet"):
+        has_magic = file.read(4) == b"PAR1"
+    if has_magic and not find_spec("fastparquet"):
         raise click.ClickException(not_installed("fastparquet", f"Reading {path}", "server"))
-    return found
+    return has_magic
 
 
 def csv_of(path: Path) -> Path:
@@ -211,9 +211,9 @@ from_jigsaw_option = click.option(
 )
 
 
-def solution_files(*given: Path | None) -> tuple[Path, Path | None]:
+def solution_files(*paths: Path | None) -> tuple[Path, Path | None]:
     """Return the solution and the submission, given the value of --from-jigsaw and two arguments."""
-    files = [path for path in given if path is not None]
+    files = [path for path in paths if path is not None]
     if not 1 <= len(files) <= 2:
         raise click.UsageError("Specify a SOLUTION or --from-jigsaw, and at most one other file.")
     return files[0], files[1] if len(files) > 1 else None
@@ -248,11 +248,11 @@ def _is_number(word: str) -> bool:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def options(*given: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return a decorator that adds arguments and options to a command."""
 
     def decorate(command: Command) -> Command:
-        for option in reversed(given):
+        for option in reversed(decorators):
             command = option(command)
         return command
 

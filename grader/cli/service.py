@@ -35,8 +35,8 @@ def serve(host: str | None, port: int | None) -> None:
     """
     from grader.supervisor.service import serve as run_service
 
-    given = {"host": host, "port": port}
-    settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+    changes = {"host": host, "port": port}
+    settings = load_settings(**{name: value for name, value in changes.items() if value is not None})
     observe("serve", settings)
     make_data_folder(settings)
     require_entry(settings, os.R_OK | os.W_OK | os.X_OK)

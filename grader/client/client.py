@@ -159,8 +159,8 @@ class Client:
         entry code, if it requires one.
         """
         sent = {"accepted_rules_version": accepted_rules_version, "code": code}
-        given = {name: value for name, value in sent.items() if value is not None}
-        return self._transport.post(f"{self._place(competition)}/join", json=given)
+        fields = {name: value for name, value in sent.items() if value is not None}
+        return self._transport.post(f"{self._place(competition)}/join", json=fields)
 
     def team(self, competition: str | None = None) -> Membership:
         """Return your entry, team, limits and selection."""
@@ -243,7 +243,7 @@ class Client:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
         deadline = time.monotonic() + timeout_seconds
         address, pause, longest = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, WAIT_SECONDS
-        found: Submission | None = None
+        latest: Submission | None = None
         headers: dict[str, str] | None = None
         while True:
             began = time.monotonic()
@@ -257,18 +257,18 @@ class Client:
                 # Older servers do not support `wait`.
                 longest = 0
                 continue
-            if answer.status_code != 304 or found is None:
-                found = Submission.of(read_json(answer))
+            if answer.status_code != 304 or latest is None:
+                latest = Submission.of(read_json(answer))
                 headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else None
             now = time.monotonic()
-            if found.is_final:
-                return found
+            if latest.is_final:
+                return latest
             if now >= deadline:
-                raise NotScoredInTime(submission=found)
+                raise NotScoredInTime(submission=latest)
             # Pause here in case the server did not delay the response.
             if now - began < held / 2:
-                asked = retry_after(answer)
-                time.sleep(min(deadline - now, asked.total_seconds() if asked else pause))
+                delay = retry_after(answer)
+                time.sleep(min(deadline - now, delay.total_seconds() if delay else pause))
                 pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
     def submission(self, submission: Submission | int) -> Submission:

@@ -115,8 +115,8 @@ class NotScoredInTime(ClientError):
     submission: "Submission"
 
 
-def as_problems(found: object) -> list[dict[str, Any]]:
+def as_problems(value: object) -> list[dict[str, Any]]:
     """Return the problems of a response, each with a text `message`, whatever the server sent."""
-    listed = found if isinstance(found, list | tuple) else [found] if found else []
+    listed = value if isinstance(value, list | tuple) else [value] if value else []
     problems = [each if isinstance(each, Mapping) else {"message": each} for each in listed]
     return [{**each, "message": str(each.get("message") or each.get("code") or each)} for each in problems]

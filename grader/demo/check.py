@@ -47,9 +47,9 @@ def _compare(
 
 def disagreements(board: Leaderboard, expected: list[oracle.Line]) -> list[str]:
     """Return all differences between a leaderboard and its expected rows, as displayed."""
-    found = []
+    differences = []
     if len(board.rows) != len(expected):
-        found.append(f"{len(board.rows)} rows instead of {len(expected)}.")
+        differences.append(f"{len(board.rows)} rows instead of {len(expected)}.")
     for row, line in zip(board.rows, expected, strict=False):
         terms = row.terms or {}
         pairs = {
@@ -57,12 +57,12 @@ def disagreements(board: Leaderboard, expected: list[oracle.Line]) -> list[str]:
             "team": (row.team, line.team),
             "score": (_exact(row.score), line.score),
         } | {term: (_exact(terms[term]), getattr(line, term)) for term in TERMS}
-        found += [
+        differences += [
             f"Rank {line.rank}: {name} is {shown}, but should be {right}."
             for name, (shown, right) in pairs.items()
             if shown != right
         ]
-    return found
+    return differences
 
 
 def _exact(number: float) -> Decimal:

@@ -182,6 +182,6 @@ def _ensure_accounts(demo: Demo, progress: Progress) -> None:
 def _wait_until_scored(demo: Demo, progress: Progress) -> None:
     for model in MODELS:
         with demo.installation.client(progress.tokens[model.team]) as client:
-            found = client.wait(progress.submissions[model.name], timeout_seconds=SCORING_TIMEOUT_SECONDS)
-        if found.status != "scored":
-            raise DemoFailed(f"{model.name}.csv was {found.status}: {found.problems}")
+            result = client.wait(progress.submissions[model.name], timeout_seconds=SCORING_TIMEOUT_SECONDS)
+        if result.status != "scored":
+            raise DemoFailed(f"{model.name}.csv was {result.status}: {result.problems}")

@@ -30,15 +30,15 @@ def agreeing(texts: Sequence[str], truths: NDArray[np.bool_]) -> list[int]:
         with (nearly) no errors and more closely than chance explains.
     """
     categories = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-    found = set()
+    columns = set()
     if 2 <= len(categories) <= MOST_CATEGORIES:
-        found |= _by_category(np.array([categories[text] for text in texts]), truths)
+        columns |= _by_category(np.array([categories[text] for text in texts]), truths)
     number_of = {text: _number(text) for text in categories}
     numbers = np.array([number_of[text] for text in texts])
     is_number = np.isfinite(numbers)
     if np.count_nonzero(is_number) > 1:
-        found |= _by_threshold(numbers[is_number], truths[is_number])
-    return sorted(found)
+        columns |= _by_threshold(numbers[is_number], truths[is_number])
+    return sorted(columns)
 
 
 def is_no_chance(rows: int, rarer: int, errors: int, choices: float) -> bool:

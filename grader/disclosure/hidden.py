@@ -98,9 +98,9 @@ class Hidden:
     @cached_property
     def numbers(self) -> NDArray[np.intp]:
         """The index of each row in `drawn`, or -1 if the row is not sampled."""
-        found = np.full(len(self.ids), -1)
-        found[self.drawn] = np.arange(self.drawn.size)
-        return found
+        numbers = np.full(len(self.ids), -1)
+        numbers[self.drawn] = np.arange(self.drawn.size)
+        return numbers
 
     @cached_property
     def truths(self) -> NDArray[np.bool_]:

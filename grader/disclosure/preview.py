@@ -55,13 +55,13 @@ class Sample:
 
 def _statistics(column: Sequence[str]) -> dict[str, Any]:
     filled = [text for text in column if text]
-    found: dict[str, Any] = {"blank": len(column) - len(filled), "distinct": len(set(filled))}
+    shown: dict[str, Any] = {"blank": len(column) - len(filled), "distinct": len(set(filled))}
     numbers = [_number(text) for text in filled]
     if numbers and all(map(math.isfinite, numbers)):
         mean = math.fsum(number / len(numbers) for number in numbers)
         statistics = {"low": min(numbers), "mean": mean, "high": max(numbers)}
-        found |= {name: f"{value:.6g}" for name, value in statistics.items()}
-    return found
+        shown |= {name: f"{value:.6g}" for name, value in statistics.items()}
+    return shown
 
 
 def _is_header(row: Sequence[str], names: Sequence[str]) -> bool:

@@ -83,9 +83,9 @@ def blends(places: NDArray[np.uint16], teams: NDArray[np.intp]) -> Iterator[Blen
         for place, nearest in enumerate(foreign.argmax(axis=1).tolist(), start):
             alike = foreign[place - start, nearest]
             others = thirds[likeness[place - start, thirds] < alike]
-            found = _best(centred, place, nearest, others) if alike > 0 and others.size else None
-            if found is not None:
-                yield found
+            blend = _best(centred, place, nearest, others) if alike > 0 and others.size else None
+            if blend is not None:
+                yield blend
 
 
 def _thirds(teams: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -266,10 +266,10 @@ def _alike(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
     means = np.stack([places[at == team].mean(axis=0, dtype=np.float64) for team in range(numbers.size)])
     if numbers.size > FEW_TEAMS:
         answers = _answers(places, means.mean(axis=0))
-        found = _agreeing(answers, answers, at, at)
+        matches = _agreeing(answers, answers, at, at)
     else:
-        found = _of_few(places, means, at)
-    for one, other, agreement, is_alike in found:
+        matches = _of_few(places, means, at)
+    for one, other, agreement, is_alike in matches:
         first, second = sorted((there[one], there[other]))
         if is_alike or _keeps_places(sketches[first], sketches[second]):
             yield Match(first, second, agreement, sketches[first].digest == sketches[second].digest)
@@ -281,8 +281,8 @@ def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match
     if len(there) < LEAST_TEAMS:
         return
     places = np.stack([sketches[place].places for place in there])
-    found = blends(places, np.array([teams[place] for place in there]))
-    for blend in sorted(found, key=lambda blend: -blend.explained):
+    mixtures = blends(places, np.array([teams[place] for place in there]))
+    for blend in sorted(mixtures, key=lambda blend: -blend.explained):
         first, second = sorted((there[blend.file], there[blend.nearest]))
         yield Match(first, second, blend.explained, False, there[blend.third])
 

@@ -82,13 +82,13 @@ def signs_of(order: FileOrder, *, nearest: Earlier | None, auc: float | None) ->
     """
     lone = _lone_levels(order)
     change = Change(nearest.number, int(np.count_nonzero(order.moved(nearest.order)))) if nearest else None
-    found = {
+    present = {
         Sign.FEW_MOVED: change is not None
         and 0 < change.rows <= max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST),
         Sign.LONE_ROWS: lone >= LONE_LEVELS,
         Sign.CHANCE: auc is not None and abs(auc - 0.5) <= NEAR_CHANCE,
     }
-    signs = tuple(sign for sign, there in found.items() if there) if order.distinct > 1 else ()
+    signs = tuple(sign for sign, there in present.items() if there) if order.distinct > 1 else ()
     return FileSigns(signs=signs, rows=order.ranks.size, lone_levels=lone, auc=auc, change=change)
 
 
@@ -110,10 +110,10 @@ class TeamFiles:
         self, number: int, order: FileOrder, places: NDArray[np.uint16], *, auc: float | None
     ) -> FileSigns:
         """Return the signs of a team's next file; `places` are its sketch positions."""
-        found = signs_of(order, nearest=self._nearest(places), auc=auc)
+        signs = signs_of(order, nearest=self._nearest(places), auc=auc)
         self._numbers.append(number)
         self._places.append(places)
-        return found
+        return signs
 
     def _nearest(self, places: NDArray[np.uint16]) -> Earlier | None:
         """Return the earlier file with the smallest difference on the sample, the latest among ties."""

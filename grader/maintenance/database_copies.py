@@ -102,7 +102,7 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
             finding = session.execute(text("PRAGMA integrity_check(1)")).scalar_one()
             if finding != "ok":
                 raise DamagedDatabase(finding=finding)
-        copies = {found.name: _copy_out(connection, found, folder) for found in tables(connection)}
+        copies = {table.name: _copy_out(connection, table, folder) for table in tables(connection)}
         look(session)
     return copies
 
@@ -141,21 +141,21 @@ def is_empty(database: Database) -> bool:
     with database.read() as session:
         connection = session.connection()
         return not any(
-            connection.execute(select(literal(1)).select_from(found).limit(1)).first()
-            for found in tables(connection)
-            if found.name != REVISION_TABLE
+            connection.execute(select(literal(1)).select_from(table).limit(1)).first()
+            for table in tables(connection)
+            if table.name != REVISION_TABLE
         )
 
 
 def tables(connection: Connection) -> list[Table]:
     """Return all tables with their columns and primary keys."""
-    found = inspect(connection)
+    inspector = inspect(connection)
     result = []
-    for name in sorted(found.get_table_names()):
-        keys = found.get_pk_constraint(name)["constrained_columns"]
+    for name in sorted(inspector.get_table_names()):
+        keys = inspector.get_pk_constraint(name)["constrained_columns"]
         columns = [
             Column(each["name"], each["type"], primary_key=each["name"] in keys)
-            for each in found.get_columns(name)
+            for each in inspector.get_columns(name)
         ]
         for each in columns:
             if isinstance(each.type, JSON):
@@ -288,14 +288,14 @@ def _without_references(connection: Connection) -> Iterator[None]:
     if connection.dialect.name == "sqlite":  # `schema.migrating` disables and checks them
         yield
         return
-    found = connection.execute(
+    rows = connection.execute(
         text(
             "SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) "
             "FROM pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace"
         )
     ).all()
-    for owner, name, _ in found:
+    for owner, name, _ in rows:
         connection.execute(text(f"ALTER TABLE {owner} DROP CONSTRAINT {name}"))
     yield
-    for owner, name, definition in found:
+    for owner, name, definition in rows:
         connection.execute(text(f"ALTER TABLE {owner} ADD CONSTRAINT {name} {definition}"))

@@ -148,7 +148,7 @@ def of_disks(settings: Settings) -> Iterator[Finding]:
 
 
 def _what_to_free(settings: Settings) -> Iterator[Finding]:
-    found = (
+    parts = (
         (
             settings.cache(),
             f"you can delete all of these files; they are recomputed when needed. {PREFIX}RANK_CACHE_MB "
@@ -167,7 +167,7 @@ def _what_to_free(settings: Settings) -> Iterator[Finding]:
             ("files of the queue; delete them only while the service is stopped."),
         ),
     )
-    for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in found), reverse=True):
+    for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in parts), reverse=True):
         if size:
             yield warning("disk", f"You can free up to {_megabytes(size)} in {folder}: {why}")
     yield warning("disk", "To delete unreferenced blobs, run `fairboard orphans --delete`.")

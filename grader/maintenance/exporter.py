@@ -80,11 +80,11 @@ class Exporter:
 
     def _of_database(self) -> Iterator[Reading]:
         start = time.perf_counter()
-        found: list[Reading] = []
+        readings: list[Reading] = []
         try:
             with self._database.read() as session:
                 now = db.now(session)
-                found = monitoring.gauges(session, now=now)
+                readings = monitoring.gauges(session, now=now)
                 last = backup_runs.last_success_at(session)
         except Exception as error:
             if not db.is_unavailable(error):
@@ -98,7 +98,7 @@ class Exporter:
         if last is not None or self._settings.backup_target is not None:
             age = math.inf if last is None else (now - last).total_seconds()
             yield _single("fairboard_backup_age_seconds", "Age of the newest complete backup.", age)
-        yield from found
+        yield from readings
 
     def _of_broker(self) -> Iterator[Reading]:
         if (url := self._settings.redis_url()) is None:
@@ -150,10 +150,10 @@ def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
             if not isinstance(sys.exception(), ConnectionError | TimeoutError):
                 log.exception("The metrics could not be served.")
 
-    found = Server(listener.getsockname()[:2], Handler, bind_and_activate=False)
-    found.socket.close()
-    found.socket = listener
-    return found
+    http_server = Server(listener.getsockname()[:2], Handler, bind_and_activate=False)
+    http_server.socket.close()
+    http_server.socket = listener
+    return http_server
 
 
 def _single(name: str, words: str, value: float) -> Reading:

@@ -74,9 +74,9 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 def upgrade_within(connection: Connection, revision: str = "head") -> None:
     """Upgrade the tables within a transaction of `migrating`; raise UnknownTables."""
-    found = _revision(connection)
-    if found is not None:
-        require_known(found)
+    current_revision = _revision(connection)
+    if current_revision is not None:
+        require_known(current_revision)
     _upgrade(connection, revision)
 
 
@@ -145,8 +145,8 @@ def is_usable(database: Database) -> bool:
 
     A rolling upgrade starts with the migration, while processes of the previous release still serve requests.
     """
-    found = current(database)
-    return found is not None and (found == head() or _is_newer(found))
+    revision = current(database)
+    return revision is not None and (revision == head() or _is_newer(revision))
 
 
 def _migrate(database: Database, change: Callable[[Connection], None]) -> None:

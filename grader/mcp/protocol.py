@@ -94,9 +94,9 @@ def _answer(tools: Tools, message: Json, send: Callable[[Json], None]) -> None:
 def _result(tools: Tools, method: str, parameters: Json) -> Json:
     match method:
         case "initialize":
-            asked = parameters.get("protocolVersion")
+            wanted = parameters.get("protocolVersion")
             return {
-                "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
+                "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "fairboard", "version": "1"},
                 "instructions": INSTRUCTIONS,

@@ -161,13 +161,13 @@ def overlaps(members: Mapping[str, BoolArray], *, least_share: float) -> tuple[O
     """
     names = list(members)
     common = _common_rows([members[name] for name in names])
-    found = []
+    overlaps = []
     for a, b in combinations(range(len(names)), 2):
         smaller, larger = (a, b) if common[a, a] <= common[b, b] else (b, a)
         size, rows = int(common[smaller, smaller]), int(common[a, b])
         if size and rows >= least_share * size:
-            found.append(Overlap(names[smaller], names[larger], rows, rows / size))
-    return tuple(sorted(found, key=lambda overlap: (-overlap.share, -overlap.rows)))
+            overlaps.append(Overlap(names[smaller], names[larger], rows, rows / size))
+    return tuple(sorted(overlaps, key=lambda overlap: (-overlap.share, -overlap.rows)))
 
 
 def _common_rows(members: Sequence[BoolArray]) -> NDArray[np.int64]:

@@ -170,9 +170,9 @@ def unintended_bias_score(
     0.9235
     """
     settings = settings or MetricSettings()
-    given = ([overall_auc], subgroup_aucs, bpsn_aucs, bnsp_aucs)
+    aucs = ([overall_auc], subgroup_aucs, bpsn_aucs, bnsp_aucs)
     terms = {}
-    for name, values in zip(settings.weights.as_dict(), given, strict=True):
+    for name, values in zip(settings.weights.as_dict(), aucs, strict=True):
         if not len(values) or not all(0 <= value <= 1 for value in values):
             raise ValueError(f"`{name}` must contain values between 0 and 1.")
         terms[name] = exact_power_mean([Decimal(float(value)) for value in values], settings.power)

@@ -61,11 +61,11 @@ def count_chunks(
     for labels, predictions, identities in chunks:
         problems, names = Problems(), tuple(identities) if split is None else split.names
         try:
-            given, rows = as_array("predictions", predictions), as_column("labels", labels).size
+            values, rows = as_array("predictions", predictions), as_column("labels", labels).size
             with problems.collect():
                 split = prepare(labels, identities, settings=settings, in_score=in_score)
             with problems.collect():
-                scores: _Scores = as_vector("predictions", given, rows=rows, finite=True)
+                scores: _Scores = as_vector("predictions", values, rows=rows, finite=True)
             with problems.collect():
                 if tuple(identities) != names or start + rows > MAX_ROWS:
                     first = f"the identities {list(names)} of the first chunk"
@@ -73,8 +73,8 @@ def count_chunks(
             problems.raise_all()
         except ValueError as error:
             raise ValueError(f"In the chunk that starts at row {start:,}: {error}") from error
-        if given.dtype == np.float32:
-            scores = given
+        if values.dtype == np.float32:
+            scores = values
         mentions = np.zeros((len(split.names), split.rows), np.bool_)
         for line, members in zip(mentions, split.members, strict=True):
             line[members] = True
@@ -82,11 +82,11 @@ def count_chunks(
         for kept, chosen in zip(classes, (~split.labels, split.labels), strict=True):
             kept.append((scores[chosen], bits[:, chosen]))
         start += split.rows
-        del labels, predictions, identities, given, scores
+        del labels, predictions, identities, values, scores
     if split is None:
         raise ValueError("`chunks` must contain at least one chunk.")
     negative, positive = (_sorted([scores for scores, _ in each]) for each in classes)
-    found = []
+    counts = []
     for place, names_and_scored in enumerate(zip(split.names, split.in_score, strict=True)):
         byte, bit = place // 8, 128 >> place % 8
         inside0, inside1 = (_sorted([s[(bits[byte] & bit) > 0] for s, bits in each]) for each in classes)
@@ -95,8 +95,8 @@ def count_chunks(
         above1 = _wins(positive, inside1) - inside1.size**2
         above0 = _wins(negative, inside0) - inside0.size**2
         sizes = inside1.size, inside0.size
-        found.append(IdentityCounts(*names_and_scored, *sizes, subgroup, bpsn, bnsp, above1, above0))
-    return PairCounts(start, positive.size, _wins(positive, negative), tuple(found))
+        counts.append(IdentityCounts(*names_and_scored, *sizes, subgroup, bpsn, bnsp, above1, above0))
+    return PairCounts(start, positive.size, _wins(positive, negative), tuple(counts))
 
 
 def _sorted(parts: list[_Scores]) -> _Scores:

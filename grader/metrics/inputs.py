@@ -59,7 +59,7 @@ class Inputs:
         identities: dict[str, Any] | None = None
         labels: FloatArray | BoolArray | None = None
         split: Any = None
-        found: dict[str, FloatArray] = {}
+        arrays: dict[str, FloatArray] = {}
         with problems.collect():
             labels = _labels(_column("y_true", y_true, frame), positive, settings)
         rows = None if labels is None else labels.size
@@ -72,15 +72,15 @@ class Inputs:
         for name, values in {"y_score": y_score, **(numbers or {})}.items():
             if values is not None:
                 with problems.collect():
-                    found[name] = as_vector(name, _column(name, values, frame), rows=rows, finite=True)
+                    arrays[name] = as_vector(name, _column(name, values, frame), rows=rows, finite=True)
                     if name == "sample_weight":
-                        refuse_where(found[name] < 0, name, "zero or positive")
+                        refuse_where(arrays[name] < 0, name, "zero or positive")
         clusters = None
         if cluster is not None:
             with problems.collect():
                 clusters = as_column("cluster", _column("cluster", cluster, frame), rows=rows)
         problems.raise_all()
-        return cls(split, found.pop("y_score"), settings, found, clusters)
+        return cls(split, arrays.pop("y_score"), settings, arrays, clusters)
 
 
 def is_table(values: Any) -> bool:
@@ -181,11 +181,11 @@ def identities_of(
     else:
         _require("subgroups", chosen := list(subgroups), frame)
         pairs = [(name, frame[name]) for name in chosen]
-    found = {str(name): values for name, values in pairs}
-    if len(found) < len(pairs):
+    by_name = {str(name): values for name, values in pairs}
+    if len(by_name) < len(pairs):
         repeated = [name for name, count in Counter(str(name) for name, _ in pairs).items() if count > 1]
         raise ValueError(f"`subgroups` contains identities more than once: {', '.join(repeated)}.")
-    return found
+    return by_name
 
 
 def _categories(values: Any, rows: int | None, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def identities_from_text(
     """
     terms = [terms] if isinstance(terms, str) else terms
     named = terms if isinstance(terms, Mapping) else {term: [term] for term in terms}
-    array, problems, found = as_column("texts", texts), Problems(), {}
+    array, problems, identities = as_column("texts", texts), Problems(), {}
     is_text = np.array([isinstance(text, str) for text in array.tolist()], np.bool_)
     with problems.collect():
         refuse_where(~(is_text | is_missing(array)), "texts", "texts")
@@ -252,6 +252,6 @@ def identities_from_text(
                 raise ValueError(f"`terms[{name!r}]` must contain at least one term and no empty terms.")
         any_of = "|".join(r"[\s-]+".join(map(re.escape, parts)) for parts in alternatives)
         pattern = re.compile(rf"(?<!\w)(?:{any_of})(?!\w)")
-        found[str(name)] = np.array([pattern.search(line) is not None for line in lines], np.bool_)
+        identities[str(name)] = np.array([pattern.search(line) is not None for line in lines], np.bool_)
     problems.raise_all()
-    return found
+    return identities

@@ -127,9 +127,9 @@ def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
     ax.set_yticks(range(len(names)), names, parse_math=False)
     for (row, column), value in np.ndenumerate(values):
         text = "-" if np.isnan(value) else f"{value:.3f}"
-        found = intervals.cells[names[row]][BIAS_AUCS[column]] if intervals else None
-        if found and found.low is not None:
-            text += f"\n{found.low:.3f} to {found.high:.3f}"
+        interval = intervals.cells[names[row]][BIAS_AUCS[column]] if intervals else None
+        if interval and interval.low is not None:
+            text += f"\n{interval.low:.3f} to {interval.high:.3f}"
         color = "white" if value < 0.75 else "black"
         ax.text(column, row, text, ha="center", va="center", color=color, fontsize="small")
     ax.figure.colorbar(image, ax=ax, label="AUC", extend="min")

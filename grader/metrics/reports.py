@@ -246,13 +246,13 @@ def bias_report(
 
 
 def _weighted_report(inputs: Inputs, weights: FloatArray) -> BiasReport:
-    found = report(count_weighted(inputs.split, inputs.y_score, weights), inputs.settings)
+    weighted = report(count_weighted(inputs.split, inputs.y_score, weights), inputs.settings)
     labels = inputs.split.labels[weights > 0]
     lines = []
-    for line, rows in zip(found.subgroups, inputs.split.members, strict=True):
+    for line, rows in zip(weighted.subgroups, inputs.split.members, strict=True):
         own = inputs.split.labels[rows[weights[rows] > 0]]
         lines.append(replace(line, size=own.size, positives=int(own.sum())))
-    return replace(found, rows=labels.size, positives=int(labels.sum()), subgroups=tuple(lines))
+    return replace(weighted, rows=labels.size, positives=int(labels.sum()), subgroups=tuple(lines))
 
 
 def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:

@@ -52,8 +52,8 @@ def _integers(weights: FloatArray) -> Integers:
     """Return the weights in units of a power of 2 that divides all their float64 values."""
     mantissas, exponents = np.frexp(weights)
     shifts = exponents - exponents.min(initial=0)
-    found: Integers = np.ldexp(mantissas, 53).astype(np.int64).astype(object) << shifts.astype(object)
-    return found
+    integers: Integers = np.ldexp(mantissas, 53).astype(np.int64).astype(object) << shifts.astype(object)
+    return integers
 
 
 def _doubled_placements(weights: Integers, is_other: BoolArray, ranks: NDArray[Any]) -> Integers:
@@ -62,5 +62,5 @@ def _doubled_placements(weights: Integers, is_other: BoolArray, ranks: NDArray[A
     at = np.zeros(places.max(initial=-1) + 1, object)
     np.add.at(at, places[is_other], weights[is_other])
     up_to = np.cumsum(at)
-    found: Integers = (2 * up_to - at)[places]
-    return found
+    placements: Integers = (2 * up_to - at)[places]
+    return placements

@@ -76,8 +76,8 @@ def convert_formula(latex: str, *, is_block: bool) -> Formula:
     try:
         return Formula(converter.convert_with_local_state(latex, displaystyle=is_block))
     except refusal as error:
-        found = _REASON.search(_COLOUR.sub("", str(error)))
-        return Formula("", found[1].strip() if found else "This is not a supported formula.")
+        reason = _REASON.search(_COLOUR.sub("", str(error)))
+        return Formula("", reason[1].strip() if reason else "This is not a supported formula.")
 
 
 @cache
@@ -104,11 +104,11 @@ class _Text(NamedTuple):
 
 
 def _formula(content: str, text: _Text, *, is_block: bool) -> str:
-    found = convert_formula(content, is_block=is_block)
-    if not found.fault:
-        return found.mathml
+    formula = convert_formula(content, is_block=is_block)
+    if not formula.fault:
+        return formula.mathml
     shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
-    text.faults.append(f"The formula {shown} cannot be rendered: {found.fault}")
+    text.faults.append(f"The formula {shown} cannot be rendered: {formula.fault}")
     return f"<code>{escape(content)}</code>"
 
 

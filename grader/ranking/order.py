@@ -181,9 +181,9 @@ def select_automatically(
         the reveal.
     """
     ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
-    asked = tuple(picked)
-    kept = [submission_id for submission_id in ranked if submission_id in asked][:count]
-    chosen = [submission_id for submission_id in asked if submission_id in kept]
+    selected = tuple(picked)
+    kept = [submission_id for submission_id in ranked if submission_id in selected][:count]
+    chosen = [submission_id for submission_id in selected if submission_id in kept]
     others = [submission_id for submission_id in ranked if submission_id not in chosen]
     return tuple(chosen + others[: count - len(chosen)])
 

@@ -77,12 +77,12 @@ def text_of(data: bytes) -> str:
 def _refuse_zero_bytes(content: bytes) -> None:
     """Raise UnreadableFile for blocks of zero bytes, which indicate a truncated copy."""
     # Searching for one fixed block takes only a fraction of the time that the expression needs.
-    found = _ZERO_BLOCK.search(content) if _ZEROS in content else None
-    if found:
-        line = content.count(b"\n", 0, found.start()) + 1
-        what = f"{len(found[0]):,} zero bytes (NUL)"
-        where = f"ends in {what} starting on line {line:,}" if found.end() == len(content) else f"has {what}"
-        where += "" if found.end() == len(content) else f" on line {line:,}"
+    zeros = _ZERO_BLOCK.search(content) if _ZEROS in content else None
+    if zeros:
+        line = content.count(b"\n", 0, zeros.start()) + 1
+        what = f"{len(zeros[0]):,} zero bytes (NUL)"
+        where = f"ends in {what} starting on line {line:,}" if zeros.end() == len(content) else f"has {what}"
+        where += "" if zeros.end() == len(content) else f" on line {line:,}"
         raise UnreadableFile(f"The file {where}. It was probably truncated during copying. Copy it again.")
 
 

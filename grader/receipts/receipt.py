@@ -176,8 +176,8 @@ def verify(
     settings = Settings.from_dict(receipt.metric_settings)
     checks = []
     if submission is not None:
-        found = hashlib.sha256(submission).hexdigest()
-        checks.append(Check("sha256 of the submission", receipt.file, found))
+        sha256 = hashlib.sha256(submission).hexdigest()
+        checks.append(Check("sha256 of the submission", receipt.file, sha256))
     if solution is not None:
         if nonce is None:
             if receipt.nonce is None:

@@ -316,8 +316,8 @@ def pairs_of(inputs: Inputs, column: str = "label") -> list[Section]:
         return []
     groups = slices[group].texts() if group in slices else None
     texts = pair.texts(), slices[role].texts(), groups
-    found = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles(), clusters=inputs.clusters)
-    return [labelled.pairs_section(found, column)]
+    pairs = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles(), clusters=inputs.clusters)
+    return [labelled.pairs_section(pairs, column)]
 
 
 def _fuzzed(inputs: Inputs, fuzzed: Inputs) -> FuzzedReport:
@@ -340,7 +340,7 @@ def _shown(table: MetricTable, lowest: int) -> list[str]:
 
 def _slices(inputs: Inputs, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
     """Return the first values of each slice, and the other values with their numbers of rows."""
-    found: dict[str, Rows] = {}
+    slices: dict[str, Rows] = {}
     hidden = []
     for name, texts in inputs.solution.slices.items():
         if name in (*inputs.pair_columns, inputs.cluster):
@@ -349,7 +349,7 @@ def _slices(inputs: Inputs, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
         sizes = np.bincount(codes[codes >= 0], minlength=len(texts.values))
         for code, value in enumerate(texts.values):
             if sizes[code] and code < MOST_SLICES:
-                found[f"{name} = {value}"] = rows.where(codes == code)
+                slices[f"{name} = {value}"] = rows.where(codes == code)
             elif sizes[code]:
                 hidden.append(f"{name} = {value} ({sizes[code]:,})")
-    return found, hidden
+    return slices, hidden

@@ -106,12 +106,12 @@ class Bakeoff:
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return p-values adjusted for their number (Holm, Scandinavian Journal of Statistics 6, 1979)."""
-    found: list[float | None] = [None] * len(p_values)
+    adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for before, (p, place) in enumerate(sorted((p, n) for n, p in enumerate(p_values) if p is not None)):
         highest = max(highest, min(p * (len(p_values) - before), 1.0))
-        found[place] = highest
-    return found
+        adjusted[place] = highest
+    return adjusted
 
 
 def measure_candidates(
@@ -130,8 +130,8 @@ def measure_candidates(
     sets = Sets(split)
     predictions = {name: each[rows] for name, each in inputs.predictions.items()}
     measured = {name: Measured.of(sets, each, settings) for name, each in predictions.items()}
-    found = {name: intervals.uncertainty_of(sets, each) for name, each in measured.items()}
-    reports = dict(sorted(found.items(), key=lambda each: -(each[1].score.value or 0.0)))
+    uncertainty = {name: intervals.uncertainty_of(sets, each) for name, each in measured.items()}
+    reports = dict(sorted(uncertainty.items(), key=lambda each: -(each[1].score.value or 0.0)))
     pairs = {(a, b): paired_report(sets, measured[a], measured[b]) for a, b in combinations(reports, 2)}
     p_values = dict(zip(pairs, holm([each.score.p_value for each in pairs.values()]), strict=True))
     here = split.positives / split.rows
@@ -155,28 +155,30 @@ def _rates(positive: BoolArray, flagged: BoolArray) -> tuple[float | None, ...]:
     return tuple(float(wrong[of].mean()) if of.any() else None for of in (~positive, positive))
 
 
-def bakeoff_report(found: Bakeoff) -> Analysis:
+def bakeoff_report(bakeoff: Bakeoff) -> Analysis:
     """Return the report on a bake-off, for text, JSON or HTML."""
-    annotations, sentences = found.inputs.annotations(), tuple(found.sentences())
-    data = {"recommended": found.recommended, "candidates": list(found.reports), "sentences": list(sentences)}
+    annotations, sentences = bakeoff.inputs.annotations(), tuple(bakeoff.sentences())
+    names = list(bakeoff.reports)
+    data = {"recommended": bakeoff.recommended, "candidates": names, "sentences": list(sentences)}
     first = Section("recommendation", "Recommendation", sentences, (), data)
-    sections = [first, _terms(found), _heatmaps(found), *([_differences(found)] if found.pairs else [])]
-    facts = facts_of(found.inputs, annotations, annotations.mentioned_by(found.inputs.minimum_size))
-    title = f"Bake-off of {len(found.reports)} candidates" if found.pairs else f"Report on {found.best}"
-    return Analysis(title, facts, (*sections, *pairs_of(found.inputs, "candidate"), _costs(found)))
+    differences = [_differences(bakeoff)] if bakeoff.pairs else []
+    sections = [first, _terms(bakeoff), _heatmaps(bakeoff), *differences]
+    facts = facts_of(bakeoff.inputs, annotations, annotations.mentioned_by(bakeoff.inputs.minimum_size))
+    title = f"Bake-off of {len(bakeoff.reports)} candidates" if bakeoff.pairs else f"Report on {bakeoff.best}"
+    return Analysis(title, facts, (*sections, *pairs_of(bakeoff.inputs, "candidate"), _costs(bakeoff)))
 
 
-def _terms(found: Bakeoff) -> Section:
+def _terms(bakeoff: Bakeoff) -> Section:
     lines, data = [], {}
-    for name, report in found.reports.items():
-        tied = found.tied_with(name)
+    for name, report in bakeoff.reports.items():
+        tied = bakeoff.tied_with(name)
         shown = map(_with_interval, report.terms.values())
         lines.append((name, listed(tied, most=12) or "-", *shown))
         data[name] = report.report.as_dict() | {"intervals": report.as_dict(), "not_separated_from": tied}
     head = ("candidate", "not separated from", *(scored.WORDS[term] for term in report.terms))
     ties = "Ties are not transitive: A may be tied with B, and B with C, although A and C are separated."
-    block = table(f"Values and {LEVEL:.0%} intervals", head, lines, notes=(ties,) * bool(found.pairs))
-    texts = (scored.UNCHECKED_MEANS, *scored.without_value(found.reports[found.best]))
+    block = table(f"Values and {LEVEL:.0%} intervals", head, lines, notes=(ties,) * bool(bakeoff.pairs))
+    texts = (scored.UNCHECKED_MEANS, *scored.without_value(bakeoff.reports[bakeoff.best]))
     return Section("terms", "Score and its terms", texts, (block,), data)
 
 
@@ -184,14 +186,14 @@ def _with_interval(each: intervals.Estimate) -> str:
     return number(each.value) if each.low is None else f"{number(each.value)} ({scored.interval(each, 3)})"
 
 
-def _heatmaps(found: Bakeoff) -> Section:
+def _heatmaps(bakeoff: Bakeoff) -> Section:
     blocks = []
     for auc in BIAS_AUCS:
         lines: list[tuple[Cell | str, ...]] = []
-        for name in found.split.names:
-            cells = [report.cells[name][auc] for report in found.reports.values()]
+        for name in bakeoff.split.names:
+            cells = [report.cells[name][auc] for report in bakeoff.reports.values()]
             lines.append((name, *(replace(metric(auc, e.value), text=_with_interval(e)) for e in cells)))
-        blocks.append(table(f"{scored.WORDS[auc]} by identity", ("identity", *found.reports), lines))
+        blocks.append(table(f"{scored.WORDS[auc]} by identity", ("identity", *bakeoff.reports), lines))
     text = (
         "Colored cells are closer to 0.5, which is no better than chance. A low BPSN AUC means false alarms "
         "for comments that mention the identity. A low BNSP AUC means missed harm in them."
@@ -199,13 +201,13 @@ def _heatmaps(found: Bakeoff) -> Section:
     return Section("identities", "AUCs by identity", (text, scored.UNCHECKED_CELLS), tuple(blocks))
 
 
-def _differences(found: Bakeoff) -> Section:
+def _differences(bakeoff: Bakeoff) -> Section:
     lines, data = [], []
-    for pair, report in found.pairs.items():
+    for pair, report in bakeoff.pairs.items():
         terms = report.terms.values()
         shown = (f"{signed(each.difference)} ({scored.marked_interval(each, 3)})" for each in terms)
-        lines.append((" - ".join(pair), scored.p_text(found.p_values[pair]), *shown))
-        data.append({"pair": list(pair), "adjusted_p_value": found.p_values[pair]} | report.as_dict())
+        lines.append((" - ".join(pair), scored.p_text(bakeoff.p_values[pair]), *shown))
+        data.append({"pair": list(pair), "adjusted_p_value": bakeoff.p_values[pair]} | report.as_dict())
     text = (
         "All candidates are measured on the same rows, so rows that are hard for all do not blur the "
         "differences. Two scores are separated if their p-value, adjusted for the number of pairs (Holm), is "
@@ -216,42 +218,42 @@ def _differences(found: Bakeoff) -> Section:
     return Section("differences", "Paired differences", (text,), (block,), data)
 
 
-def _costs(found: Bakeoff) -> Section:
+def _costs(bakeoff: Bakeoff) -> Section:
     lines, columns, data = [], [], {}
     series: list[Series] = []
-    for name, curve in found.curves.items():
-        costs, flagged, best = PER_ROWS * curve.costs, curve.flagged / found.split.rows, curve.best
-        false_positives, false_negatives = (rate or 0.0 for rate in found.rates[name][""])
-        there = found.harmful_share * (1 - false_negatives) + (1 - found.harmful_share) * false_positives
-        shown = number(costs[best], 1), share(there), *map(share, found.rates[name][""])
+    for name, curve in bakeoff.curves.items():
+        costs, flagged, best = PER_ROWS * curve.costs, curve.flagged / bakeoff.split.rows, curve.best
+        false_positives, false_negatives = (rate or 0.0 for rate in bakeoff.rates[name][""])
+        there = bakeoff.harmful_share * (1 - false_negatives) + (1 - bakeoff.harmful_share) * false_positives
+        shown = number(costs[best], 1), share(there), *map(share, bakeoff.rates[name][""])
         lines.append((name, f"{curve.threshold:.6g}", *shown))
         at = [int(flagged.searchsorted(percent / 100)) for percent in range(101)]
         columns.append([number(costs[place], 1) for place in at[::10]])
         points = [(100 * flagged[place], costs[place]) for place in sorted({*at, best})]
         series.append(Series(name, points, len(series) % LINE_STYLES))
         threshold = curve.threshold if best else None
-        data[name] = {"threshold": threshold, "cost": float(curve.costs[best]), "rates": found.rates[name]}
+        data[name] = {"threshold": threshold, "cost": float(curve.costs[best]), "rates": bakeoff.rates[name]}
     head = ("candidate", "threshold", f"cost per {PER_ROWS:,}", "flagged", "FPR", "FNR")
     best_of_all = table("Threshold with the lowest cost", head, lines)
     by_identity = []
-    for line in found.reports[found.best].report.subgroups:
-        rates = (share(rate) for of_model in found.rates.values() for rate in of_model[line.name])
+    for line in bakeoff.reports[bakeoff.best].report.subgroups:
+        rates = (share(rate) for of_model in bakeoff.rates.values() for rate in of_model[line.name])
         by_identity.append((line.name, f"{line.size - line.positives:,}", f"{line.positives:,}", *rates))
     of_identity = ("identity", "negative", "positive", *("FPR", "FNR") * len(lines))
-    groups = [("rows", 2), *((name, 2) for name in found.rates)]
+    groups = [("rows", 2), *((name, 2) for name in bakeoff.rates)]
     caption = "False positive rate (FPR) and false negative rate (FNR) at these thresholds"
     highest = 1.05 * max(cost for each in series for _, cost in each.points)
     x, y = Axis("% of these rows flagged", 0, 100), Axis("cost", 0, highest)
     curves = f"Cost per {PER_ROWS:,} comments by share of flagged comments"
     by_share = ((f"{10 * tenth}%", *costs) for tenth, costs in enumerate(zip(*columns, strict=True)))
-    chart = Chart(line_chart(curves, series, x, y), table(curves, ("flagged", *found.curves), by_share))
+    chart = Chart(line_chart(curves, series, x, y), table(curves, ("flagged", *bakeoff.curves), by_share))
     blocks = (best_of_all, chart, table(caption, of_identity, by_identity, groups=groups))
     texts = (
-        f"A false alarm costs {found.costs[0]:g}, and a missed positive comment costs {found.costs[1]:g}. A "
-        "comment is flagged if its prediction is at or above the threshold, on the candidate's own scale "
-        "(inf flags no comment).",
-        f"The costs assume that {share(found.harmful_share)} of your comments are positive, compared with "
-        f"{share(found.split.positives / found.split.rows)} of these rows. The thresholds were chosen on "
+        f"A false alarm costs {bakeoff.costs[0]:g}, and a missed positive comment costs "
+        f"{bakeoff.costs[1]:g}. A comment is flagged if its prediction is at or above the threshold, on the "
+        "candidate's own scale (inf flags no comment).",
+        f"The costs assume that {share(bakeoff.harmful_share)} of your comments are positive, compared with "
+        f"{share(bakeoff.split.positives / bakeoff.split.rows)} of these rows. The thresholds were chosen on "
         "these rows, so costs on new comments are probably higher.",
     )
     return Section("costs", "Cost at each threshold", texts, blocks, data)

@@ -17,22 +17,22 @@ SHARES = tuple(tenth / 10 for tenth in range(1, 10))
 
 def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
     """Return the distributions of the predictions for each subgroup and background, by class."""
-    found = list(all_distributions(rows.only(names), bins=BINS))
+    distributions = list(all_distributions(rows.only(names), bins=BINS))
     lines = [
         (each.name, label_class, *_moments(subgroup), *_moments(background))
-        for each in found
+        for each in distributions
         for label_class, subgroup, background in _sets(each)
     ]
     head = ("identity", "class", *(2 * ("rows", "mean", "deviation")))
     groups = (("", 1), ("subgroup", 3), ("background", 3))
     summary = table("Predictions by class", head, lines, groups=groups)
-    charts = (_distribution_chart(each, *of_class) for each in found for of_class in _sets(each))
+    charts = (_distribution_chart(each, *of_class) for each in distributions for of_class in _sets(each))
     return Section(
         "distributions",
         "Distributions of predictions",
         ("The charts show shares of rows so that sets of different sizes can be compared.",),
         (summary, *charts),
-        [each.as_dict() for each in found],
+        [each.as_dict() for each in distributions],
     )
 
 
@@ -61,27 +61,27 @@ def curves_section(rows: Rows, names: Sequence[str]) -> Section:
     )
 
 
-def _sets(found: ScoreDistributions) -> Iterator[tuple[str, Distribution, Distribution]]:
-    yield "negative", found.subgroup_negative, found.background_negative
-    yield "positive", found.subgroup_positive, found.background_positive
+def _sets(scores: ScoreDistributions) -> Iterator[tuple[str, Distribution, Distribution]]:
+    yield "negative", scores.subgroup_negative, scores.background_negative
+    yield "positive", scores.subgroup_positive, scores.background_positive
 
 
-def _moments(found: Distribution) -> tuple[str, str, str]:
-    return f"{found.rows:,}", scaled(found.mean), scaled(found.deviation)
+def _moments(distribution: Distribution) -> tuple[str, str, str]:
+    return f"{distribution.rows:,}", scaled(distribution.mean), scaled(distribution.deviation)
 
 
 def _distribution_chart(
-    found: ScoreDistributions, label_class: str, subgroup: Distribution, background: Distribution
+    scores: ScoreDistributions, label_class: str, subgroup: Distribution, background: Distribution
 ) -> Chart:
     edges = background.edges
     series = [
         Series("background", outline(edges, background.shares), 0),
-        Series(found.name, outline(edges, subgroup.shares), 1),
+        Series(scores.name, outline(edges, subgroup.shares), 1),
     ]
     highest = max((*background.shares, *subgroup.shares, 0.01))
-    title = f"{found.name}, {label_class} rows"
+    title = f"{scores.name}, {label_class} rows"
     svg = line_chart(
-        f"Predictions for {label_class} rows that mention {found.name} (mean {scaled(subgroup.mean)}) and "
+        f"Predictions for {label_class} rows that mention {scores.name} (mean {scaled(subgroup.mean)}) and "
         f"for its background (mean {scaled(background.mean)})",
         series,
         Axis("prediction", edges[0], edges[-1]),
@@ -93,7 +93,7 @@ def _distribution_chart(
             edges[:-1], edges[1:], subgroup.shares, background.shares, strict=True
         )
     ]
-    return Chart(svg, table(title, ("prediction", found.name, "background"), lines), is_summed_up=True)
+    return Chart(svg, table(title, ("prediction", scores.name, "background"), lines), is_summed_up=True)
 
 
 def _curve_chart(curve: EqualityCurve) -> Chart:

@@ -55,11 +55,11 @@ def labels_section(
     annotations: Annotations, predictions: Mapping[str, FloatArray] | FloatArray, *, minimum_size: int, k: int
 ) -> Section:
     """Return the five matrices of identities x labels, each with the overall AUCs and the intervals."""
-    found = label_matrices(annotations, predictions, minimum_size=minimum_size)
-    blocks: list[Table] = [_overall(found)]
+    matrices = label_matrices(annotations, predictions, minimum_size=minimum_size)
+    blocks: list[Table] = [_overall(matrices)]
     for cell in CELLS:
-        matrix = found.matrix(cell)
-        blocks.append(matrix_table(WORDS[cell], matrix, metric_cell=cell, overall_aucs=found.overall_aucs))
+        matrix = matrices.matrix(cell)
+        blocks.append(matrix_table(WORDS[cell], matrix, metric_cell=cell, overall_aucs=matrices.overall_aucs))
         if cell in AEGS:
             within = ", ".join(f"{share(matrix.share_within(gap))} below {gap:g}" for gap in SMALL_GAPS)
             blocks.append(
@@ -71,18 +71,18 @@ def labels_section(
         else:
             blocks.append(extremes(f"{WORDS[cell]}: the {k} lowest values", matrix.lowest(k)))
             blocks.append(extremes(f"{WORDS[cell]}: the {k} highest values", matrix.highest(k)))
-        if found.estimates and matrix.identities:
+        if matrices.estimates and matrix.identities:
             lines = [
-                (name, *(interval(each.cells[name][cell], 3) for each in found.estimates.values()))
+                (name, *(interval(each.cells[name][cell], 3) for each in matrices.estimates.values()))
                 for name in matrix.identities
             ]
-            head = ("identity", *found.estimates)
+            head = ("identity", *matrices.estimates)
             notes = (UNCHECKED_CELLS, NO_INTERVAL)
             blocks.append(table(f"{WORDS[cell]}: 95% intervals", head, lines, notes=notes))
-    texts = [ONE_PREDICTION] if found.has_one_prediction else []
-    if found.unpredicted:
-        texts.append(f"Not predicted: {', '.join(found.unpredicted)}.")
-    return Section("labels", "Labels and identities", tuple(texts), tuple(blocks), found.as_dict())
+    texts = [ONE_PREDICTION] if matrices.has_one_prediction else []
+    if matrices.unpredicted:
+        texts.append(f"Not predicted: {', '.join(matrices.unpredicted)}.")
+    return Section("labels", "Labels and identities", tuple(texts), tuple(blocks), matrices.as_dict())
 
 
 def association_section(
@@ -122,9 +122,9 @@ def _mean_tables(means: Sequence[MeanScore]) -> Iterator[Table]:
         yield table(f"Mean prediction: {label}", head, rows, groups=groups)
 
 
-def pairs_section(found: PairReport, column: str = "label") -> Section:
+def pairs_section(report: PairReport, column: str = "label") -> Section:
     """Return how often the first role of a pair is scored higher, by group and overall."""
-    first, second = found.roles
+    first, second = report.roles
     rates = [
         (
             each.label,
@@ -134,31 +134,31 @@ def pairs_section(found: PairReport, column: str = "label") -> Section:
             UNDEFINED if each.high is None else f"{share(each.low)} to {share(each.high)}",
             share(each.share_tied),
         )
-        for each in found.rates
+        for each in report.rates
     ]
     scores = [
         (each.label, each.group, each.role, f"{each.rows:,}", scaled(each.mean), scaled(each.deviation))
-        for each in found.scores
+        for each in report.scores
     ]
     caption = f"Share of pairs in which {first} is scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
         table(caption, (column, "group", "pairs", "rate", "95% interval", "ties"), rates),
         table("Predictions", (column, "group", "role", "rows", "mean", "deviation"), scores),
     ]
-    groups = list(dict.fromkeys(each.group for each in found.rates))
-    if found.rates and len(groups) <= COMBINED_GROUPS:
-        blocks.insert(0, _rate_bars(caption, found, groups))
+    groups = list(dict.fromkeys(each.group for each in report.rates))
+    if report.rates and len(groups) <= COMBINED_GROUPS:
+        blocks.insert(0, _rate_bars(caption, report, groups))
     text = (
         f"The rows of a pair differ in one respect. A rate of 50% means that {first} and {second} are scored "
         "equally, or that the effects in different groups cancel out. Compare the groups separately."
     )
-    return Section("pairs", "Counterfactual pairs", (text,), tuple(blocks), found.as_dict())
+    return Section("pairs", "Counterfactual pairs", (text,), tuple(blocks), report.as_dict())
 
 
-def _rate_bars(caption: str, found: PairReport, groups: list[str]) -> Chart:
+def _rate_bars(caption: str, report: PairReport, groups: list[str]) -> Chart:
     """Return a bar chart like Figure 11, which shows the rate of each group for each label."""
-    labels = list(dict.fromkeys(each.label for each in found.rates))
-    by_place = {(each.label, each.group): each.rate for each in found.rates}
+    labels = list(dict.fromkeys(each.label for each in report.rates))
+    by_place = {(each.label, each.group): each.rate for each in report.rates}
     percent = {place: None if rate is None else 100 * rate for place, rate in by_place.items()}
     bars = [(label, [percent[label, group] for group in groups]) for label in labels]
     svg = grouped_bar_chart(caption, bars, groups, Axis("% of the pairs", 0, 100))
@@ -166,7 +166,7 @@ def _rate_bars(caption: str, found: PairReport, groups: list[str]) -> Chart:
     return Chart(svg, table(caption, ("label", *groups), lines), is_summed_up=True)
 
 
-def fuzzed_section(found: FuzzedReport) -> Section:
+def fuzzed_section(report: FuzzedReport) -> Section:
     """Return every metric on the original and on the fuzzed set, with the differences."""
     lines = [
         (
@@ -175,15 +175,15 @@ def fuzzed_section(found: FuzzedReport) -> Section:
             number(change.original, 5),
             number(change.fuzzed, 5),
             signed(change.difference, 5),
-            difference_interval(found.tests[label].terms[name]) if found.tests else UNDEFINED,
+            difference_interval(report.tests[label].terms[name]) if report.tests else UNDEFINED,
         )
-        for label, changes in found.terms.items()
+        for label, changes in report.terms.items()
         for name, change in changes.items()
     ]
     head = ("label", "term", "original", "fuzzed", "difference", "95% interval")
     blocks = [table("Terms and score", head, lines, notes=[UNVERIFIED_DIFFERENCES])]
-    blocks += [_both(found, cell) for cell in CELLS]
-    if found.shifts:
+    blocks += [_both(report, cell) for cell in CELLS]
+    if report.shifts:
         shifts = [
             (
                 each.label,
@@ -193,21 +193,21 @@ def fuzzed_section(found: FuzzedReport) -> Section:
                 UNDEFINED if each.mean is None else f"{each.mean:+.3g}",
                 scaled(each.mean_absolute),
             )
-            for each in found.shifts
+            for each in report.shifts
         ]
         of_rows = ("label", "rows", "raised", "lowered", "mean change", "mean absolute change")
         blocks.append(table("Changes of the predictions", of_rows, shifts))
-    small = {"Original": found.original.too_small, "Fuzzed": found.fuzzed.too_small}
+    small = {"Original": report.original.too_small, "Fuzzed": report.fuzzed.too_small}
     texts = (f"{name} set: {text}" for name, each in small.items() for text in omitted(each))
-    return Section("fuzzed", "Fuzzed set", tuple(texts), tuple(blocks), found.as_dict())
+    return Section("fuzzed", "Fuzzed set", tuple(texts), tuple(blocks), report.as_dict())
 
 
-def _both(found: FuzzedReport, cell: Cell) -> Table:
+def _both(report: FuzzedReport, cell: Cell) -> Table:
     """Return a table of one metric on both sets, with differences, by identity and label."""
     original, fuzzed, differences = (
-        found.original.matrix(cell),
-        found.fuzzed.matrix(cell),
-        found.differences(cell),
+        report.original.matrix(cell),
+        report.fuzzed.matrix(cell),
+        report.differences(cell),
     )
     lines: list[list[BlockCell | str]] = [
         [
@@ -219,8 +219,8 @@ def _both(found: FuzzedReport, cell: Cell) -> Table:
                     metric(cell, original.value(identity, label), 3),
                     metric(cell, fuzzed.value(identity, label), 3),
                     signed(differences.value(identity, label)),
-                    difference_interval(found.tests[label].cells[identity][cell], 3)
-                    if found.tests
+                    difference_interval(report.tests[label].cells[identity][cell], 3)
+                    if report.tests
                     else UNDEFINED,
                 )
             ),
@@ -233,28 +233,28 @@ def _both(found: FuzzedReport, cell: Cell) -> Table:
     return table(WORDS[cell], head, lines, groups=groups, notes=why_empty(reasons))
 
 
-def _overall(found: LabelMatrices) -> Table:
+def _overall(matrices: LabelMatrices) -> Table:
     lines = [
         (label, number(auc, 5), interval(each.overall_auc, 5) if each else UNDEFINED)
-        for label, auc in found.overall_aucs.items()
-        for each in [found.estimates.get(label)]
+        for label, auc in matrices.overall_aucs.items()
+        for each in [matrices.estimates.get(label)]
     ]
     return table("Overall AUC", ("label", "AUC", "95% interval"), lines)
 
 
-def audit_sections(found: DataAudit) -> tuple[Section, ...]:
+def audit_sections(audit: DataAudit) -> tuple[Section, ...]:
     """Return the sections of a data audit."""
-    if not found.identities:
-        return (_fractions(found),)
-    return (_associations(found), _fractions(found), _together(found.co_mentions, found))
+    if not audit.identities:
+        return (_fractions(audit),)
+    return (_associations(audit), _fractions(audit), _together(audit.co_mentions, audit))
 
 
-def _associations(found: DataAudit) -> Section:
+def _associations(audit: DataAudit) -> Section:
     matrices = {
-        **{f"Pearson's r ({READINGS[reading]})": matrix for reading, matrix in found.correlations.items()},
-        **{f"PPMI ({UNITS[unit]})": matrix for unit, matrix in found.ppmi.items()},
+        **{f"Pearson's r ({READINGS[reading]})": matrix for reading, matrix in audit.correlations.items()},
+        **{f"PPMI ({UNITS[unit]})": matrix for unit, matrix in audit.ppmi.items()},
     }
-    one_label = len(found.labels) == 1
+    one_label = len(audit.labels) == 1
     blocks = [_beside(matrices)] if one_label else [matrix_table(*each) for each in matrices.items()]
     means = [
         (
@@ -265,14 +265,14 @@ def _associations(found: DataAudit) -> Section:
             number(each.mean),
             number(each.mean_of_positives),
         )
-        for each in found.mean_labels
+        for each in audit.mean_labels
     ]
     head = ("rows", "label", "count", "positive", "mean", "mean of positive rows")
     blocks.append(table("Mean labels", head, means))
     data = {
-        "correlations": {reading: matrix.as_dict() for reading, matrix in found.correlations.items()},
-        "ppmi": {unit: matrix.as_dict() for unit, matrix in found.ppmi.items()},
-        "mean_labels": [each.as_dict() for each in found.mean_labels],
+        "correlations": {reading: matrix.as_dict() for reading, matrix in audit.correlations.items()},
+        "ppmi": {unit: matrix.as_dict() for unit, matrix in audit.ppmi.items()},
+        "mean_labels": [each.as_dict() for each in audit.mean_labels],
     }
     text = (
         "Associations are measured by Pearson's correlation and positive pointwise mutual information "
@@ -298,8 +298,8 @@ def _beside(matrices: Mapping[str, Matrix]) -> Table:
     return table(f"Identities and {label}", ("identity", *matrices), lines, notes=why_empty(reasons))
 
 
-def _fractions(found: DataAudit) -> Section:
-    columns = (*found.labels, *found.identities)
+def _fractions(audit: DataAudit) -> Section:
+    columns = (*audit.labels, *audit.identities)
     graded = [each for each in columns if _is_graded(each)]
     plain = [each for each in columns if not _is_graded(each)]
     blocks: list[Table | Chart] = []
@@ -345,26 +345,26 @@ def _fraction_chart(counts: FractionCounts) -> Chart:
     return Chart(svg, table(title, ("value", "rows"), lines))
 
 
-def _together(found: CoMentions, whole: DataAudit) -> Section:
+def _together(joint: CoMentions, whole: DataAudit) -> Section:
     per_row = table(
-        f"Identities per row: mean {number(found.mean)}; {number(found.mean_where_any)} in rows with at "
+        f"Identities per row: mean {number(joint.mean)}; {number(joint.mean_where_any)} in rows with at "
         "least one",
         ("identities", "rows"),
-        ((str(count), f"{rows:,}") for count, rows in enumerate(found.identities_per_row)),
+        ((str(count), f"{rows:,}") for count, rows in enumerate(joint.identities_per_row)),
     )
     both = table(
         "Rows that mention both",
-        ("identity", *found.identities),
+        ("identity", *joint.identities),
         (
             (name, *(f"{rows:,}" for rows in line))
-            for name, line in zip(found.identities, found.rows, strict=True)
+            for name, line in zip(joint.identities, joint.rows, strict=True)
         ),
     )
     mentioned = table(
         "Mean number of identities in the rows that mention each identity, including that identity",
         ("identity", "mean"),
-        ((name, number(mean)) for name, mean in found.mean_by_identity.items()),
+        ((name, number(mean)) for name, mean in joint.mean_by_identity.items()),
     )
     blank = "count as not mentioned" if whole.background == "all" else "are excluded"
     text = f"There are {whole.rows:,} rows. Blank identities {blank}."
-    return Section("co_mentions", "Co-mentions", (text,), (per_row, mentioned, both), found.as_dict())
+    return Section("co_mentions", "Co-mentions", (text,), (per_row, mentioned, both), joint.as_dict())

@@ -10,15 +10,16 @@ from grader.reports.scored import WORDS, interval
 from grader.text import in_markdown, markdown_table
 
 
-def model_card(found: Bakeoff, comments: str) -> str:
+def model_card(bakeoff: Bakeoff, comments: str) -> str:
     """Return the card of the best candidate; `comments` is the name of the evaluation data."""
-    report, rates, terms = found.reports[found.best], found.rates[found.best], found.reports[found.best].terms
+    report, rates = bakeoff.reports[bakeoff.best], bakeoff.rates[bakeoff.best]
+    terms = report.terms
     types, values = {"overall_auc": "roc_auc"}, {n: each.value for n, each in terms.items()}
     metrics = [
         {"type": types.get(n, n), "name": WORDS[n], "value": v} for n, v in values.items() if v is not None
     ]
     result = {"task": {"type": "text-classification"}, "dataset": {"type": "private", "name": comments}}
-    index = [{"name": found.best, "results": [result | {"metrics": metrics}]}]
+    index = [{"name": bakeoff.best, "results": [result | {"metrics": metrics}]}]
     lines = [["Identity", "Comments", "Positive", *(WORDS[auc] for auc in BIAS_AUCS), "FPR", "FNR"]]
     for line in report.report.subgroups:
         aucs = (number(getattr(line, auc)) for auc in BIAS_AUCS)
@@ -27,15 +28,15 @@ def model_card(found: Bakeoff, comments: str) -> str:
     shown = [(WORDS[term], number(each.value), interval(each, 3)) for term, each in terms.items()]
     template = files("grader.reports").joinpath("model_card.md").read_text(encoding="utf-8")
     return template.format(
-        found=found,
-        curve=found.curves[found.best],
-        name=in_markdown(found.best),
+        bakeoff=bakeoff,
+        curve=bakeoff.curves[bakeoff.best],
+        name=in_markdown(bakeoff.best),
         comments=in_markdown(comments),
-        label=in_markdown(found.inputs.label),
-        share=share(found.harmful_share),
+        label=in_markdown(bakeoff.inputs.label),
+        share=share(bakeoff.harmful_share),
         index=json.dumps(index, ensure_ascii=False),  # JSON is valid YAML.
         terms=markdown_table([("Term", "Value", f"{report.level:.0%} interval"), *shown]),
-        sentences=in_markdown(" ".join(found.sentences())),
+        sentences=in_markdown(" ".join(bakeoff.sentences())),
         rates=[*map(share, rates[""])],
         identities=markdown_table(lines),
     )

@@ -148,14 +148,14 @@ def _without_interval(report: UncertaintyReport) -> Iterator[str]:
 
 
 def identities_section(
-    found: MetricTable, report: UncertaintyReport | None, *, lowest: int, order: Column = "mean_auc"
+    metrics: MetricTable, report: UncertaintyReport | None, *, lowest: int, order: Column = "mean_auc"
 ) -> Section:
     """Return the five metrics of all identities and of the lowest identities, with intervals."""
-    in_order = found.sorted_by(order)
+    in_order = metrics.sorted_by(order)
     what = "lowest mean AUC first" if order == "mean_auc" else f"by {WORDS.get(order, order)}"
     blocks = [metrics_table(f"All identities, {what}", in_order)]
-    if lowest and lowest < len(found.lines):
-        blocks.insert(0, metrics_table(f"Lowest {lowest} by mean AUC", found.lowest(lowest)))
+    if lowest and lowest < len(metrics.lines):
+        blocks.insert(0, metrics_table(f"Lowest {lowest} by mean AUC", metrics.lowest(lowest)))
     if report is not None:
         lines: list[list[Cell | str]] = [
             [line.name, *(_interval_cell(report.cells[line.name][cell]) for cell in CELLS)]
@@ -167,14 +167,14 @@ def identities_section(
         )
     texts = [
         "Each identity is compared with all rows that do not mention it."
-        if found.background == "all"
+        if metrics.background == "all"
         else "Each identity is compared with the rows known not to mention it. Rows in which it is blank are "
         "excluded. The score and the intervals are not shown because they require all rows as background."
     ]
-    texts += omitted(found.too_small)
-    if not found.lines:
+    texts += omitted(metrics.too_small)
+    if not metrics.lines:
         texts, blocks = [*texts[1:], "There are no identities to compare."], []
-    return Section("identities", "Identities", tuple(texts), tuple(blocks), found.as_dict())
+    return Section("identities", "Identities", tuple(texts), tuple(blocks), metrics.as_dict())
 
 
 def omitted(too_small: Iterable[tuple[str, int]]) -> list[str]:
@@ -197,36 +197,36 @@ def slices_section(
     """
     tables = {name: metric_table(part, minimum_size=minimum_size) for name, part in rows.items()}
     blocks = []
-    for name, found in tables.items():
-        caption = f"{name}: {found.rows:,} rows, overall AUC {number(found.overall_auc)}"
+    for name, metrics in tables.items():
+        caption = f"{name}: {metrics.rows:,} rows, overall AUC {number(metrics.overall_auc)}"
         if name in others:
             theirs = metric_table(others[name], minimum_size=minimum_size)
             caption += f" / {number(theirs.overall_auc)}"
-            block = side_by_side(caption, found, theirs, names)
+            block = side_by_side(caption, metrics, theirs, names)
         else:
-            block = metrics_table(caption, found)
-        blocks.append(replace(block, notes=(*block.notes, *omitted(found.too_small))))
-    data = {name: found.as_dict() for name, found in tables.items()}
+            block = metrics_table(caption, metrics)
+        blocks.append(replace(block, notes=(*block.notes, *omitted(metrics.too_small))))
+    data = {name: metrics.as_dict() for name, metrics in tables.items()}
     texts = (f"Values of which only the number of rows is shown: {', '.join(hidden)}.",) if hidden else ()
     return Section("slices", "Slices of the data", texts, tuple(blocks), data)
 
 
-def metrics_table(caption: str, found: MetricTable) -> Table:
+def metrics_table(caption: str, metrics: MetricTable) -> Table:
     """Return a table of the five metrics, colored like Tables 3 and 6 of the paper."""
-    has_categories = any(line.category for line in found.lines)
+    has_categories = any(line.category for line in metrics.lines)
     lines: list[list[Cell | str]] = [
         [
             line.name,
             *([line.category or ""] if has_categories else []),
             f"{line.size:,}",
             share(line.share_positive),
-            *_metric_cells(found, line),
+            *_metric_cells(metrics, line),
         ]
-        for line in found.lines
+        for line in metrics.lines
     ]
     about = (*(["category"] if has_categories else []), "count", "positive")
     head = ("identity", *about, *(WORDS[cell] for cell in CELLS))
-    return table(caption, head, lines, notes=_why_empty(found))
+    return table(caption, head, lines, notes=_why_empty(metrics))
 
 
 def side_by_side(caption: str, first: MetricTable, second: MetricTable, names: tuple[str, str]) -> Table:
@@ -241,20 +241,20 @@ def side_by_side(caption: str, first: MetricTable, second: MetricTable, names: t
     return table(caption, head, lines, groups=groups, notes=_why_empty(first))
 
 
-def _metric_cells(found: MetricTable, line: TableLine) -> list[Cell]:
-    reasons = {(each.subgroup, each.term): each.reason for each in found.undefined}
+def _metric_cells(metrics: MetricTable, line: TableLine) -> list[Cell]:
+    reasons = {(each.subgroup, each.term): each.reason for each in metrics.undefined}
     return [metric(cell, getattr(line, cell), title=reasons.get((line.name, cell), "")) for cell in CELLS]
 
 
-def _why_empty(found: MetricTable) -> list[str]:
-    shown = {line.name for line in found.lines}
-    return why_empty((each.subgroup, each.reason) for each in found.undefined if each.subgroup in shown)
+def _why_empty(metrics: MetricTable) -> list[str]:
+    shown = {line.name for line in metrics.lines}
+    return why_empty((each.subgroup, each.reason) for each in metrics.undefined if each.subgroup in shown)
 
 
-def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
+def held_back_section(metrics: MetricTable, settings: MetricSettings) -> Section:
     """Return the largest possible score gains, and the effect of the exponent."""
-    held = held_back(found.lines, settings)
-    effects = power_effect(found.overall_auc, found.lines, settings)
+    held = held_back(metrics.lines, settings)
+    effects = power_effect(metrics.overall_auc, metrics.lines, settings)
     cells = table(
         "Score gain if one AUC rose to the median of its column",
         ("identity", "AUC", "value", "median", "gain"),
@@ -291,10 +291,10 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
 
 def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | None) -> Section:
     """Return the pinned AUCs with their decomposition and, if given, the skew experiment."""
-    found = pinned_aucs(rows, counted)
+    pinned = pinned_aucs(rows, counted)
     parts = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
     lines: list[list[Cell | str]] = []
-    for each in found:
+    for each in pinned:
         by_name = {part.name: part for part in each.parts}
         lines.append(
             [
@@ -310,35 +310,35 @@ def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | No
         )
     head = ("identity", "pinned AUC", "background", "subgroup", "BPSN", "BNSP")
     blocks = [table("Expected pinned AUC: the weighted sum of four AUCs", head, lines)]
-    data: Any = [each.as_dict() for each in found]
+    data: Any = [each.as_dict() for each in pinned]
     if experiment is not None:
         blocks.insert(0, _skew_table(experiment))
         data = {"expected": data, "skew": experiment.as_dict()}
     return Section("pinned", "Pinned AUC (not robust)", (NOT_ROBUST,), tuple(blocks), data)
 
 
-def _skew_table(found: SkewExperiment) -> Table:
+def _skew_table(skew: SkewExperiment) -> Table:
     """Return a table of all identities on the original and on the skewed rows."""
     lines = [
         [
             f"{line.name}*" if line.is_skewed else line.name,
-            *(number(part[model], 2) for part in (line.original, line.skewed) for model in found.models),
+            *(number(part[model], 2) for part in (line.original, line.skewed) for model in skew.models),
         ]
-        for line in found.lines
+        for line in skew.lines
     ]
     notes = [
-        f"* {found.removed:,} of its negative rows were removed at random (mean of {found.trials} trials). "
-        f"{found.positives_left:,} of the remaining {found.rows_left:,} rows are positive."
+        f"* {skew.removed:,} of its negative rows were removed at random (mean of {skew.trials} trials). "
+        f"{skew.positives_left:,} of the remaining {skew.rows_left:,} rows are positive."
     ]
-    for model, aucs in found.bias_aucs.items():
+    for model, aucs in skew.bias_aucs.items():
         values = (
             f"{WORDS[cell]} {number(one, 2)} and {number(other, 2)}" for cell, (one, other) in aucs.items()
         )
         notes.append(f"AUCs of {model} for this identity, before and after: {', '.join(values)}.")
-    groups = [("original rows", len(found.models)), ("skewed rows*", len(found.models))]
-    head = ("identity", *found.models, *found.models)
+    groups = [("original rows", len(skew.models)), ("skewed rows*", len(skew.models))]
+    head = ("identity", *skew.models, *skew.models)
     return table(
-        f"Pinned AUC with fewer negative rows of {found.identity}", head, lines, groups=groups, notes=notes
+        f"Pinned AUC with fewer negative rows of {skew.identity}", head, lines, groups=groups, notes=notes
     )
 
 
@@ -377,16 +377,16 @@ def comparison_section(
     }
     blocks = [side_by_side(f"{candidate} and {baseline} side by side", tables[0], tables[1], names)]
     cells: Mapping[str, Mapping[MetricCell, Difference]] = {}
-    found = None
+    table = None
     if measured is not None:
         other = Measured.of_rows(sets, rows[1])
         paired = paired_report(sets, measured, other)
         cells = paired.cells
         blocks.insert(0, _terms(paired, measured, other, names))
-        found = _marked(paired, f"{candidate} minus {baseline}")
+        table = _marked(paired, f"{candidate} minus {baseline}")
         data["paired"] = [paired.as_dict()]
     blocks.append(_differences(f"{candidate} minus {baseline}", differences, cells))
-    blocks += [found] if found is not None else []
+    blocks += [table] if table is not None else []
     return Section(
         "comparison", f"{candidate} compared with {baseline}", COMPARISON_TEXTS, tuple(blocks), data
     )

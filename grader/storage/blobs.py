@@ -95,11 +95,11 @@ def required(session: Session, *, among: Collection[str] | None = None) -> set[s
 
 def named(session: Session, *, among: Collection[str] | None = None) -> set[str]:
     """Return the names of all blobs that must not be deleted."""
-    found = required(session, among=among)
+    names = required(session, among=among)
     for column in MENTIONED:
         for value in session.scalars(select(column).where(column.is_not(None), _is_needed(column))):
-            found.update(names_in(value))
-    return found
+            names.update(names_in(value))
+    return names
 
 
 def names_in(value: Any) -> Iterator[str]:
@@ -116,14 +116,14 @@ def names_in(value: Any) -> Iterator[str]:
 
 def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
     """Return the required blobs that are not `stored`."""
-    found = []
+    missing = []
     for column in REQUIRED:
         kind = column.class_.__tablename__.replace("_", " ")
         rows = select(column.class_.id, column).where(_is_needed(column)).order_by(column.class_.id)
         for row_id, sha256 in session.execute(rows):
             if sha256 not in stored:
-                found.append(MissingBlob(sha256, f"{kind} {row_id}"))
-    return found
+                missing.append(MissingBlob(sha256, f"{kind} {row_id}"))
+    return missing
 
 
 def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) -> list[ListedBlob]:
@@ -136,13 +136,13 @@ def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> C
     """Delete orphans; raise SuspiciousStorage if most blobs are orphans, unless `is_sure`."""
     listed = list(storage.blobs())  # listing the blobs before reading the rows excludes new blobs
     with database.read() as session:
-        found = orphans(session, listed=listed, now=db.now(session))
-    if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
-        raise SuspiciousStorage(orphan_count=len(found), blob_count=len(listed))
-    deleted = delete_unnamed(database, storage, [blob.sha256 for blob in found], age=ORPHANED_AFTER)
+        unused = orphans(session, listed=listed, now=db.now(session))
+    if not is_sure and len(unused) > max(SUSPICIOUS_COUNT, len(listed) // 2):
+        raise SuspiciousStorage(orphan_count=len(unused), blob_count=len(listed))
+    deleted = delete_unnamed(database, storage, [blob.sha256 for blob in unused], age=ORPHANED_AFTER)
     if deleted:
         logger.info("Deleted %s unreferenced blobs.", len(deleted))
-    return Collected(len(deleted), sum(blob.size for blob in found if blob.sha256 in deleted))
+    return Collected(len(deleted), sum(blob.size for blob in unused if blob.sha256 in deleted))
 
 
 def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *, age: timedelta) -> set[str]:

@@ -92,9 +92,9 @@ class BucketStorage:
         """Yield all blobs in arbitrary order."""
         with self._asking():
             for page in self._store.list():
-                for found in page:
-                    if BLOB_NAME.fullmatch(found["path"]):
-                        yield ListedBlob(found["path"], found["size"], found["last_modified"])
+                for listed in page:
+                    if BLOB_NAME.fullmatch(listed["path"]):
+                        yield ListedBlob(listed["path"], listed["size"], listed["last_modified"])
 
     def delete(self, sha256: str) -> None:
         """Delete a blob if it exists."""

@@ -130,8 +130,8 @@ def forget_records(database: Database) -> bool:
     """Delete a limited number of expired records; return whether there may be more."""
     with database.read() as session:
         now = db.now(session)
-        found = (select(table.id).where(is_old(now)).limit(1) for table, is_old in EXPIRED)
-        is_due = any(session.scalar(query) is not None for query in found)
+        expired = (select(table.id).where(is_old(now)).limit(1) for table, is_old in EXPIRED)
+        is_due = any(session.scalar(query) is not None for query in expired)
     if is_due:
         with database.write() as session:
             for table, is_old in EXPIRED:

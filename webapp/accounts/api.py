@@ -141,8 +141,8 @@ def person_page(key: str) -> PersonPage:
 def token_list() -> TokenList:
     """List the current user's API tokens, without their texts."""
     with reading() as session:
-        found = api_tokens.list_own(session, user=g.user)
-    return TokenList(tokens=[_token(each) for each in found], next=None)
+        tokens = api_tokens.list_own(session, user=g.user)
+    return TokenList(tokens=[_token(each) for each in tokens], next=None)
 
 
 @blueprint.post("/tokens")
@@ -180,9 +180,9 @@ def revoke_token(token_id: int) -> Any:
     return "", 204
 
 
-def _token(found: ApiToken) -> Token:
-    competition = found.competition.slug if found.competition else None
-    return Token.of(found, begins_with=found.prefix, competition=competition)
+def _token(token: ApiToken) -> Token:
+    competition = token.competition.slug if token.competition else None
+    return Token.of(token, begins_with=token.prefix, competition=competition)
 
 
 def _new_token(made: ApiToken, text: str) -> NewToken:
@@ -198,6 +198,6 @@ def _asker(user: User, used: ApiToken) -> Asker:
     )
 
 
-def _person_page(found: PersonalPage) -> PersonPage:
-    teams = [EnteredTeam.of(each, competition=each.slug) for each in found.entered]
-    return PersonPage.of(found, teams=teams)
+def _person_page(page: PersonalPage) -> PersonPage:
+    teams = [EnteredTeam.of(each, competition=each.slug) for each in page.entered]
+    return PersonPage.of(page, teams=teams)

@@ -73,15 +73,15 @@ class NotificationView:
 def index() -> ResponseReturnValue:
     """List pending requests and notifications, each with a link to its page."""
     with reading() as session:
-        found = notifications.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
+        part = notifications.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
         unread = notifications.unread_ids(session, user=g.user)
-    views = [NotificationView(each, each.id not in unread) for each in found.rows]
+    views = [NotificationView(each, each.id not in unread) for each in part.rows]
     return render_template(
         "accounts/notifications.html",
         waiting=inbox.items(),
         views=views,
         has_unread=bool(unread),
-        following=found.following,
+        following=part.following,
     )
 
 
@@ -91,9 +91,9 @@ def mark_read() -> ResponseReturnValue:
     """Mark one notification as read and open its page, or mark all notifications as read."""
     number = entered_number("id")
     with writing() as session:
-        found = notifications.mark_read(session, user=g.user, ids=None if number is None else [number])
-        if number is not None and found:
-            return redirect(NotificationView(found[0], is_read=True).url, 303)
+        marked = notifications.mark_read(session, user=g.user, ids=None if number is None else [number])
+        if number is not None and marked:
+            return redirect(NotificationView(marked[0], is_read=True).url, 303)
     if number is None:
         flash("All notifications are marked as read.")
     return redirect(url_for(".index"), 303)
@@ -134,9 +134,9 @@ class ReadRequest(Sent):
 def notification_list(query: Asked) -> NotificationList:
     """List the current user's notifications."""
     with reading() as session:
-        found = notifications.slice_of(session, user=g.user, part=query.part)
+        part = notifications.slice_of(session, user=g.user, part=query.part)
         unread = notifications.unread_ids(session, user=g.user)
-    views = [NotificationView(each, each.id not in unread) for each in found.rows]
+    views = [NotificationView(each, each.id not in unread) for each in part.rows]
     return NotificationList(
         notifications=[
             NotificationAnswer.of(
@@ -146,7 +146,7 @@ def notification_list(query: Asked) -> NotificationList:
             for row in [each.row]
         ],
         unread_count=len(unread),
-        **ending(found),
+        **ending(part),
     )
 
 

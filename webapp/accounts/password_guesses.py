@@ -65,8 +65,8 @@ def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
     with site.passwords.turn(is_known=guesser.is_known):
         with site.database.write() as session:
             counted = login_guesses.begin(session, guesser=guesser, now=db.now(session))
-        found = is_right()
-    if found:
+        is_match = is_right()
+    if is_match:
         with site.database.write() as session:
             login_guesses.take_back(session, counted=counted)
-    return found
+    return is_match

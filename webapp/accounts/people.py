@@ -84,8 +84,8 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
 def profile(key: str) -> ResponseReturnValue:
     """Show a public profile."""
     with reading() as session:
-        found = personal_pages.get(session, key=key, now=db.now(session))
-    return _personal_page(found)
+        page = personal_pages.get(session, key=key, now=db.now(session))
+    return _personal_page(page)
 
 
 @account_blueprint.get("/account/page")
@@ -93,8 +93,8 @@ def profile(key: str) -> ResponseReturnValue:
 def preview() -> ResponseReturnValue:
     """Show the user's own public profile, even if it is off."""
     with reading() as session:
-        found = personal_pages.of_person(session, user=g.user, now=db.now(session))
-    return _personal_page(found, is_preview=True)
+        page = personal_pages.of_person(session, user=g.user, now=db.now(session))
+    return _personal_page(page, is_preview=True)
 
 
 @account_blueprint.post("/account/page")
@@ -110,8 +110,8 @@ def switch_page() -> ResponseReturnValue:
     )
 
 
-def _personal_page(found: PersonalPage, *, is_preview: bool = False) -> str:
-    return render_template("accounts/profile.html", person=found, is_preview=is_preview)
+def _personal_page(page: PersonalPage, *, is_preview: bool = False) -> str:
+    return render_template("accounts/profile.html", person=page, is_preview=is_preview)
 
 
 class IdentityLine(Answer):
@@ -179,12 +179,12 @@ def administrators_operation(**described: Any) -> Callable[[Callable[..., Any]],
 def person_list(query: Searched) -> PersonList:
     """List the accounts whose name or e-mail address contains `q`, newest first."""
     with reading() as session:
-        found = accounts.list_after(session, search=query.q, part=query.part)
+        listed = accounts.list_after(session, search=query.q, part=query.part)
     people = [
         PersonLine.of(each, linked_logins=each.identities, has_second_factor=bool(each.second_factors))
-        for each in found.rows
+        for each in listed.rows
     ]
-    return PersonList(people=people, **ending(found))
+    return PersonList(people=people, **ending(listed))
 
 
 @api.post("/people/<int:user_id>/reset-link")
@@ -239,7 +239,7 @@ def _unlink(session: Any, user_id: int, identity_id: int) -> tuple[str, str]:
     person = accounts.find(session, user_id=user_id)
     if person is None:
         raise NotFound
-    found = identities.unlink(
+    identity = identities.unlink(
         session,
         user=person,
         identity_id=identity_id,
@@ -247,7 +247,7 @@ def _unlink(session: Any, user_id: int, identity_id: int) -> tuple[str, str]:
         settings=current_site().settings,
         now=db.now(session),
     )
-    return person.name, found.provider
+    return person.name, identity.provider
 
 
 def _reset_link(user_id: int) -> tuple[str, str]:

@@ -132,21 +132,21 @@ def remove(factor_id: int) -> ResponseReturnValue:
     with writing() as session:
         if _confirmed(session) is None:
             return _back(EXPIRED)
-        found = second_factors.remove(
+        factor = second_factors.remove(
             session, user=g.user, factor_id=factor_id, actor=actor(), now=db.now(session)
         )
         is_last = not logins.has_factor(session, user=g.user)
         last = "Your account will have no second factor, and your recovery codes will be deleted."
         confirm(
             Question(
-                heading=f"Remove {found.name}?",
+                heading=f"Remove {factor.name}?",
                 sentences=(last if is_last else "You will no longer be able to log in with it.",),
                 button="Remove",
                 back=url_for(".second_factors"),
                 is_final=True,
             )
         )
-    return _back(f"{found.name} removed.")
+    return _back(f"{factor.name} removed.")
 
 
 @blueprint.post("/account/second-factors/recovery-codes")

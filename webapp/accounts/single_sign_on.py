@@ -64,12 +64,12 @@ def arrive(provider: str) -> ResponseReturnValue:
 @blueprint.route("/sign-up/with/<provider>", methods=["GET", "POST"])
 def sign_up_with(provider: str) -> ResponseReturnValue:
     """Choose the name of a new account, and log in."""
-    found, arrival = _client(provider).provider, cookie.get(ARRIVAL)
+    known_provider, arrival = _client(provider).provider, cookie.get(ARRIVAL)
     if arrival is None or arrival["provider"] != provider:
         return redirect(url_for(".log_in"), 303)
     site, template = current_site(), "accounts/sign_up_with.html"
     if request.method == "GET":
-        return render_template(template, provider=found, problems={}, name=arrival["name"])
+        return render_template(template, provider=known_provider, problems={}, name=arrival["name"])
     name = request.form.get("name", "")
     try:
         with site.database.write() as session:
@@ -79,15 +79,15 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
                 arrived_at=datetime.fromisoformat(arrival["at"]),
                 name=name,
                 is_admin=arrival["is_admin"],
-                provider=found,
+                provider=known_provider,
                 settings=site.settings,
                 invitation=arrival["invitation"],
                 now=db.now(session),
             )
             target = auth.safe_target(arrival["next"])
-            return auth.log_in_within(session, user, target=target, provider=found)
+            return auth.log_in_within(session, user, target=target, provider=known_provider)
     except accounts.InvalidAccount as error:
-        return render_template(template, provider=found, problems=error.problems, name=name), 422
+        return render_template(template, provider=known_provider, problems=error.problems, name=name), 422
 
 
 @blueprint.get("/logged-out/<provider>")
@@ -129,7 +129,7 @@ def unlink_identity(identity_id: int) -> ResponseReturnValue:
     """Unlink one of the user's identities."""
     site = current_site()
     with writing() as session:
-        found = identities.unlink(
+        identity = identities.unlink(
             session,
             user=g.user,
             identity_id=identity_id,
@@ -138,7 +138,7 @@ def unlink_identity(identity_id: int) -> ResponseReturnValue:
             keep=g.login,
             now=db.now(session),
         )
-        label = _label(found.provider)
+        label = _label(identity.provider)
         confirm(
             Question(
                 heading=f"Unlink {label}?",
@@ -155,10 +155,10 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
     site, provider = current_site(), client.provider
     with site.database.write() as session:
         now = db.now(session)
-        found = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
-        if found.user is not None:
+        known = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
+        if known.user is not None:
             target = auth.safe_target(flow["next"])
-            return auth.log_in_within(session, found.user, target=target, provider=provider)
+            return auth.log_in_within(session, known.user, target=target, provider=provider)
         identities.require_may_sign_up(
             session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
         )
@@ -218,12 +218,12 @@ def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | Non
 def _spend_flow(provider: str) -> dict[str, Any] | None:
     """Remove and return the login attempt to which this request belongs, or None."""
     flows = dict(cookie.get(auth.FLOWS, {}))
-    found = flows.pop(request.args.get("state", ""), None)
-    if found is None:
+    flow = flows.pop(request.args.get("state", ""), None)
+    if flow is None:
         return None
     cookie[auth.FLOWS] = flows
-    is_fresh = 0 <= time.time() - found["at"] <= FLOW_SECONDS
-    return found if is_fresh and found["provider"] == provider else None
+    is_fresh = 0 <= time.time() - flow["at"] <= FLOW_SECONDS
+    return flow if is_fresh and flow["provider"] == provider else None
 
 
 def _callback(client: "OpenIDConnect") -> str:

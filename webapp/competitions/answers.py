@@ -149,9 +149,9 @@ class LastRescoring(Answer):
     submissions: list[RescoredLine]
 
 
-def data_file(found: DataFile) -> DataFileLine:
+def data_file(file: DataFile) -> DataFileLine:
     """Return a data file as the API model."""
-    return DataFileLine.model_validate(found)
+    return DataFileLine.model_validate(file)
 
 
 def line(view: CompetitionView) -> CompetitionLine:

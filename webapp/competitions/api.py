@@ -36,9 +36,9 @@ def competition_list(query: Asked) -> CompetitionList:
     """List the competitions, newest first."""
     with reading() as session:
         now = db.now(session)
-        found = lookups.listed_slice(session, part=query.part)
-        lines = [answers.line(CompetitionView(competition, now)) for competition in found.rows]
-    return CompetitionList(competitions=lines, **ending(found))
+        competitions = lookups.listed_slice(session, part=query.part)
+        lines = [answers.line(CompetitionView(competition, now)) for competition in competitions.rows]
+    return CompetitionList(competitions=lines, **ending(competitions))
 
 
 @blueprint.get("/competitions/<slug>")
@@ -54,11 +54,11 @@ def competition(slug: str) -> CompetitionDetails:
 def competition_pages(slug: str) -> CompetitionPages:
     """Return the texts of a competition's pages, in Markdown, and its announcements."""
     with reading() as session:
-        found = competition_of(session, slug)
-        posted = announcements.shown(session, competition=found)
+        competition = competition_of(session, slug)
+        posted = announcements.shown(session, competition=competition)
     return CompetitionPages.of(
-        found,
-        data=found.data_description,
+        competition,
+        data=competition.data_description,
         announcements=[PostedText.model_validate(each) for each in posted],
     )
 
@@ -68,8 +68,8 @@ def competition_pages(slug: str) -> CompetitionPages:
 def data_file_list(slug: str) -> DataFileList:
     """List the data files that the user may download now."""
     with reading() as session:
-        found = downloads.all_data_files(session, competition_of(session, slug))
-    return DataFileList(files=[answers.data_file(each) for each in found], next=None)
+        files = downloads.all_data_files(session, competition_of(session, slug))
+    return DataFileList(files=[answers.data_file(each) for each in files], next=None)
 
 
 @blueprint.get("/competitions/<slug>/data/<name>")
@@ -112,9 +112,9 @@ def published_canaries(slug: str) -> Response:
 def public_log(slug: str, query: Asked) -> PublicLog:
     """List organizers' actions that change standings, deadlines or rules, newest first."""
     with reading() as session:
-        found = log.public_slice(session, competition=competition_of(session, slug), part=query.part)
-    entries = [LogEntry(at=entry.at, text=text) for entry, text in found.rows]
-    return PublicLog(entries=entries, **ending(found))
+        logged = log.public_slice(session, competition=competition_of(session, slug), part=query.part)
+    entries = [LogEntry(at=entry.at, text=text) for entry, text in logged.rows]
+    return PublicLog(entries=entries, **ending(logged))
 
 
 @blueprint.get("/competitions/<slug>/rescoring")
@@ -122,10 +122,10 @@ def public_log(slug: str, query: Asked) -> PublicLog:
 def last_rescoring(slug: str) -> LastRescoring:
     """Return the message of the last published rescoring and its effect on the team's scores."""
     with reading() as session:
-        found = competition_of(session, slug)
-        published = mail.latest(found)
-        team = rosters.find_team(session, competition=found, user=g.user) if g.user else None
-        lines = mail.of_team(session, competition=found, team=team) if team else []
+        competition = competition_of(session, slug)
+        published = mail.latest(competition)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        lines = mail.of_team(session, competition=competition, team=team) if team else []
     if published is None:
         raise NotFound
     return LastRescoring.of(published, submissions=[RescoredLine.model_validate(each) for each in lines])

@@ -34,10 +34,10 @@ def data_file(session: Any, competition: Competition, name: str) -> DataFile:
     file has been checked. Raises DataNotOpen, EntryRefused, UnknownDataFile or BeingChecked.
     """
     _require_access(session, competition)
-    found = data_files.get(session, competition=competition, name=name)
+    file = data_files.get(session, competition=competition, name=name)
     if g.organizer_role is None:
-        data_files.require_given_out(competition, found)
-    return found
+        data_files.require_given_out(competition, file)
+    return file
 
 
 def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
@@ -52,9 +52,9 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
 
 def packed(session: Any, competition: Competition) -> tuple[list[Packed], datetime]:
     """Return the ZIP file's members and modification time; raise DataNotOpen or EntryRefused."""
-    found = all_data_files(session, competition)
-    members = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in found]
-    times = [competition.created_at, *(file.uploaded_at for file in found)]
+    files = all_data_files(session, competition)
+    members = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in files]
+    times = [competition.created_at, *(file.uploaded_at for file in files)]
     if competition.live_scoring_version is not None:
         members.insert(0, sample(competition))
         times.append(competition.live_scoring_version.created_at)
@@ -120,9 +120,9 @@ def file(slug: str, name: str) -> Response:
 def send_data_file(slug: str, name: str) -> Response:
     """Send a data file that the current user may download, or the requested range of it."""
     with reading() as session:
-        found = data_file(session, competition_of(session, slug), name)
-    stream = current_site().storage.open(found.sha256)
-    return responses.send(stream, name=found.name, etag=found.sha256, modified=found.uploaded_at)
+        file = data_file(session, competition_of(session, slug), name)
+    stream = current_site().storage.open(file.sha256)
+    return responses.send(stream, name=file.name, etag=file.sha256, modified=file.uploaded_at)
 
 
 @blueprint.get("/solution.csv")
@@ -144,16 +144,16 @@ def solution(slug: str) -> Response:
 def nonce(slug: str) -> Response:
     """Download the nonce of the commitment to the published solution."""
     with reading() as session:
-        found = publication.nonce(competition_of(session, slug))
-    return _attached(f"{found}\n", "text/plain", "solution-nonce.txt")
+        text = publication.nonce(competition_of(session, slug))
+    return _attached(f"{text}\n", "text/plain", "solution-nonce.txt")
 
 
 @blueprint.get("/solution-canaries.csv")
 def canaries(slug: str) -> Response:
     """Download the list of canary rows with their altered and true labels."""
     with reading() as session:
-        found = publication.canaries(competition_of(session, slug))
-    return _attached(found, "text/csv", "solution-canaries.csv")
+        text = publication.canaries(competition_of(session, slug))
+    return _attached(text, "text/csv", "solution-canaries.csv")
 
 
 def _attached(text: str, media_type: str, name: str) -> Response:

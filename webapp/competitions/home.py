@@ -155,12 +155,12 @@ class Moment:
 
 def dates_of(competition: Competition, now: datetime) -> list[Moment]:
     """Return the dates in order; a reveal without a date is last."""
-    found = [
+    moments = [
         Moment(past if is_past else words, at, is_past)
         for words, past, at in _dates(competition)
         for is_past in [at is not None and at <= now]
     ]
-    return sorted(found, key=lambda moment: moment.at or _AT_THE_END)
+    return sorted(moments, key=lambda moment: moment.at or _AT_THE_END)
 
 
 def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None]]:
@@ -201,18 +201,18 @@ class Home:
 
 def read(session: Any, competition: Competition, view: CompetitionView, now: datetime) -> Home:
     """Return the Home page's content for the current user. Call `competition_of` first."""
-    found: Situation | None = None
+    own_situation: Situation | None = None
     if g.user is not None:
-        found = situation.read(session, slug=competition.slug, user=g.user, now=now)
-    team = found.team if found is not None and not found.is_test else None
+        own_situation = situation.read(session, slug=competition.slug, user=g.user, now=now)
+    team = own_situation.team if own_situation is not None and not own_situation.is_test else None
     kept = lookups.snapshot(session, competition, now)
     board = glance.of(session, competition=competition, team=team, now=now, snapshot=kept)
     own = board.own.score_units if board.own else None
-    entry = participations.state(competition, found.participation if found else None)
+    entry = participations.state(competition, own_situation.participation if own_situation else None)
     return Home(
         board=board,
         strip=kept.page(("strip", own), lambda: strip_chart(board.scores, own=own, decimals=board.decimals)),
-        step=_step(session, view, found),
+        step=_step(session, view, own_situation),
         moments=dates_of(competition, now),
         entry=entry,
         has_joined=entry is EntryState.JOINED,
@@ -221,12 +221,12 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
     )
 
 
-def _step(session: Any, view: CompetitionView, found: Situation | None) -> NextStep:
-    if found is None:
+def _step(session: Any, view: CompetitionView, own_situation: Situation | None) -> NextStep:
+    if own_situation is None:
         return of_stranger(view)
     choice = None
-    if view.has_solution and found.team is not None and wants_choice(view, found):
+    if view.has_solution and own_situation.team is not None and wants_choice(view, own_situation):
         choice = selections.would_count(
-            session, competition=found.competition, team=found.team, now=found.now
+            session, competition=own_situation.competition, team=own_situation.team, now=own_situation.now
         )
-    return of_person(view, found, choice)
+    return of_person(view, own_situation, choice)

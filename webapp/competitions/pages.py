@@ -87,10 +87,10 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
 
 
 def _grouped(cards: Iterable[Card]) -> list[Group]:
-    found: dict[str, list[Card]] = {}
+    by_state: dict[str, list[Card]] = {}
     for card in cards:
-        found.setdefault(GROUPS[card.competition.state], []).append(card)
-    return [Group(name, each) for name, each in found.items()]
+        by_state.setdefault(GROUPS[card.competition.state], []).append(card)
+    return [Group(name, each) for name, each in by_state.items()]
 
 
 @blueprint.get("/")
@@ -119,12 +119,12 @@ def _home(slug: str) -> str:
         competition, now = competition_of(session, slug), db.now(session)
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
-        found = home.read(session, competition, view, now)
+        content = home.read(session, competition, view, now)
         overview = prose.stored(competition, slug, competition.overview)
     return render_template(
         "competitions/show.html",
         competition=view,
-        home=found,
+        home=content,
         metric=view.metric(),
         overview=overview,
         rescored=mail.news(competition),
@@ -173,8 +173,8 @@ def figure(slug: str, name: str) -> Response:
     site = current_site()
     with reading() as session:
         competition = competition_of(session, slug)
-        found = figures.get(session, competition=competition, name=name)
-    answer = send_file(site.storage.open(found.sha256), mimetype=found.media_type, etag=found.sha256)
+        stored = figures.get(session, competition=competition, name=name)
+    answer = send_file(site.storage.open(stored.sha256), mimetype=stored.media_type, etag=stored.sha256)
     answer.cache_control.private, answer.cache_control.max_age = True, KEPT_SECONDS
     return answer
 
@@ -186,8 +186,8 @@ def public_log(slug: str) -> ResponseReturnValue:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = log.public_page(session, competition=competition, page=number)
-    return render_template("competitions/log.html", competition=view, page=found)
+        page = log.public_page(session, competition=competition, page=number)
+    return render_template("competitions/log.html", competition=view, page=page)
 
 
 def init_app(app: Flask) -> None:

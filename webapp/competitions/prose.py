@@ -28,10 +28,10 @@ class Texts(NamedTuple):
 
     def drawn(self, text: str) -> Drawn:
         """Return the stored HTML of a text, or its preview. Call this outside a transaction."""
-        found = self.stored.get(formatted_texts.key_of(text))
-        if found is not None:
-            html = Markup(found["html"])  # noqa: S704 - cleaned
-            return Drawn(_with_addresses(html, self.slug), tuple(found["faults"]))
+        kept = self.stored.get(formatted_texts.key_of(text))
+        if kept is not None:
+            html = Markup(kept["html"])  # noqa: S704 - cleaned
+            return Drawn(_with_addresses(html, self.slug), tuple(kept["faults"]))
         try:
             return self.preview(text)
         except ShareUsed as error:
@@ -45,8 +45,8 @@ class Texts(NamedTuple):
 
 def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
     """Return the stored HTML of a text, or the unformatted text if there is none."""
-    found = (holder.formatted or {}).get(formatted_texts.key_of(text)) if text else None
-    html = plain(text) if found is None else Markup(found["html"])  # noqa: S704 - cleaned
+    kept = (holder.formatted or {}).get(formatted_texts.key_of(text)) if text else None
+    html = plain(text) if kept is None else Markup(kept["html"])  # noqa: S704 - cleaned
     return _with_addresses(html, slug)
 
 

@@ -43,11 +43,11 @@ def list_competitions(sent: SentFields) -> ResponseReturnValue:
     """Return a page of the competitions visible to the user, in the Community category."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
     with reading() as session:
-        found = _searched(_in_tab(session, sent), sent)
-        _sort(found, sent.text("sortBy").removeprefix(SORT))
-        asked = page_of_list(found, page=page, page_size=size)
-        listed = [_line(session, competition) for competition in asked.rows]
-    return {"competitions": listed, "nextPageToken": next_token(asked.page, asked.page_count)}
+        competitions = _searched(_in_tab(session, sent), sent)
+        _sort(competitions, sent.text("sortBy").removeprefix(SORT))
+        part = page_of_list(competitions, page=page, page_size=size)
+        listed = [_line(session, competition) for competition in part.rows]
+    return {"competitions": listed, "nextPageToken": next_token(part.page, part.page_count)}
 
 
 @call(COMPETITIONS, "GetCompetition")
@@ -87,15 +87,15 @@ def _is_draft(competition: Competition) -> bool:
     return competition.state is CompetitionState.DRAFT
 
 
-def _searched(found: list[Competition], sent: SentFields) -> list[Competition]:
+def _searched(competitions: list[Competition], sent: SentFields) -> list[Competition]:
     text = sent.text("search").strip().casefold()
-    return [each for each in found if text in each.slug or text in each.title.casefold()]
+    return [each for each in competitions if text in each.slug or text in each.title.casefold()]
 
 
-def _sort(found: list[Competition], by: str) -> None:
+def _sort(competitions: list[Competition], by: str) -> None:
     """Sort by the close if requested; otherwise, keep the order (newest first)."""
     if by.upper() in ("EARLIEST_DEADLINE", "LATEST_DEADLINE", "EARLIESTDEADLINE", "LATESTDEADLINE"):
-        found.sort(key=lambda each: each.closes_at or NEVER, reverse=by.upper().startswith("LATEST"))
+        competitions.sort(key=lambda each: each.closes_at or NEVER, reverse=by.upper().startswith("LATEST"))
 
 
 def _line(session: Any, competition: Competition) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
         standings = Standings(session, version.id, Split.PUBLIC)
         team_count = standings.count_teams()
         team = rosters.find_team(session, competition=competition, user=g.user)
-        if team is not None and (found := standings.ranked_entry_of(team.id)):
-            rank = found[1]
+        if team is not None and (ranked := standings.ranked_entry_of(team.id)):
+            rank = ranked[1]
     return {
         "id": competition.id,
         "ref": competition.slug,

@@ -36,14 +36,14 @@ def list_data_files(sent: SentFields) -> ResponseReturnValue:
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
-        found = data_files.list_all(session, competition=competition)
-        listed = [_line(file.name, file.size_bytes, time_text(file.uploaded_at)) for file in found]
+        files = data_files.list_all(session, competition=competition)
+        listed = [_line(file.name, file.size_bytes, time_text(file.uploaded_at)) for file in files]
         version = competition.live_scoring_version
         if version is not None:
             sample = downloads.sample(competition)
             listed.insert(0, _line(sample.name, sample.blob.size, time_text(version.created_at)))
-    asked = page_of_list(listed, page=page, page_size=size)
-    return {"files": list(asked.rows), "nextPageToken": next_token(asked.page, asked.page_count)}
+    part = page_of_list(listed, page=page, page_size=size)
+    return {"files": list(part.rows), "nextPageToken": next_token(part.page, part.page_count)}
 
 
 @call(COMPETITIONS, "DownloadDataFile")
@@ -54,8 +54,8 @@ def download_data_file(sent: SentFields) -> ResponseReturnValue:
         competition = competition_of(session, sent.text("competitionName"))
         if name == SAMPLE_SUBMISSION:
             return offer("file", competition, name, version=downloads.sample(competition).blob.sha256)
-        found = downloads.data_file(session, competition, name)
-    return offer("file", competition, found.name, version=found.sha256)
+        file = downloads.data_file(session, competition, name)
+    return offer("file", competition, file.name, version=file.sha256)
 
 
 @call(COMPETITIONS, "DownloadDataFiles")
@@ -74,8 +74,8 @@ def send_file(session: Any, competition: Competition, name: str, version: str) -
         live = lookup.live(competition)
         sha256, modified = live.solution.sample_submission_sha256, live.created_at
     else:
-        found = downloads.data_file(session, competition, name)
-        sha256, modified = found.sha256, found.uploaded_at
+        file = downloads.data_file(session, competition, name)
+        sha256, modified = file.sha256, file.uploaded_at
     if sha256 != version:
         raise LinkExpired
     return lambda: responses.send(

@@ -87,8 +87,8 @@ def send_leaderboard(session: Any, competition: Competition, name: str, _: str) 
 def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     """Return a team's best public scores over time, with submission ids only for the user's own team."""
     with reading() as session:
-        team, found = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
-        competition = competition_of(session, found.slug)
+        team, submissions = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
+        competition = competition_of(session, submissions.slug)
         own = rosters.find_team(session, competition=competition, user=g.user)
         (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
         is_own = own is not None and own.id == team.id
@@ -104,7 +104,7 @@ def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     }
 
 
-def _board(session: Any, competition: Competition, asked: Asked) -> Board:
+def _board(session: Any, competition: Competition, request: Asked) -> Board:
     now = db.now(session)
     is_revealed = phases.phase(competition, now) is Phase.REVEALED
     return boards.board_of(
@@ -113,7 +113,7 @@ def _board(session: Any, competition: Competition, asked: Asked) -> Board:
         split=Split.PRIVATE if is_revealed else Split.PUBLIC,
         viewer=lookups.viewer(),
         now=now,
-        request=asked,
+        request=request,
     )
 
 

@@ -23,14 +23,14 @@ def _route(
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
     """Register a function that converts an old request to the fields of a current handler."""
 
-    def register(asked: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-        @wraps(asked)
+    def register(fields_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        @wraps(fields_of)
         def view(**values: Any) -> ResponseReturnValue:
             require_scope(scope)
-            return _as_before(asked.__name__, handler(SentFields(asked(**values))))
+            return _as_before(fields_of.__name__, handler(SentFields(fields_of(**values))))
 
-        blueprint.add_url_rule(address, endpoint=asked.__name__, view_func=view, methods=[method])
-        return asked
+        blueprint.add_url_rule(address, endpoint=fields_of.__name__, view_func=view, methods=[method])
+        return fields_of
 
     return register
 
@@ -38,10 +38,10 @@ def _route(
 @_route("GET", "/competitions/list", competitions.list_competitions)
 def old_competitions() -> dict[str, Any]:
     """Convert a request for the competitions."""
-    asked = request.args.to_dict()
-    tab, sort = asked.get("group", ""), asked.get("sortBy", "")
-    found = {"search": asked.get("search", ""), "group": tab.upper(), "sortBy": SORTS.get(sort, sort)}
-    return {**_paging(asked), **found}
+    query = request.args.to_dict()
+    tab, sort = query.get("group", ""), query.get("sortBy", "")
+    fields = {"search": query.get("search", ""), "group": tab.upper(), "sortBy": SORTS.get(sort, sort)}
+    return {**_paging(query), **fields}
 
 
 @_route("GET", "/competitions/data/list/<slug>", data.list_data_files)
@@ -103,11 +103,11 @@ def old_leaderboard_file(slug: str) -> dict[str, Any]:
     return {"competitionName": slug}
 
 
-def _paging(asked: dict[str, str]) -> dict[str, str]:
+def _paging(query: dict[str, str]) -> dict[str, str]:
     """Return the requested page; old versions send the text None for a missing value."""
-    size = asked.get("pageSize") or asked.get("pagesize")
-    found = {"page": asked.get("page"), "pageToken": asked.get("pageToken"), "pageSize": size}
-    return {name: value for name, value in found.items() if value not in (None, "None", "")}
+    size = query.get("pageSize") or query.get("pagesize")
+    fields = {"page": query.get("page"), "pageToken": query.get("pageToken"), "pageSize": size}
+    return {name: value for name, value in fields.items() if value not in (None, "None", "")}
 
 
 def _as_before(endpoint: str, answer: Any) -> ResponseReturnValue:

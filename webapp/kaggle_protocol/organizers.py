@@ -149,7 +149,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
 
     For a competition that is already scheduled, this only changes the opening.
     """
-    asked = asked_time(sent, "futureTime")
+    opening = asked_time(sent, "futureTime")
     site = current_site()
     with writing() as session:
         act = act_on(session, sent, Role.OWNER)
@@ -161,8 +161,8 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
     with writing() as session:
         act = act_on(session, sent, Role.OWNER)
         is_later = act.competition.opens_at is not None and act.competition.opens_at > act.now
-        if asked is not None or is_later:
-            competition_settings.change(**act.parts, changes={"opens_at": asked or act.now})
+        if opening is not None or is_later:
+            competition_settings.change(**act.parts, changes={"opens_at": opening or act.now})
         entered = None
         if not is_scheduled:
             entered = benchmark_entries.publish(**act.parts, storage=site.storage)
@@ -175,7 +175,7 @@ def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
     """Return the organizers, for organizers."""
     with reading() as session:
         competition = organized(session, sent, Role.VIEWER)
-        found = organizers.list_all(session, competition=competition)
+        hosts = organizers.list_all(session, competition=competition)
         url = page_address("organize_organizers.index", slug=competition.slug)
     return {
         "hosts": [
@@ -185,7 +185,7 @@ def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
                 "displayName": f"{each.user.name} ({each.role})",
                 "profileUrl": url,
             }
-            for each in found
+            for each in hosts
         ]
     }
 
@@ -236,12 +236,12 @@ def _is_accepted(competition: Competition, job: OrganizerJob) -> bool:
 
 def _checked(job: OrganizerJob) -> dict[str, Any]:
     view, report = CheckView(job), (job.result or {}).get("report") or {}
-    asked = CheckParameters.from_dict(job.parameters)
-    told: dict[str, Any] = {
+    parameters = CheckParameters.from_dict(job.parameters)
+    fields: dict[str, Any] = {
         "ready": view.is_usable,
         "solutionInfo": {
-            "fileName": asked.file.name,
-            "fileSizeBytes": asked.file.size_bytes,
+            "fileName": parameters.file.name,
+            "fileSizeBytes": parameters.file.size_bytes,
             "uploadDate": time_text(job.created_at),
             **_split_counts(report),
         },
@@ -250,10 +250,10 @@ def _checked(job: OrganizerJob) -> dict[str, Any]:
         "requiredMetricColumns": [{"name": "prediction", "dataType": "float"}],
     }
     if not view.is_open and not view.is_usable:
-        told["setupError"] = " ".join(view.problems) or f"The check is {view.state}."
+        fields["setupError"] = " ".join(view.problems) or f"The check is {view.state}."
     elif view.is_open:
-        told["ready"] = False
-    return told
+        fields["ready"] = False
+    return fields
 
 
 def _split_counts(report: Mapping[str, Any]) -> dict[str, int]:
@@ -282,18 +282,18 @@ def update_competition_settings(sent: SentFields) -> ResponseReturnValue:
 
     Raises Unsettable for settings that this site does not have or that must be set elsewhere.
     """
-    given, names = sent.within("settings"), _masked(sent.text("updateMask"))
+    new, names = sent.within("settings"), _masked(sent.text("updateMask"))
     with writing() as session:
         act = act_on(session, sent, Role.EDITOR)
         competition, shown = act.competition, _told(act.competition)
-        _require_settable(shown, given, names)
-        changes: dict[str, Any] = {TEXTS[name]: given.text(name) for name in names if name in TEXTS}
+        _require_settable(shown, new, names)
+        changes: dict[str, Any] = {TEXTS[name]: new.text(name) for name in names if name in TEXTS}
         # The command reads and sends whole seconds, but stored times are finer.
-        times = {name: asked_time(given, name) for name in names if name in TIMES}
+        times = {name: asked_time(new, name) for name in names if name in TIMES}
         changes |= {TIMES[name]: time for name, time in times.items() if time_text(time) != shown[name]}
         competition_settings.change(**act.parts, changes=changes)
         if PAUSE in names:
-            _pause(act, is_wanted=given.flag(PAUSE, default=False))
+            _pause(act, is_wanted=new.flag(PAUSE, default=False))
         session.refresh(competition)
         return _told(competition)
 
@@ -302,12 +302,12 @@ def _masked(mask: str) -> list[str]:
     return [name.strip() for name in mask.split(",") if name.strip()]
 
 
-def _require_settable(shown: Mapping[str, Any], given: SentFields, names: list[str]) -> None:
+def _require_settable(shown: Mapping[str, Any], new: SentFields, names: list[str]) -> None:
     """Raise Unsettable if a setting that cannot be set here would change."""
     refused = [
         name
         for name in names
-        if name not in (*TEXTS, *TIMES, PAUSE) and (given.value(name) or None) != (shown.get(name) or None)
+        if name not in (*TEXTS, *TIMES, PAUSE) and (new.value(name) or None) != (shown.get(name) or None)
     ]
     if refused:
         raise Unsettable(

@@ -204,13 +204,13 @@ def introspect_token() -> ResponseReturnValue:
     token = SentFields().text("token")
     try:
         with reading() as session:
-            found = api_tokens.find(session, token=token, now=db.now(session))
+            known = api_tokens.find(session, token=token, now=db.now(session))
     except Exception as error:
         log.error("Could not check a token of the kaggle command: %s", error)  # noqa: TRY400
         return errors.answer(400, name="service_unavailable", message=AWAY)
-    if found is None:
+    if known is None:
         return {"active": False, "username": ""}
-    return {"active": True, "username": found.user.name, "userId": found.user_id}
+    return {"active": True, "username": known.user.name, "userId": known.user_id}
 
 
 @blueprint.post("/<kaggle_service:service>/<method>")

@@ -105,10 +105,10 @@ def list_submissions(sent: SentFields) -> ResponseReturnValue:
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
         team = lookups.own_team(session, competition)
-        found = accepting.list_of(session, team=team, page=page, page_size=size)
-        results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
-        listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
-    return {"submissions": listed, "nextPageToken": next_token(found.page, found.page_count)}
+        part = accepting.list_of(session, team=team, page=page, page_size=size)
+        results = _results(session, competition, [each.id for each in part.rows]) if part.rows else {}
+        listed = [submission_line(each, results.get(each.id, {})) for each in part.rows]
+    return {"submissions": listed, "nextPageToken": next_token(part.page, part.page_count)}
 
 
 @call(COMPETITIONS, "GetSubmission")
@@ -148,14 +148,14 @@ def send_submission(session: Any, _: Competition, name: str, version: str) -> Ca
 def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
     """Return how many submissions the team has used, and how many files it may submit now."""
     with reading() as session:
-        found = lookups.situation_in(session, sent.text("competitionName"))
-    left = found.allowance.left
-    allowed = NO_LIMIT if left is None or found.is_test else left
+        state = lookups.situation_in(session, sent.text("competitionName"))
+    left = state.allowance.left
+    allowed = NO_LIMIT if left is None or state.is_test else left
     return {
-        "numToday": found.allowance.used_today,
-        "numTotal": found.allowance.used_total,
-        "numAllowedNow": 0 if refusal(found) is not None else allowed,
-        "limitedByTotal": found.allowance.left_total is not None and found.allowance.left_total == left,
+        "numToday": state.allowance.used_today,
+        "numTotal": state.allowance.used_total,
+        "numAllowedNow": 0 if refusal(state) is not None else allowed,
+        "limitedByTotal": state.allowance.left_total is not None and state.allowance.left_total == left,
     }
 
 
@@ -209,6 +209,6 @@ def _fault(submission: Submission) -> str:
         return FAILED
     if submission.status is not SubmissionStatus.REJECTED:
         return ""
-    told = [str(problem["message"]) for problem in submission.problems]
-    more = f" And {len(told) - 3} more problems." if len(told) > 3 else ""
-    return " ".join(told[:3]) + more
+    messages = [str(problem["message"]) for problem in submission.problems]
+    more = f" And {len(messages) - 3} more problems." if len(messages) > 3 else ""
+    return " ".join(messages[:3]) + more

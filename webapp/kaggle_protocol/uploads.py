@@ -47,12 +47,12 @@ class UnreadableRange(BadRequest):
 def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
     """Announce a submission; raise FileTooLarge or the error that any file would cause."""
     with writing() as session:
-        found = lookups.situation_in(session, sent.text("competitionName"))
-        if refused := refusal(found):
+        state = lookups.situation_in(session, sent.text("competitionName"))
+        if refused := refusal(state):
             raise refused
-        limit_bytes = accepting.size_cap(found.competition)
+        limit_bytes = accepting.size_cap(state.competition)
         token, forgotten = _announced(
-            session, sent, sent.text("fileName"), limit_bytes, competition=found.competition
+            session, sent, sent.text("fileName"), limit_bytes, competition=state.competition
         )
     return _address(token, forgotten)
 
@@ -87,13 +87,13 @@ def set_limit() -> None:
 def receive(token: str) -> ResponseReturnValue:
     """Store the received bytes, or return the stored range."""
     upload = _found()
-    asked = _asked_range(upload)
-    if upload.used_at is not None or asked is None:
+    wanted = _asked_range(upload)
+    if upload.used_at is not None or wanted is None:
         return _state(upload)
     part = current_site().storage.put(request.stream, max_bytes=upload.size_bytes)
     stored = {part.sha256, *announced.blobs_of(upload)}
     try:
-        upload = _with_part(token, upload, part, *asked)
+        upload = _with_part(token, upload, part, *wanted)
         stored -= announced.blobs_of(upload)
     finally:
         _delete_unnamed(stored)
@@ -144,12 +144,12 @@ def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
     text = request.headers.get("Content-Range")
     if text is None:
         return 0, None
-    found = _RANGE.fullmatch(text)
-    if found is None or int(found[3]) != upload.size_bytes:
+    match = _RANGE.fullmatch(text)
+    if match is None or int(match[3]) != upload.size_bytes:
         raise UnreadableRange(upload=upload)
-    if found[1] is None:
+    if match[1] is None:
         return None
-    return int(found[1]), int(found[2]) - int(found[1]) + 1
+    return int(match[1]), int(match[2]) - int(match[1]) + 1
 
 
 def _with_part(

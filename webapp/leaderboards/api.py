@@ -39,8 +39,8 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     with reading() as session:
         competition = competition_of(session, slug)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        asked = _asked(query, own_team_id=team.id if team else None)
-        board = requests.board(session, competition, split, asked, now=db.now(session))
+        wanted = _asked(query, own_team_id=team.id if team else None)
+        board = requests.board(session, competition, split, wanted, now=db.now(session))
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     next_page = None
     if board.following is not None and query.page is None:
@@ -53,12 +53,12 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
 
 def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
     """Return the requested rows; a cursor continues in rank order."""
-    asked = replace(requests.asked_lines(own_team_id=own_team_id), page_size=query.page_size)
+    wanted = replace(requests.asked_lines(own_team_id=own_team_id), page_size=query.page_size)
     if query.cursor is None:
-        return asked
-    if not asked.is_plain or query.page is not None:
+        return wanted
+    if not wanted.is_plain or query.page is not None:
         raise Unreadable("cursor", query.cursor, "used without `page` and `q`, and only when sorting by rank")
-    return replace(asked, after=boards.Place.of(query.cursor))
+    return replace(wanted, after=boards.Place.of(query.cursor))
 
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")
@@ -67,8 +67,8 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
     """Return the scores of a team's counted submission on both splits, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
-        found = requests.counted(session, competition, submission_id)
-    return answers.counted_submission(found)
+        submission = requests.counted(session, competition, submission_id)
+    return answers.counted_submission(submission)
 
 
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")
@@ -78,15 +78,15 @@ def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
     page = asked_page()
     with reading() as session:
         competition = competition_of(session, slug)
-        found = final_boards.page_of(
+        standings = final_boards.page_of(
             session, competition=competition, number=number, page=page, page_size=query.page_size
         )
     next_page = None
-    if found.page < found.page_count:
+    if standings.page < standings.page_count:
         next_page = url_for(
-            "api.final_standings", slug=slug, number=number, page=found.page + 1, per_page=query.per_page
+            "api.final_standings", slug=slug, number=number, page=standings.page + 1, per_page=query.per_page
         )
-    return answers.final_standings(found, page_size=query.page_size, next_page=next_page)
+    return answers.final_standings(standings, page_size=query.page_size, next_page=next_page)
 
 
 @blueprint.get("/competitions/<slug>/results")
@@ -95,14 +95,14 @@ def own_results(slug: str) -> OwnResults:
     """Return the team's results after the reveal: the scores of all files, the ranks and the counted file."""
     with reading() as session:
         competition = competition_of(session, slug)
-        found = team_results.of_team(
+        results = team_results.of_team(
             session,
             competition=competition,
             team=rosters.require_team(session, competition=competition, user=g.user),
             phase=phases.phase(competition, db.now(session)),
             viewer=Viewer.TEAM,
         )
-    return OwnResults.model_validate(found)
+    return OwnResults.model_validate(results)
 
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>/diagnosis")

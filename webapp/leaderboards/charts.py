@@ -48,27 +48,27 @@ class SlopesView:
     rows: tuple[tuple[str, int, int], ...]
 
 
-def top(board: Board, asked: Asked, *, own_team_id: int | None) -> list[BoardRow]:
+def top(board: Board, request: Asked, *, own_team_id: int | None) -> list[BoardRow]:
     """Return the teams of the step chart; none unless this is the unfiltered first page."""
-    if not is_first(board, asked):
+    if not is_first(board, request):
         return []
     ranked = [row for row in (*board.rows, board.pinned) if row is not None and not row.is_benchmark]
     return [row for place, row in enumerate(ranked) if place < TEAM_COUNT or row.team_id == own_team_id]
 
 
-def is_first(board: Board, asked: Asked) -> bool:
+def is_first(board: Board, request: Asked) -> bool:
     """Return whether the page has charts."""
-    return asked.is_plain and board.page == 1
+    return request.is_plain and board.page == 1
 
 
-def has_terms(board: Board, asked: Asked) -> bool:
+def has_terms(board: Board, request: Asked) -> bool:
     """Return whether the page has the chart of the terms."""
-    return board.has_terms and is_first(board, asked)
+    return board.has_terms and is_first(board, request)
 
 
 def steps(
     rows: Sequence[BoardRow],
-    found: Sequence[TeamSteps],
+    histories: Sequence[TeamSteps],
     others: Sequence[TeamSteps],
     *,
     team_count: int,
@@ -80,7 +80,7 @@ def steps(
     """Return the step chart of these teams up to now or the close; None if there are no teams."""
     teams = [
         Steps(row.rank or 0, row.team, row.team_id == own_team_id, each.steps)
-        for row, each in zip(rows, found, strict=True)
+        for row, each in zip(rows, histories, strict=True)
         if each.steps
     ]
     end = min(now, until) if until else now
@@ -116,18 +116,18 @@ def _band(levels: Sequence[Level], decimals: int) -> tuple[tuple[datetime, str, 
 
 
 def frontier(
-    found: Frontier | None, names: Mapping[int, str], *, own_team_id: int | None
+    points: Frontier | None, names: Mapping[int, str], *, own_team_id: int | None
 ) -> FrontierView | None:
     """Return the chart of accuracy and fairness; None if there are no teams."""
-    if found is None:
+    if points is None:
         return None
-    named = {place: names[found.points[place].team_id] for place in found.named(own_team_id)}
-    own = found.place_of(own_team_id)
+    named = {place: names[points.points[place].team_id] for place in points.named(own_team_id)}
+    own = points.place_of(own_team_id)
     wide, narrow = (
-        frontier_chart(found.cloud, names=named, own=own, is_narrow=is_narrow) for is_narrow in (False, True)
+        frontier_chart(points.cloud, names=named, own=own, is_narrow=is_narrow) for is_narrow in (False, True)
     )
-    rows = tuple(_named_line(found.points[place], named[place], place == own) for place in sorted(named))
-    return FrontierView(wide, narrow, found.cloud.outside, rows)
+    rows = tuple(_named_line(points.points[place], named[place], place == own) for place in sorted(named))
+    return FrontierView(wide, narrow, points.cloud.outside, rows)
 
 
 def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, str, str, str, bool]:
@@ -135,9 +135,9 @@ def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, st
     return point.rank, name, *values, NAMES[point.worst_term], is_own
 
 
-def slopes(board: Board, asked: Asked, *, own_team_id: int | None) -> SlopesView | None:
+def slopes(board: Board, request: Asked, *, own_team_id: int | None) -> SlopesView | None:
     """Return the slope chart for the first page with the viewer's team; None for other pages."""
-    if not is_first(board, asked):
+    if not is_first(board, request):
         return None
     rows = [*board.rows, *([board.pinned] if board.pinned else [])]
     teams = [

@@ -107,13 +107,13 @@ def version(slug: str) -> ResponseReturnValue:
         phase = phases.phase(competition, now)
         is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
         kept, found_id = lookups.snapshot(session, competition, now), competition.id
-        found = {
+        numbers = {
             "version": kept.page("version", lambda: changes.board_version(session, competition_id=found_id)),
             "entries": kept.page("entries", lambda: changes.count_entries(session, competition_id=found_id))
             if is_shown
             else None,
         }
-    return conditional(jsonify(found))
+    return conditional(jsonify(numbers))
 
 
 @blueprint.get("/leaderboard/private")
@@ -129,7 +129,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        found = requests.counted(session, competition, submission_id)
+        submission = requests.counted(session, competition, submission_id)
         own_id = comparison.own_counted(session, competition=competition, team=team, phase=view.phase)
         diagnosed = requests.newest_diagnosis(session, competition, submission_id)
     return conditional(
@@ -137,7 +137,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             "leaderboards/counted_submission.html",
             competition=view,
             has_diagnosis=diagnosed is not None,
-            submission=CountedView(found, own_team_id=team.id if team else None),
+            submission=CountedView(submission, own_team_id=team.id if team else None),
             own_counted_id=own_id,
             identity_terms=IDENTITY_TERMS,
         )
@@ -150,7 +150,7 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = requests.counted(session, competition, submission_id)
+        submission = requests.counted(session, competition, submission_id)
         job = requests.diagnosis(session, competition, submission_id)
     split = Split.PRIVATE if request.args.get("split") == "private" else Split.PUBLIC
     reports = diagnoses.reports(current_site().storage, job)
@@ -158,7 +158,7 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
         render_template(
             "leaderboards/diagnosis.html",
             competition=view,
-            submission=found,
+            submission=submission,
             is_current=diagnoses.is_current(job, competition),
             splits=list(reports),
             split=split.value,
@@ -187,18 +187,18 @@ def final(slug: str, number: int) -> ResponseReturnValue:
         competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        found = final_standings.page_of(session, competition=competition, number=number, page=page)
+        standings = final_standings.page_of(session, competition=competition, number=number, page=page)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         with_pages = team_results.listed_profiles(
-            session, competition=competition, team_ids=[row.team_id for row in found.rows], now=now
+            session, competition=competition, team_ids=[row.team_id for row in standings.rows], now=now
         )
     own_id = team.id if team else None
     return conditional(
         render_template(
             "leaderboards/final.html",
             competition=view,
-            board=found,
-            rows=[(row, *change(row.rank_change), row.team_id == own_id) for row in found.rows],
+            board=standings,
+            rows=[(row, *change(row.rank_change), row.team_id == own_id) for row in standings.rows],
             with_pages=with_pages,
         )
     )
@@ -213,16 +213,16 @@ def results(slug: str) -> ResponseReturnValue:
         now = db.now(session)
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user)
-        found = team and team_results.of_team(
+        own = team and team_results.of_team(
             session, competition=competition, team=team, phase=view.phase, viewer=Viewer.TEAM
         )
         stage = phases.stage(competition, now)
-    if found is None and not view.is_revealed:
+    if own is None and not view.is_revealed:
         raise leaderboard.NotRevealed
     return render_template(
         "leaderboards/results.html",
         competition=view,
-        results=found and ResultsView(found),
+        results=own and ResultsView(own),
         stage=stage_sentence(competition, stage, pending_count=0),
     )
 
@@ -234,12 +234,12 @@ def _board_page(slug: str, split: Split) -> str:
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         own_team_id = team.id if team else None
-        asked = requests.asked_lines(own_team_id=own_team_id)
-        board = requests.board(session, competition, split, asked, now=now)
-        steps = _steps(session, competition, board, asked, now) if split is Split.PUBLIC else None
+        wanted = requests.asked_lines(own_team_id=own_team_id)
+        board = requests.board(session, competition, split, wanted, now=now)
+        steps = _steps(session, competition, board, wanted, now) if split is Split.PUBLIC else None
         cloud = (
             _frontier(session, competition, board, own_team_id, now)
-            if charts.has_terms(board, asked)
+            if charts.has_terms(board, wanted)
             else None
         )
         stage = phases.stage(competition, now)
@@ -251,12 +251,12 @@ def _board_page(slug: str, split: Split) -> str:
             else frozenset()
         )
         kept = lookups.snapshot(session, competition, now)
-        page = split, board.has_terms, asked, tied
+        page = split, board.has_terms, wanted, tied
 
         def draw() -> tuple[BoardView, list[str], str]:
             shown = BoardView(
                 board,
-                asked,
+                wanted,
                 own_team_id=own_team_id,
                 classes=competition,
                 tied_team_ids=tied,
@@ -264,7 +264,7 @@ def _board_page(slug: str, split: Split) -> str:
                 is_final=stage is Stage.FINAL,
             )
             plain = [replace(row, is_own=False) for row in shown.rows]
-            shared = "lines", split, board.has_terms, replace(asked, own_team_id=None), tied
+            shared = "lines", split, board.has_terms, replace(wanted, own_team_id=None), tied
             lines = kept.page(shared, lambda: [_line(slug, shown, row) for row in plain])
             own = [_line(slug, shown, row) if row.is_own else "" for row in shown.rows]
             pinned = _line(slug, shown, shown.pinned) if shown.pinned else ""
@@ -284,7 +284,7 @@ def _board_page(slug: str, split: Split) -> str:
         finals=range(1, newest_final + 1),
         steps=steps,
         frontier=cloud,
-        slopes=charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,
+        slopes=charts.slopes(board, wanted, own_team_id=own_team_id) if is_private else None,
     )
 
 
@@ -295,11 +295,11 @@ def _line(slug: str, board: BoardView, row: RowView) -> str:
 
 
 def _steps(
-    session: Any, competition: Competition, board: Board, asked: Asked, now: datetime
+    session: Any, competition: Competition, board: Board, wanted: Asked, now: datetime
 ) -> charts.StepsView | None:
     """Return the step chart; viewers whose team is not among its teams share one."""
-    kept, own_team_id = lookups.snapshot(session, competition, now), asked.own_team_id
-    top = charts.top(board, asked, own_team_id=own_team_id)
+    kept, own_team_id = lookups.snapshot(session, competition, now), wanted.own_team_id
+    top = charts.top(board, wanted, own_team_id=own_team_id)
     ids = [row.team_id for row in top]
 
     def draw() -> charts.StepsView | None:
@@ -326,13 +326,13 @@ def _frontier(
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = kept.page("version", lambda: changes.board_version(session, competition_id=competition.id))
     read = partial(score_history.terms_of_board, session, competition=competition, split=split)
-    found = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read()))
-    own_id = own_team_id if found and found.place_of(own_team_id) is not None else None
+    points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read()))
+    own_id = own_team_id if points and points.place_of(own_team_id) is not None else None
 
     def draw() -> charts.FrontierView | None:
-        named = [found.points[place].team_id for place in found.named(own_id)] if found else []
+        named = [points.points[place].team_id for place in points.named(own_id)] if points else []
         names = score_history.names(session, team_ids=named) if named else {}
-        return charts.frontier(found, names, own_team_id=own_id)
+        return charts.frontier(points, names, own_team_id=own_id)
 
     return kept.page(("frontier", split, own_id), draw)
 
@@ -340,12 +340,12 @@ def _frontier(
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        asked = leaderboard.Asked(page_size=WHOLE)
+        whole = leaderboard.Asked(page_size=WHOLE)
         viewer, phase = lookups.viewer(), phases.phase(competition, now)
         if split is Split.PRIVATE:
             leaderboard.require_private(competition, viewer=viewer, phase=phase)
         kept, key = lookups.snapshot(session, competition, now), ("csv", split, viewer is Viewer.ORGANIZER)
-        text = kept.whole(key, lambda: board_csv(requests.board(session, competition, split, asked, now=now)))
+        text = kept.whole(key, lambda: board_csv(requests.board(session, competition, split, whole, now=now)))
     response = Response(text, mimetype="text/csv")
     name = f"{competition.slug}-{split.value}-leaderboard.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)

@@ -62,7 +62,7 @@ def asked_lines(*, own_team_id: int | None) -> Asked:
     )
 
 
-def board(session: Any, competition: Competition, split: Split, asked: Asked, *, now: datetime) -> Board:
+def board(session: Any, competition: Competition, split: Split, wanted: Asked, *, now: datetime) -> Board:
     """Return a page of a leaderboard with the parts visible to the current user."""
     return leaderboard.board_of(
         session,
@@ -71,7 +71,7 @@ def board(session: Any, competition: Competition, split: Split, asked: Asked, *,
         phase=phases.phase(competition, now),
         viewer=lookups.viewer(),
         now=now,
-        request=asked,
+        request=wanted,
         snapshot=lookups.snapshot(session, competition, now),
     )
 
@@ -94,10 +94,10 @@ def newest_diagnosis(session: Any, competition: Competition, submission_id: int)
 
 def diagnosis(session: Any, competition: Competition, submission_id: int) -> OrganizerJob:
     """Return the newest published diagnosis of a submission; raise DiagnosisNotPublished."""
-    found = newest_diagnosis(session, competition, submission_id)
-    if found is None:
+    job = newest_diagnosis(session, competition, submission_id)
+    if job is None:
         raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
-    return found
+    return job
 
 
 def _sort(name: str) -> Sort:

@@ -87,7 +87,7 @@ class BoardView:
     def __init__(
         self,
         board: Board,
-        asked: Asked,
+        wanted: Asked,
         *,
         own_team_id: int | None,
         classes: Classes,
@@ -99,22 +99,22 @@ class BoardView:
         self.page_count = board.page_count
         self.team_count = board.team_count
         self.found_count = board.found_count
-        self.search = asked.search.strip()
-        self.is_plain = asked.is_plain
+        self.search = wanted.search.strip()
+        self.is_plain = wanted.is_plain
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
         self.terms = TERMS if board.has_terms else ()
         self.heading = _heading(board.split, is_final=is_final)
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
-        self.columns = [_column(*column, asked) for column in _columns(board, classes)]
-        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), asked)
+        self.columns = [_column(*column, wanted) for column in _columns(board, classes)]
+        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted)
         self.rows = lines.rows()
         self.pinned = lines.row(board.pinned) if board.pinned else None
         self.own = _own_place(board, own_team_id)
         self.has_shades = bool(lines.shaded)
         self.has_ties = bool(tied_team_ids)
-        self.query = _query(asked)
+        self.query = _query(wanted)
 
 
 def _heading(split: Split, *, is_final: bool) -> str:
@@ -173,34 +173,34 @@ def _own_place(board: Board, own_team_id: int | None) -> OwnPlace | None:
     return OwnPlace(rank, (rank - 1) // PAGE_SIZE + 1, own_team_id)
 
 
-def _column(sort: Sort, name: str, css: str, told: str, asked: Asked) -> ColumnView:
-    is_sorted = asked.sort is sort
-    descending = not asked.is_descending if is_sorted else sort.is_usually_descending
-    now = "descending" if asked.is_descending else "ascending"
+def _column(sort: Sort, name: str, css: str, help_text: str, wanted: Asked) -> ColumnView:
+    is_sorted = wanted.sort is sort
+    descending = not wanted.is_descending if is_sorted else sort.is_usually_descending
+    now = "descending" if wanted.is_descending else "ascending"
     return ColumnView(
         key=sort.value,
         name=name,
         css=css,
-        help=told,
+        help=help_text,
         order="desc" if descending else "asc",
         aria_sort=now if is_sorted else None,
     )
 
 
-def _query(asked: Asked) -> dict[str, str]:
+def _query(wanted: Asked) -> dict[str, str]:
     """Return the query parameters that links to the leaderboard's other pages keep."""
-    query = {"q": asked.search.strip()} if asked.search.strip() else {}
-    if asked.sort is not Sort.RANK or asked.is_descending:
-        query |= {"sort": asked.sort.value, "order": "desc" if asked.is_descending else "asc"}
+    query = {"q": wanted.search.strip()} if wanted.search.strip() else {}
+    if wanted.sort is not Sort.RANK or wanted.is_descending:
+        query |= {"sort": wanted.sort.value, "order": "desc" if wanted.is_descending else "asc"}
     return query
 
 
 class _Lines:
     """Builder of a page's rows, which depend on each other."""
 
-    def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], asked: Asked) -> None:
+    def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], wanted: Asked) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
-        self._is_plain = asked.is_plain
+        self._is_plain = wanted.is_plain
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
         self.shaded = frozenset(term.key for term in TERMS if _differ(board.rows, term.key))

@@ -136,17 +136,17 @@ def _plain(part: Any) -> Any:
     return [_plain(each) for each in part] if isinstance(part, list) else part
 
 
-def _named(part: Any, schemas: dict[str, Any], found: frozenset[str] = frozenset()) -> frozenset[str]:
+def _named(part: Any, schemas: dict[str, Any], names: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return `found` and the names of all models to which a part of the document refers."""
     if isinstance(part, dict):
         name = str(part.get("$ref", "")).removeprefix(SCHEMAS)
-        if name in schemas and name not in found:
-            found = _named(schemas[name], schemas, found | {name})
+        if name in schemas and name not in names:
+            names = _named(schemas[name], schemas, names | {name})
         part = list(part.values())
     if isinstance(part, list):
         for each in part:
-            found = _named(each, schemas, found)
-    return found
+            names = _named(each, schemas, names)
+    return names
 
 
 def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, Any]) -> None:
@@ -284,5 +284,5 @@ def _kept(name: str, make: Callable[[], T]) -> T:
     kept: dict[str, Any] = current_app.extensions.setdefault(KEPT, {})
     if name not in kept:
         kept[name] = make()
-    found: T = kept[name]
-    return found
+    value: T = kept[name]
+    return value

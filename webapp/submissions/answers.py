@@ -214,9 +214,9 @@ class QuestionList(Answer):
     next: None
 
 
-def allowance(found: Allowance) -> Limits:
+def allowance(limits: Allowance) -> Limits:
     """Return the limits as the API model."""
-    return Limits.model_validate(found)
+    return Limits.model_validate(limits)
 
 
 def selection(choice: Choice) -> Selection:

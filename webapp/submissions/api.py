@@ -71,15 +71,15 @@ def check(slug: str) -> Checked:
     """Return all problems of a file without using a submission."""
     upload = uploads.arrived()
     with reading() as session:
-        found = lookups.situation_in(session, slug)
-    checked = uploads.check(found.competition, upload)
+        state = lookups.situation_in(session, slug)
+    checked = uploads.check(state.competition, upload)
     if checked is None:
         raise CheckersBusy
     return Checked(
         is_clean=not checked.problems,
         problems=checked.problems,
         notes=checked.notes,
-        limits=answers.allowance(found.allowance),
+        limits=answers.allowance(state.allowance),
     )
 
 
@@ -88,22 +88,22 @@ def check(slug: str) -> Checked:
 def submission_list(slug: str, query: Asked) -> SubmissionList:
     """List the team's submissions, newest first, with the remaining limits and the selection."""
     with reading() as session:
-        found = lookups.situation_in(session, slug)
-        page = accepting.slice_of(session, team=found.team, part=query.part)
-        competition, phase = found.competition, phases.phase(found.competition, found.now)
+        state = lookups.situation_in(session, slug)
+        page = accepting.slice_of(session, team=state.team, part=query.part)
+        competition, phase = state.competition, phases.phase(state.competition, state.now)
         allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
         scores = submission_results.public_scores(
             session, submissions=page.rows, version=lookup.live(competition), allowed=allowed
         )
         choice = None
-        if found.team is not None and not found.is_test:
+        if state.team is not None and not state.is_test:
             choice = selections.would_count(
-                session, competition=found.competition, team=found.team, now=found.now
+                session, competition=state.competition, team=state.team, now=state.now
             )
     return SubmissionList(
         submissions=[answers.line(each, scores.get(each.id)) for each in page.rows],
         selection=answers.selection(choice) if choice else None,
-        limits=answers.allowance(found.allowance),
+        limits=answers.allowance(state.allowance),
         **ending(page),
     )
 
@@ -183,14 +183,14 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
     """Download the parts of a submission's receipt that the user may see."""
     with reading() as session:
         opened = lookups.open_submission(session, submission_id)
-        found = receipts.visible_to(
+        receipt = receipts.visible_to(
             session,
             submission=opened.submission,
             viewer=opened.viewer,
             number=query.version,
             phase=phases.phase(opened.submission.competition, db.now(session)),
         )
-    return Response(found.to_json(), mimetype="application/json")
+    return Response(receipt.to_json(), mimetype="application/json")
 
 
 @blueprint.get("/submissions/<int:submission_id>/gains")
@@ -218,8 +218,8 @@ def question_list(submission_id: int) -> QuestionList:
     """List the questions about a submission's score, and their answers."""
     with reading() as session:
         opened = lookups.open_submission(session, submission_id)
-        asked = disputes.of_submission(session, submission=opened.submission)
-        return QuestionList(questions=[Question.model_validate(each) for each in asked], next=None)
+        questions = disputes.of_submission(session, submission=opened.submission)
+        return QuestionList(questions=[Question.model_validate(each) for each in questions], next=None)
 
 
 @blueprint.post("/submissions/<int:submission_id>/questions")
@@ -227,8 +227,8 @@ def question_list(submission_id: int) -> QuestionList:
 def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, int]:
     """Ask the organizers a question about the score of a submission of the current user's team."""
     with writing() as session:
-        asked = disputes.ask(session, user=g.user, submission_id=submission_id, question=json.question)
-        return Question.model_validate(asked), 201
+        dispute = disputes.ask(session, user=g.user, submission_id=submission_id, question=json.question)
+        return Question.model_validate(dispute), 201
 
 
 def _details(submission_id: int) -> SubmissionDetails:

@@ -145,7 +145,7 @@ def _split(
 def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
     """Return the change in each term, ordered by contribution to the score difference."""
     before = {each.term: each for each in other.costs}
-    found = [
+    changes = [
         Change(
             name="",
             term=NAMES[each.term],
@@ -158,7 +158,7 @@ def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
         for each in one.costs
         if each.term in before
     ]
-    return sorted(found, key=lambda each: -abs(each.contribution))
+    return sorted(changes, key=lambda each: -abs(each.contribution))
 
 
 def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str) -> bool:
@@ -169,7 +169,7 @@ def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str
 def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
     """Return the change in each AUC that both have: increases before decreases, each largest first."""
     by_name = {row.name: row for row in other.identities}
-    found = [
+    changes = [
         Change(row.name, NAMES[term.key], before, after, 2)
         for row in one.identities
         if row.name in by_name
@@ -177,7 +177,7 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
         if (after := row.cells[term.key]) is not None
         and (before := by_name[row.name].cells[term.key]) is not None
     ]
-    return sorted(found, key=lambda each: (-abs(each.value), -each.value))
+    return sorted(changes, key=lambda each: (-abs(each.value), -each.value))
 
 
 def _sentence(
@@ -250,7 +250,7 @@ def _signed(value: float, digits: int) -> str:
 @auth.login_required
 def compare(slug: str) -> ResponseReturnValue:
     """Compare two submissions; by default, the newest scored one with the best of the others."""
-    asked = [asked_number(name) for name in ("candidate", "baseline")]
+    ids = [asked_number(name) for name in ("candidate", "baseline")]
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -263,7 +263,7 @@ def compare(slug: str) -> ResponseReturnValue:
         )
         sides = [
             _side(session, competition, view.phase, known, each) if each is not None else None
-            for each in _pair(asked, known)
+            for each in _pair(ids, known)
         ]
     candidate, baseline = sides
     return render_template(
@@ -292,9 +292,9 @@ def _side(
     )
 
 
-def _pair(asked: Sequence[int | None], known: Sequence[Choice]) -> list[int | None]:
+def _pair(ids: Sequence[int | None], known: Sequence[Choice]) -> list[int | None]:
     """Return the ids to compare; by default, those of the user's newest file and best other file."""
-    candidate, baseline = asked
+    candidate, baseline = ids
     own = [each for each in known if not each.team]
     if candidate is None:
         candidate = next((each.id for each in own if each.id != baseline), None)
@@ -320,4 +320,4 @@ def _groups(known: Sequence[Choice], picked: Sequence[Choice]) -> list[tuple[str
         ("Benchmarks", [each for each in everything if each.is_benchmark]),
         ("Other teams", [each for each in everything if each.team and not each.is_benchmark]),
     )
-    return [(name, found) for name, found in groups if found]
+    return [(name, members) for name, members in groups if members]

@@ -103,11 +103,11 @@ def slots(choice: Choice | None, scores: Collection[OwnScore], decimals: int) ->
     if choice is None:
         return []
     known = {score.submission_id: score for score in scores}
-    found = [
+    filled = [
         Slot(number, each, known[each].file_name, _score(known[each].units, decimals), reason)
         for number, (each, reason) in enumerate(choice.reasons.items(), 1)
     ]
-    return found + [Slot(number) for number in range(len(found) + 1, choice.limit + 1)]
+    return filled + [Slot(number) for number in range(len(filled) + 1, choice.limit + 1)]
 
 
 def trend(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> Trend | None:
@@ -190,8 +190,8 @@ def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
 
 def _lowest(row: IdentityRow) -> tuple[float, str]:
     """Return an identity's lowest AUC and that AUC's name; if undefined, a value above all others."""
-    found = [(row.cells[term.key], term.name) for term in IDENTITY_TERMS]
-    return min(((value, name) for value, name in found if value is not None), default=(2.0, ""))
+    cells = [(row.cells[term.key], term.name) for term in IDENTITY_TERMS]
+    return min(((value, name) for value, name in cells if value is not None), default=(2.0, ""))
 
 
 def _score(units: int | None, decimals: int) -> str:

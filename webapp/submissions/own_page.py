@@ -53,29 +53,29 @@ class ClosedDoor:
 
 
 def closed_door(
-    found: Situation, refused: ParticipantError | None, competition: CompetitionView
+    state: Situation, refused: ParticipantError | None, competition: CompetitionView
 ) -> ClosedDoor | None:
     """Return the reason why the user cannot submit a file, or None if they can."""
     if refused is None:
         return None
     if isinstance(refused, limits.LimitReached):
-        return replace(_of_limit(refused, found), is_limit=True)
+        return replace(_of_limit(refused, state), is_limit=True)
     if isinstance(refused, participations.EntryRefused):
         return _of_entry(refused, competition)
     if isinstance(refused, refusal.TeamDisqualified):
         team = url_for("teams.show", slug=competition.slug)
         return _door("Disqualified", refused.message, team, "Your team")
-    return _of_phase(refused, found, competition)
+    return _of_phase(refused, state, competition)
 
 
-def _of_limit(refused: limits.LimitReached, found: Situation) -> ClosedDoor:
-    finals = (FINALS, "Select submissions") if selections.is_open(found.competition, found.now) else ("", "")
+def _of_limit(refused: limits.LimitReached, state: Situation) -> ClosedDoor:
+    finals = (FINALS, "Select submissions") if selections.is_open(state.competition, state.now) else ("", "")
     match refused:
         case limits.DailyLimitReached():
             used = formats.counted(refused.limit, "submission")
             reason = f"Your team has reached today's limit of {used}."
             title = "No submissions left today"
-            return _door(title, reason, *finals, until=refused.retry_at, now=found.now)
+            return _door(title, reason, *finals, until=refused.retry_at, now=state.now)
         case limits.TotalLimitReached():
             used = formats.counted(refused.limit, "submission")
             reason = f"Your team has reached the limit of {used} in this competition."
@@ -89,7 +89,7 @@ def _of_limit(refused: limits.LimitReached, found: Situation) -> ClosedDoor:
             reason = f"Your team has reached its limit of {limit} per hour."
             return _door(
                 "Too many rejected files", reason, REJECTED, "See the problems",
-                until=refused.retry_at, now=found.now,
+                until=refused.retry_at, now=state.now,
             )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _of_entry(refused: participations.EntryRefused, competition: CompetitionView
             return _door("You cannot take part", refused.message, join, competition.entry_page)
 
 
-def _of_phase(refused: ParticipantError, found: Situation, competition: CompetitionView) -> ClosedDoor:
+def _of_phase(refused: ParticipantError, state: Situation, competition: CompetitionView) -> ClosedDoor:
     home = url_for("competitions.show", slug=competition.slug)
     match refused:
         case SubmissionsPaused():
@@ -120,10 +120,10 @@ def _of_phase(refused: ParticipantError, found: Situation, competition: Competit
         case refusal.CompetitionNotOpen():
             return _door(
                 "Not open yet", competition.why_not_open, home, "See the competition",
-                until=refused.opens_at, now=found.now,
+                until=refused.opens_at, now=state.now,
             )  # fmt: skip
-        case refusal.CompetitionClosed() if selections.is_open(found.competition, found.now) and not (
-            found.team and found.team.is_disqualified
+        case refusal.CompetitionClosed() if selections.is_open(state.competition, state.now) and not (
+            state.team and state.team.is_disqualified
         ):
             return _door("Closed", competition.why_not_open, FINALS, "Select submissions")
         case _:
@@ -200,8 +200,8 @@ def index(slug: str) -> ResponseReturnValue:
 def page(slug: str, refusal: Refusal | None = None) -> str:
     """Render the page, with the reason if a file was not submitted."""
     with reading() as session:
-        found = lookups.situation_in(session, slug)
-        competition, team, now = found.competition, found.team, found.now
+        state = lookups.situation_in(session, slug)
+        competition, team, now = state.competition, state.team, state.now
         version, view = lookup.live(competition), CompetitionView(competition, now)
         allowed = visible_fields(Viewer.TEAM, view.phase, competition.feedback)
         listed = accepting.list_of(session, team=team, page=asked_page())
@@ -216,11 +216,11 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         )
         choice = None
         is_out = team is not None and team.is_disqualified
-        if team is not None and not found.is_test and not is_out:
+        if team is not None and not state.is_test and not is_out:
             choice = selections.would_count(session, competition=competition, team=team, now=now)
-        standing, leader = _places(session, found, view.phase)
+        standing, leader = _places(session, state, view.phase)
         outcome = None
-        if team is not None and view.is_revealed and not found.is_test:
+        if team is not None and view.is_revealed and not state.is_test:
             outcome = team_results.of_team(session, competition=competition, team=team, phase=view.phase)
         names = intake.other_labels(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
@@ -232,7 +232,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         "submissions/index.html",
         competition=view,
         refusal=refusal,
-        door=closed_door(found, rules.refusal(found), view),
+        door=closed_door(state, rules.refusal(state), view),
         clock=Clock.of(competition, now),
         sample=_first_lines(view),
         file_limit_bytes=accepting.size_cap(competition),
@@ -252,29 +252,29 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         selection_closes_at=selections.closes_at(competition),
         live=live,
         etag=_etag(live),
-        **context(found),
+        **context(state),
     )
 
 
-def context(found: Situation) -> dict[str, Any]:
+def context(state: Situation) -> dict[str, Any]:
     """Return the context of the page parts that are also rendered separately."""
     return {
-        "slug": found.competition.slug,
-        "is_test": found.is_test,
-        "now": found.now,
-        "allowance": AllowanceView(found.allowance),
+        "slug": state.competition.slug,
+        "is_test": state.is_test,
+        "now": state.now,
+        "allowance": AllowanceView(state.allowance),
         "description": request.form.get("description", ""),
     }
 
 
-def _places(session: Any, found: Situation, phase: Phase) -> tuple[Entry | None, Entry | None]:
+def _places(session: Any, state: Situation, phase: Phase) -> tuple[Entry | None, Entry | None]:
     """Return the team's public entry and, if another team leads and may be shown, its entry."""
-    version, team = lookup.live(found.competition), found.team
+    version, team = lookup.live(state.competition), state.team
     if team is None:
         return None, None
     standings = Standings(session, version.id, Split.PUBLIC)
     own = standings.entry_of(team.id)
-    if not visible_fields(Viewer.PARTICIPANT, phase, found.competition.feedback) >= _BOARD:
+    if not visible_fields(Viewer.PARTICIPANT, phase, state.competition.feedback) >= _BOARD:
         return own, None
     first = standings.first()
     return own, None if first is None or first.team_id == team.id else first

@@ -66,7 +66,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         )
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position, is_being_scored = _progress(session, submission, now)
-        asked = disputes.of_submission(session, submission=submission)
+        questions = disputes.of_submission(session, submission=submission)
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
@@ -80,9 +80,9 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         competition=view,
         submission=SubmissionView(submission, summary, viewer=opened.viewer),
         is_own=opened.is_own,
-        disputes=asked,
+        disputes=questions,
         rescored=rescored[0] if rescored else None,
-        is_asked=any(each.answered_at is None for each in asked),
+        is_asked=any(each.answered_at is None for each in questions),
         steps=steps(position=position, is_being_scored=is_being_scored, was_checked=submission.was_checked),
         allowance=AllowanceView(allowance),
         can_select=can_select,
@@ -142,18 +142,18 @@ def receipt(slug: str, submission_id: int) -> Response:
         competition = competition_of(session, slug)
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
         _require_here(opened.submission, slug)
-        found = receipts.visible_to(
+        document = receipts.visible_to(
             session,
             submission=opened.submission,
             viewer=opened.viewer,
             number=asked_number("version"),
             phase=phases.phase(competition, db.now(session)),
         )
-    answer = Response(found.to_json(), mimetype="application/json")
+    answer = Response(document.to_json(), mimetype="application/json")
     answer.headers.set(
         "Content-Disposition",
         "attachment",
-        filename=f"receipt-{submission_id}-v{found.scoring_version}.json",
+        filename=f"receipt-{submission_id}-v{document.scoring_version}.json",
     )
     return answer
 
@@ -177,10 +177,10 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
 def question(slug: str, submission_id: int) -> ResponseReturnValue:
     """Ask a question about the score of the team's submission."""
     with writing() as session:
-        asked = disputes.ask(
+        dispute = disputes.ask(
             session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
         )
-        _require_here(session.get_one(Submission, asked.submission_id), slug)
+        _require_here(session.get_one(Submission, dispute.submission_id), slug)
     flash("Question sent. The organizers' answer will appear here.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 

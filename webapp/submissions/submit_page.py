@@ -143,32 +143,32 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
     return redirect(location, 303)
 
 
-def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
+def _refused(slug: str, refused: Refusal) -> ResponseReturnValue:
     """Return the page with the entered text or, for the page's script, only the rendered reason."""
-    g.error_name = told.name
+    g.error_name = refused.name
     if not errors.wants_json():
-        return own_page.page(slug, told), told.status, told.headers
+        return own_page.page(slug, refused), refused.status, refused.headers
     with reading() as session:
-        found = lookups.situation_in(session, slug)
-    shown = render_template("submissions/refusal.html", refusal=told, **own_page.context(found))
-    answer = {"code": told.status, "error": told.name, "message": told.message}
-    return {**answer, **told.details, "html": shown}, told.status, told.headers
+        state = lookups.situation_in(session, slug)
+    shown = render_template("submissions/refusal.html", refusal=refused, **own_page.context(state))
+    answer = {"code": refused.status, "error": refused.name, "message": refused.message}
+    return {**answer, **refused.details, "html": shown}, refused.status, refused.headers
 
 
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     """Return the result of checking a file to the page's script, without using a submission."""
     with reading() as session:
-        found = lookups.situation_in(session, slug, file=SentFile(upload.sha256))
-    refused = refusal.refusal(found)
+        state = lookups.situation_in(session, slug, file=SentFile(upload.sha256))
+    refused = refusal.refusal(state)
     if refused is not None and not isinstance(refused, repeats.IdenticalFile):
         raise refused
-    checked = uploads.check_if_free(found.competition, upload)
-    cap, size_bytes = accepting.size_cap(found.competition), upload.stream.seek(0, os.SEEK_END)
+    checked = uploads.check_if_free(state.competition, upload)
+    cap, size_bytes = accepting.size_cap(state.competition), upload.stream.seek(0, os.SEEK_END)
     shown = checked_file(
         checked,
         size=f"{formats.size(size_bytes)} (limit: {formats.size(cap)})",
-        row_count=lookup.live(found.competition).solution.row_count,
+        row_count=lookup.live(state.competition).solution.row_count,
         refused=refused,
     )
-    html = render_template("submissions/check.html", checked=shown, **own_page.context(found))
+    html = render_template("submissions/check.html", checked=shown, **own_page.context(state))
     return {"is_clean": shown.is_clean, "html": html}, 200

@@ -179,10 +179,10 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; if the upload would not be accepted, raise the reason."""
     file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
     with reading() as session:
-        found = lookups.situation_in(session, slug, file=file)
-    if refused := refusal(found):
+        state = lookups.situation_in(session, slug, file=file)
+    if refused := refusal(state):
         raise refused
-    return found.competition
+    return state.competition
 
 
 def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> Accepted:

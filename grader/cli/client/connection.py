@@ -160,12 +160,12 @@ def read_login() -> StoredLogin | None:
             raise click.ClickException(
                 f"Other users can read {login_path()}. Run `chmod 600 {login_path()}` or log in again."
             )
-        found = json.loads(login_path().read_text(encoding="utf-8"))
+        login = json.loads(login_path().read_text(encoding="utf-8"))
         return StoredLogin(
-            server=str(found["server"]),
-            competitions=tuple(map(str, found.get("competitions", ()))),
-            is_in_keyring="token" not in found,
-            written_token=found.get("token"),
+            server=str(login["server"]),
+            competitions=tuple(map(str, login.get("competitions", ()))),
+            is_in_keyring="token" not in login,
+            written_token=login.get("token"),
         )
     except FileNotFoundError:
         return None

@@ -151,20 +151,20 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
 def submissions(competition: str | None, server: str | None, as_json: bool) -> None:
     """List your team's submissions, newest first; * marks the ones that currently count."""
     with connected(server, as_json=as_json, competition=competition) as client:
-        found = client.submissions()
+        submissions = client.submissions()
     if as_json:
-        show_json(found.data)
+        show_json(submissions.data)
         return
-    counts = {each["submission"] for each in (found.selection or {}).get("counts", ())}
+    counts = {each["submission"] for each in (submissions.selection or {}).get("counts", ())}
     lines = [["", "id", "sent (UTC)", "status", "score", "file", "description"]]
-    for each in found.submissions:
+    for each in submissions.submissions:
         mark = "*" if each.id in counts else ""
         sent = f"{each.submitted_at:%Y-%m-%d %H:%M}" if each.submitted_at else ""
         row = [each.status, score_text(each.public_score), each.file_name or "", each.description or ""]
         lines.append([mark, str(each.id), sent, *row])
     for line in aligned(lines, numbers=False):
         click.echo(line)
-    click.echo(left(found.limits))
+    click.echo(left(submissions.limits))
 
 
 @click.command()
@@ -174,18 +174,18 @@ def submissions(competition: str | None, server: str | None, as_json: bool) -> N
 def submission(submission_id: int, path: Path | None, server: str | None, as_json: bool) -> None:
     """Show the status, scores, terms, identities and problems of your team's submission ID."""
     with connected(server, as_json=as_json) as client:
-        found = client.submission(submission_id)
+        scored = client.submission(submission_id)
         if path is not None:
             with progress(f"Downloading {path.name}") as on_progress:
-                client.submission_file(found, path, on_progress=on_progress)
+                client.submission_file(scored, path, on_progress=on_progress)
     if as_json:
-        show_json(found.data)
+        show_json(scored.data)
         return
-    click.echo(f"Submission #{found.id} of {found.competition}: {found.status}")
-    if found.description:
-        click.echo(found.description)
-    _show_scores(found)
-    show_findings(found.problems or (), found.notes or ())
+    click.echo(f"Submission #{scored.id} of {scored.competition}: {scored.status}")
+    if scored.description:
+        click.echo(scored.description)
+    _show_scores(scored)
+    show_findings(scored.problems or (), scored.notes or ())
 
 
 @click.command()
@@ -215,10 +215,10 @@ def show_selection(selection: Json | None) -> None:
         )
 
 
-def _show_scores(found: Submission) -> None:
+def _show_scores(submission: Submission) -> None:
     for split, score, terms, table in (
-        ("public", found.public_score, found.terms, found.identities),
-        ("private", found.private_score, found.private_terms, found.private_identities),
+        ("public", submission.public_score, submission.terms, submission.identities),
+        ("private", submission.private_score, submission.private_terms, submission.private_identities),
     ):
         if score is None:
             continue
@@ -308,15 +308,15 @@ def team(
     with connected(server, as_json=as_json, competition=competition) as client:
         if join or accept_rules is not None or code is not None:
             client.join(accepted_rules_version=accept_rules, code=code)
-        found = client.team()
+        own_team = client.team()
     if as_json:
-        show_json(found.data)
+        show_json(own_team.data)
         return
-    click.echo(f"Entry: {found.entry.replace('_', ' ')}.")
-    if found.team:
-        click.echo(f"Team {found.team.name}: {listed(found.team.members, most=20)}.")
-    click.echo(left(found.limits))
-    show_selection(found.selection)
+    click.echo(f"Entry: {own_team.entry.replace('_', ' ')}.")
+    if own_team.team:
+        click.echo(f"Team {own_team.team.name}: {listed(own_team.team.members, most=20)}.")
+    click.echo(left(own_team.limits))
+    show_selection(own_team.selection)
 
 
 @click.command()

@@ -129,16 +129,16 @@ def analyze(**options: Any) -> None:
         chosen.categories = ()
         inputs = replace(inputs, fuzzed=_inputs(chosen, chosen.fuzzed[0], chosen.fuzzed[1], None))
     try:
-        found = analyse(inputs)
+        analysis = analyse(inputs)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     if chosen.html is not None:
-        chosen.html.write_text(html_page(found), encoding="utf-8")
+        chosen.html.write_text(html_page(analysis), encoding="utf-8")
         click.echo(f"Written: {chosen.html}", err=True)
     if chosen.as_json:
-        show_json(found.as_dict())
+        show_json(analysis.as_dict())
     elif chosen.html is None:
-        click.echo(plain_text(found))
+        click.echo(plain_text(analysis))
 
 
 def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, against: Path | None) -> "Inputs":
@@ -177,9 +177,9 @@ def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
 
     if path is None:
         return {}
-    found = read_label_predictions(
+    predictions = read_label_predictions(
         csv_of(path), solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
     )
-    for note in found.notes:
+    for note in predictions.notes:
         click.echo(f"Note on {path.name}: {note.message}", err=True)
-    return found.by_label
+    return predictions.by_label

@@ -67,9 +67,9 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
     )
     try:
         costs = options["cost_false_alarm"], options["cost_missed"]
-        found = measure_candidates(inputs, costs, options["harmful_share"])
-        report = bakeoff_report(found)
-        card = model_card(found, one_line(comments.name, LONGEST_NAME))
+        measured = measure_candidates(inputs, costs, options["harmful_share"])
+        report = bakeoff_report(measured)
+        card = model_card(measured, one_line(comments.name, LONGEST_NAME))
         for path, content in ((options["html"], html_page(report)), (options["card"], card)):
             if path is not None:
                 path.write_text(content, encoding="utf-8")
@@ -79,24 +79,24 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
     if options["as_json"]:
         show_json(report.as_dict())
     else:
-        click.echo(plain_text(report) if options["html"] is None else "\n".join(found.sentences()))
-    if found.pairs and found.recommended is None:
+        click.echo(plain_text(report) if options["html"] is None else "\n".join(measured.sentences()))
+    if measured.pairs and measured.recommended is None:
         raise click.exceptions.Exit(DISAPPROVED)
 
 
 def _term_lists(path: Path | None, named: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the terms of each identity from a file and from options."""
     lines = [*(text_of(path).splitlines() if path else ()), *named]
-    found: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     problems = []
     for line in filter(str.strip, lines):
         name, *terms = (part.strip() for part in line.replace("=", ",", 1).split(","))
-        if "=" not in line or name in found or not all([name, *terms]):
+        if "=" not in line or name in lists or not all([name, *terms]):
             problems.append(f"{line!r} must be NAME=term,term with a new NAME.")
-        found[name] = terms
+        lists[name] = terms
     if problems:
         raise click.UsageError(" ".join(problems))
-    return found
+    return lists
 
 
 def _solution(path: Path, terms: dict[str, list[str]], options: dict[str, Any]) -> "Solution":
@@ -131,16 +131,16 @@ def _predictions(paths: tuple[Path, ...], row_ids: "RowIds") -> dict[str, Any]:
         raise click.UsageError(f"These candidates are specified more than once: {', '.join(twice)}.")
     short = [path.name.partition(".csv")[0].removesuffix(".parquet") for path in paths]
     names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
-    found, problems = {}, []
+    predictions, problems = {}, []
     for path, name in zip(paths, names, strict=True):
         try:
             read = read_submission(csv_of(path), row_ids)
         except FileRejected as error:
             problems += [replace(each, message=f"{path}: {each.message}") for each in error.problems]
             continue
-        found[one_line(name, LONGEST_NAME)] = read.predictions
+        predictions[one_line(name, LONGEST_NAME)] = read.predictions
         for note in read.notes:
             click.echo(f"Note on {path}: {note.message}", err=True)
     if problems:
         raise FileRejected("submission", problems)
-    return found
+    return predictions

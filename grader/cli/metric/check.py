@@ -160,5 +160,5 @@ def _table(report: Mapping[str, Any]) -> list[str]:
 
 
 def _largest(errors: Mapping[str, float | None]) -> str:
-    found = [error for error in errors.values() if error is not None]
-    return f"{max(found):.3f}" if len(found) == len(errors) else "undefined"
+    known = [error for error in errors.values() if error is not None]
+    return f"{max(known):.3f}" if len(known) == len(errors) else "undefined"

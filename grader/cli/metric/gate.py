@@ -131,13 +131,13 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
         click.echo(f"Reading {path}", err=True)
         numbers.append(read_submission(csv_of(path), truth.row_ids).predictions[rows])
     measured = [Measured.of(sets, each, settings) for each in numbers]
-    found = uncertainty_of(sets, measured[0], level=chosen.level)
+    ranges = uncertainty_of(sets, measured[0], level=chosen.level)
     reasons = {
         f"{each.term} {each.subgroup or ''}": str(each)
-        for each in found.report.undefined
+        for each in ranges.report.undefined
         if each.affects_score
     }
-    small = {line.name: line.size for line in found.report.subgroups if not line.in_score}
+    small = {line.name: line.size for line in ranges.report.subgroups if not line.in_score}
 
     def check(rule: str, name: str, each: Estimate | Difference, limit: float, identity: str = "") -> Check:
         value = each.value if isinstance(each, Estimate) else each.difference
@@ -157,7 +157,7 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
             status = FAILED
         return Check(status, rule, identity, value, each.low, each.high, reason)
 
-    rules: list[tuple[str, Any, str, float]] = [(f"{n} >= {limit:g}", found, n, limit) for n, limit in minima]
+    rules: list[tuple[str, Any, str, float]] = [(f"{n} >= {m:g}", ranges, n, m) for n, m in minima]
     if drops:
         paired = paired_report(sets, *measured, level=chosen.level)
         rules += [(f"change of {name} >= {0 - limit:g}", paired, name, -limit) for name, limit in drops]
@@ -186,7 +186,7 @@ def _junit(checks: list[Check], failed: int) -> bytes:
         name = _shown(check.identity or "all rows")
         case = ET.SubElement(suite, "testcase", classname=check.rule, name=name)
         if check.status != PASSED:
-            found = f"value {check.value}, interval {check.low} to {check.high}. "
-            text = _shown(("" if check.value is None else found) + check.reason).strip()
+            sentence = f"value {check.value}, interval {check.low} to {check.high}. "
+            text = _shown(("" if check.value is None else sentence) + check.reason).strip()
             ET.SubElement(case, "failure" if check.status == FAILED else "skipped", message=text)
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))

@@ -153,10 +153,10 @@ def _by_row_groups(
     counts = {split: count_chunks(table.chunks(model, split), settings=settings) for split in splits}
     small = {each.name for each in counts["all"].identities if each.positives + each.negatives < min_size}
     reports = {}
-    for split, found in counts.items():
-        identities = tuple(each._replace(in_score=each.name not in small) for each in found.identities)
-        if found.rows:
-            reports[split] = report(replace(found, identities=identities), settings)
+    for split, split_counts in counts.items():
+        identities = tuple(each._replace(in_score=each.name not in small) for each in split_counts.identities)
+        if split_counts.rows:
+            reports[split] = report(replace(split_counts, identities=identities), settings)
     return reports
 
 

@@ -53,8 +53,8 @@ def _nonce(path: Path) -> bytes:
 def _tell(checks: list[Check], *, is_whole: bool) -> None:
     differing = [check for check in checks if not check.holds]
     is_other = any(check.what.startswith("sha256") for check in differing)
-    told = [check for check in differing if not is_other or _is_main(check)]
-    for check in told:
+    shown = [check for check in differing if not is_other or _is_main(check)]
+    for check in shown:
         click.echo(f"{check.what}: {check.expected} in the receipt, {check.found} from the files.", err=True)
     if is_other:
         click.echo("A file is not the one that the receipt refers to, so other values differ too.", err=True)

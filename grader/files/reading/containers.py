@@ -76,10 +76,10 @@ def single_csv(raw: BinaryIO) -> str:
         _check_entry(entry)
     if len(entries) != 1:
         names = listed([quoted(entry.filename) for entry in entries or added])
-        found = f"it contains {len(entries)} files: {names}" if entries else "it is empty"
+        content = f"it contains {len(entries)} files: {names}" if entries else "it is empty"
         if added and not entries:
-            found = f"it contains only {names}, which an operating system adds to folders and archives"
-        raise Unreadable(archive_problem(f"the ZIP archive must contain exactly one CSV file, but {found}"))
+            content = f"it contains only {names}, which an operating system adds to folders and archives"
+        raise Unreadable(archive_problem(f"the ZIP archive must contain exactly one CSV file, but {content}"))
     return entries[0].filename
 
 
@@ -251,7 +251,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
             raise Unreadable(too_large(size, cap))
         if head.startswith(_GZIP):
             content = Content((_GZIP_NOTE,), lambda: _buffered(_Gunzip(_raw(source), cap)))
-        elif head.startswith(_ZIP) and (found := unreadable.identify(head)) is unreadable.ZIP:
+        elif head.startswith(_ZIP) and (signature := unreadable.identify(head)) is unreadable.ZIP:
             with _explaining(raw):
                 name = single_csv(raw)
             content = Content((_ZIP_NOTE,), lambda: _buffered(_Unzip(_raw(source), name, cap)))
@@ -259,8 +259,8 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
             content = Content((), lambda: _raw(source))
     with content.open() as stream:
         inner = stream.read(unreadable.HEAD_BYTES)
-    if found := unreadable.identify(inner):
-        raise Unreadable(not_csv(found, nested=bool(content.notes)))
+    if signature := unreadable.identify(inner):
+        raise Unreadable(not_csv(signature, nested=bool(content.notes)))
     return content
 
 

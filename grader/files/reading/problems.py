@@ -154,8 +154,8 @@ class Findings:
 
     def problems(self) -> list[Problem]:
         """Return one problem per class, in the order of the first lines."""
-        found = [self._problem(code, tally) for code, tally in self._tallies.items()]
-        return sorted(found, key=lambda problem: problem.line or 0)
+        problems = [self._problem(code, tally) for code, tally in self._tallies.items()]
+        return sorted(problems, key=lambda problem: problem.line or 0)
 
     def _problem(self, code: str, tally: _Tally) -> Problem:
         finding = tally.finding

@@ -282,8 +282,7 @@ class RowIds:
         positions = np.empty(len(self), np.int64)
         positions[order] = expected_order
         same = np.array_equal(lengths, self._lengths[positions]) and all(
-            np.array_equal(found, expected[positions])
-            for found, expected in zip(words, self._words, strict=True)
+            np.array_equal(own, expected[positions]) for own, expected in zip(words, self._words, strict=True)
         )
         return positions if same and self._keys_are_distinct else None
 

@@ -80,8 +80,8 @@ def identify(head: bytes) -> Signature | None:
         return Signature("a Python pickle", _FROM_PANDAS)
     if head[_TAR_MAGIC] == b"ustar":
         return Signature("a tar archive", "Upload the CSV itself, or one CSV compressed with gzip or zip.")
-    if found := _HTML.match(head):
-        start = head[: found.end() + 1].strip().decode("ascii", "replace")
+    if match := _HTML.match(head):
+        start = head[: match.end() + 1].strip().decode("ascii", "replace")
         return Signature(
             f"an HTML page (the file starts with {start})",
             "A login or error page was probably saved instead of the data.",
@@ -129,19 +129,19 @@ def archive_problem(sentence: str) -> Problem:
     )
 
 
-def not_csv(found: Signature, *, nested: bool) -> Problem:
+def not_csv(signature: Signature, *, nested: bool) -> Problem:
     """Return the problem that the file is not CSV."""
-    if nested and is_archive(found):
+    if nested and is_archive(signature):
         return Problem(
             "nested_archive",
-            f"This is a nested archive: the compressed file contains {found.kind}. Expected a single CSV "
+            f"This is a nested archive: the compressed file contains {signature.kind}. Expected a single CSV "
             "file, compressed at most once.",
             expected="one CSV",
-            found=found.kind,
+            found=signature.kind,
         )
     place = "The compressed file contains" if nested else "This is"
-    message = f"{place} {found.kind}; expected CSV. {found.advice}"
-    return Problem("not_csv", message, expected="CSV", found=found.kind)
+    message = f"{place} {signature.kind}; expected CSV. {signature.advice}"
+    return Problem("not_csv", message, expected="CSV", found=signature.kind)
 
 
 def too_large(size: int, cap: int) -> Problem:

@@ -114,27 +114,27 @@ def zero_bytes_at_end(raw: BinaryIO) -> int:
 
 def problem_of(run: ZeroRun) -> Problem:
     """Return the problem that describes a run of zero bytes and its usual cause."""
-    found = f"{run.length:,} zero bytes (NUL)"
+    zeros = f"{run.length:,} zero bytes (NUL)"
     if not run.is_tail:
-        fact = f"Line {run.line:,} has {found} in a row"
+        fact = f"Line {run.line:,} has {zeros} in a row"
     elif run.start == 0:
-        fact = f"The file contains only {found}"
+        fact = f"The file contains only {zeros}"
     else:
-        fact = f"The file ends with {found}, starting on line {run.line:,}"
+        fact = f"The file ends with {zeros}, starting on line {run.line:,}"
     return Problem(
         "zero_bytes",
         f"{fact}. {_CAUSE}.",
         line=run.line,
         lines=(run.line,),
         expected="text without zero bytes",
-        found=found,
+        found=zeros,
     )
 
 
 def describe_run(data: bytes, offset: int) -> Finding:
     """Describe the first run of zero bytes after `offset`, with its usual cause."""
-    found = _LONG_RUN.search(data, offset)
-    count = f"{len(found[0]) if found else 0:,} zero bytes (NUL)"
+    run = _LONG_RUN.search(data, offset)
+    count = f"{len(run[0]) if run else 0:,} zero bytes (NUL)"
     return Finding(
         f"{count} in a row; expected id and prediction", "text without zero bytes", count, f"{_CAUSE}."
     )

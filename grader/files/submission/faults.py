@@ -50,12 +50,12 @@ def describe_blank(has_doubled_returns: bool) -> Finding:
 
 def describe_too_long(head: bytes) -> Finding:
     """Describe a line that is too long, given the part that was read."""
-    found = f"more than {len(head) - 1:,} bytes"
+    length = f"more than {len(head) - 1:,} bytes"
     return Finding(
-        f"field too long: the line starts with {quoted(head)} and has {found}; a field may have at most "
+        f"field too long: the line starts with {quoted(head)} and has {length}; a field may have at most "
         f"{LONGEST_NUMBER}",
         f"fields of at most {LONGEST_NUMBER} bytes",
-        found,
+        length,
     )
 
 
@@ -110,7 +110,7 @@ def is_decimal_comma(fields: list[bytes], width: int) -> bool:
 
 def describe_width(fields: list[bytes], line: bytes, delimiter: bytes, width: int, hint: str) -> Finding:
     """Describe a wrong number of fields with its likely cause; `fields` may be truncated."""
-    found = counted(len(fields) if b'"' in line else line.count(delimiter) + 1, "field")
+    fields_text = counted(len(fields) if b'"' in line else line.count(delimiter) + 1, "field")
     other = next((mark for mark in OTHER_DELIMITERS if mark in line), None)
     if not hint and len(fields) == 1 and delimiter in fields[0]:
         hint = "quotes around the whole line?"
@@ -119,7 +119,7 @@ def describe_width(fields: list[bytes], line: bytes, delimiter: bytes, width: in
     elif not hint and delimiter not in line and other:
         hint = f"delimiter {quoted(other)}?"
     reason = f" ({hint})" if hint else f": {quoted(line)}"
-    return Finding(f"{found}, expected {width}{reason}", counted(width, "field"), found)
+    return Finding(f"{fields_text}, expected {width}{reason}", counted(width, "field"), fields_text)
 
 
 def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
@@ -139,11 +139,11 @@ def underflow_notes(lines: Sequence[int]) -> list[Note]:
     """Return a note on nonzero numbers that are read as 0, if there are any."""
     if not lines:
         return []
-    found = counted(len(lines), "value")
+    values = counted(len(lines), "value")
     return [
         Note(
             "underflow",
-            f"{found} too small for a 64-bit float (first line {lines[0]:,}), read as 0; rows with the same "
+            f"{values} too small for a 64-bit float (first line {lines[0]:,}), read as 0; rows with the same "
             "value tie and count as one half.",
             line=lines[0],
             count=len(lines),
@@ -247,25 +247,25 @@ class Coverage:
     def problems(self, rows: int, *, is_complete: bool) -> list[Problem]:
         """Return the problems of the ids as a whole, after reading `rows` rows below the header."""
         expected = len(self._row_ids)
-        found = []
+        problems = []
         if not is_complete and rows > expected:
-            found.append(_too_many_rows(rows, expected))
+            problems.append(_too_many_rows(rows, expected))
         repeats = np.asarray(self._repeats, np.int64)
         repeated = np.flatnonzero(repeats)
         missing = np.flatnonzero(np.frombuffer(self._first_lines, np.int64) == 0)
         if len(repeated) == expected and repeats.min() == repeats.max() and is_complete:
-            found.append(self._everything_repeated(rows, int(repeats[0]) + 1))
+            problems.append(self._everything_repeated(rows, int(repeats[0]) + 1))
         elif len(repeated):
-            found.append(self._repeated(repeated, missing, is_complete))
+            problems.append(self._repeated(repeated, missing, is_complete))
         if not rows and is_complete:
-            found.append(_no_rows(expected))
+            problems.append(_no_rows(expected))
         elif len(missing) and is_complete:
             sample = self._sample_of_found()
             look_rounded = (
                 not len(repeated) and len(sample) >= _SMALLEST_SAMPLE and self._look_rounded(sample, missing)
             )
-            found.append(self._missing(missing, rows, _ROUNDED if look_rounded else ""))
-        return found
+            problems.append(self._missing(missing, rows, _ROUNDED if look_rounded else ""))
+        return problems
 
     def _everything_repeated(self, rows: int, times: int) -> Problem:
         expected = len(self._row_ids)
@@ -309,11 +309,11 @@ class Coverage:
     def _sample_of_found(self) -> Places:
         return np.flatnonzero(np.frombuffer(self._first_lines, np.int64))[:_SAMPLE]
 
-    def _look_rounded(self, found: Places, missing: Places) -> bool:
+    def _look_rounded(self, unknown: Places, missing: Places) -> bool:
         """Return whether the ids that were found fit into a float and the missing ids do not."""
-        if not self._row_ids.are_integers or not len(found) or not len(missing):
+        if not self._row_ids.are_integers or not len(unknown) or not len(missing):
             return False
-        there = [int(text) for text in self._row_ids.at(found[:_SAMPLE])]
+        there = [int(text) for text in self._row_ids.at(unknown[:_SAMPLE])]
         gone = [int(text) for text in self._row_ids.at(missing[:LINES_SHOWN])]
         return any(
             all(_fits(value, kind) for value in there) and not any(_fits(value, kind) for value in gone)
@@ -324,10 +324,10 @@ class Coverage:
         """List the missing ids in id order, because the solution's order is secret."""
         names = [named(name) for name in self._row_ids.smallest(missing, LINES_SHOWN)]
         expected = len(self._row_ids)
-        found = f" ({counted(rows, 'row')} found, {expected:,} expected)" if rows != expected else ""
+        rows_text = f" ({counted(rows, 'row')} found, {expected:,} expected)" if rows != expected else ""
         return Problem(
             "missing_row_id",
-            f"{counted(len(missing), 'id')} missing: {listed(names, total=len(missing))}{found}.{hint}",
+            f"{counted(len(missing), 'id')} missing: {listed(names, total=len(missing))}{rows_text}.{hint}",
             count=len(missing),
             expected=f"all {counted(expected, 'id')}",
             found=f"{expected - len(missing):,} of them",

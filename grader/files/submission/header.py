@@ -68,16 +68,16 @@ def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> lis
     if len(missing) == 2 and len(names) <= 2:
         sentence = f"Line {number:,} is {header}{_foreign(names)}; expected the header '{HEADER}'"
         return [_problem("wrong_header", number, sentence, header)]
-    found = list(_duplicates(names, number))
+    problems = list(_duplicates(names, number))
     if len(missing) == len(extra) == 1:
-        return [*found, _wrong_column(names, extra[0], missing[0], number)]
+        return [*problems, _wrong_column(names, extra[0], missing[0], number)]
     if missing:
         shown = plural("column", len(missing)) + " " + listed([quoted(name) for name in missing])
         sentence = f"Line {number:,} is {header}{_foreign(names)}: missing {shown}; expected '{HEADER}'"
-        found.append(_problem("missing_column", number, sentence, header))
+        problems.append(_problem("missing_column", number, sentence, header))
     if extra:
-        found.append(_unexpected(names, extra, others, number))
-    return found
+        problems.append(_unexpected(names, extra, others, number))
+    return problems
 
 
 def _duplicates(names: Sequence[str], number: int) -> Iterator[Problem]:
@@ -89,12 +89,12 @@ def _duplicates(names: Sequence[str], number: int) -> Iterator[Problem]:
             yield _problem("duplicate_column", number, sentence, quoted(",".join(names)))
 
 
-def _wrong_column(names: Sequence[str], found: str, expected: str, number: int) -> Problem:
-    shown = f"the column {quoted(found)}{_foreign([found])}" if found else "a column without a name"
-    is_index = expected == ID and found == names[0] and found in INDEX_NAMES
+def _wrong_column(names: Sequence[str], name: str, expected: str, number: int) -> Problem:
+    shown = f"the column {quoted(name)}{_foreign([name])}" if name else "a column without a name"
+    is_index = expected == ID and name == names[0] and name in INDEX_NAMES
     hint = f". Use to_csv(index_label='{ID}')" if is_index else ""
     sentence = f"Line {number:,}: found {shown}; expected '{expected}'{hint}"
-    return _problem("wrong_column", number, sentence, quoted(found))
+    return _problem("wrong_column", number, sentence, quoted(name))
 
 
 def _unexpected(names: Sequence[str], extra: Sequence[str], others: Sequence[str], number: int) -> Problem:
@@ -266,15 +266,15 @@ def _missing_header(number: int, line: bytes) -> Problem:
 
 def _unusable(number: int, line: bytes, fields: object) -> Problem:
     if b"\0" in line:
-        found = f"a NUL byte in {quoted(line)}"
+        line_text = f"a NUL byte in {quoted(line)}"
     elif not isinstance(fields, list):
-        found = f"stray quotes in {quoted(line)}"
+        line_text = f"stray quotes in {quoted(line)}"
     elif len(fields) == 1:
-        found = f"quotes around the whole line {quoted(fields[0])}"
+        line_text = f"quotes around the whole line {quoted(fields[0])}"
     else:
-        found = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
-    sentence = f"Line {number:,} has {found}; expected the header '{HEADER}'"
-    return _problem("wrong_header", number, sentence, found)
+        line_text = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
+    sentence = f"Line {number:,} has {line_text}; expected the header '{HEADER}'"
+    return _problem("wrong_header", number, sentence, line_text)
 
 
 def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> Problem:

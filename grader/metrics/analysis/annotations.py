@@ -259,11 +259,11 @@ def count_fractions(
     >>> [(each.threshold, each.rows, each.share) for each in counts.sweep]
     [(0.1, 3, 0.5), (0.5, 2, 0.3333333333333333)]
     """
-    given = values[~np.isnan(values)]
-    refuse_where((given < 0) | (given > 1), name, "between 0 and 1")
-    tenths = np.bincount(np.rint(given * 10).astype(np.int64), minlength=11)
+    known = values[~np.isnan(values)]
+    refuse_where((known < 0) | (known > 1), name, "between 0 and 1")
+    tenths = np.bincount(np.rint(known * 10).astype(np.int64), minlength=11)
     sweep = []
     for threshold in thresholds:
-        rows = int(np.count_nonzero(given >= threshold))
-        sweep.append(ThresholdCount(float(threshold), rows, rows / given.size if given.size else None))
-    return FractionCounts(name, given.size, values.size - given.size, tuple(tenths.tolist()), tuple(sweep))
+        rows = int(np.count_nonzero(known >= threshold))
+        sweep.append(ThresholdCount(float(threshold), rows, rows / known.size if known.size else None))
+    return FractionCounts(name, known.size, values.size - known.size, tuple(tenths.tolist()), tuple(sweep))

@@ -131,20 +131,20 @@ def threshold_aucs(rows: Rows, thresholds: Sequence[float] = TENTHS[1:]) -> tupl
     -----
     Hann, Kalil and Payne, section 3.2, choose 0.5 rather than 0.1 because models perform better with it.
     """
-    found = []
+    aucs = []
     for threshold in thresholds:
         rows_from = replace(rows, settings=replace(rows.settings, label_threshold=threshold))
         split = PreparedSplit(rows_from.positive, (), (), ())
         auc = overall_comparison(count_pairs(split, rows.predictions)).auc
-        found.append(ThresholdAuc(float(threshold), split.positives, auc))
-    return tuple(found)
+        aucs.append(ThresholdAuc(float(threshold), split.positives, auc))
+    return tuple(aucs)
 
 
 def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
     scale = power_of_two_near(rows.predictions) if rows.size else 1.0
     scores = rows.predictions / scale
     by_class = np.stack([np.where(rows.positive, scores, 0.0), np.where(rows.positive, 0.0, scores)])
-    inside, found = np.zeros(rows.size), {}
+    inside, means = np.zeros(rows.size), {}
     for names, considered in rows.considered_together():
         outside, size = considered.astype(np.float64), int(np.count_nonzero(considered))
         positives = int(np.count_nonzero(considered & rows.positive))
@@ -163,8 +163,8 @@ def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
                 (rows_in, sum_in), (rows_out, sum_out) = (each[of] for each in sets)
                 mean_in = sum_in / rows_in * scale if rows_in else None
                 mean_out = sum_out / rows_out * scale if rows_out else None
-                found[identity, of] = MeanScore(identity, label, of, rows_in, rows_out, mean_in, mean_out)
-    return [found[identity, of] for identity in rows.names for of in CLASSES]
+                means[identity, of] = MeanScore(identity, label, of, rows_in, rows_out, mean_in, mean_out)
+    return [means[identity, of] for identity in rows.names for of in CLASSES]
 
 
 def _by_class(
@@ -266,7 +266,7 @@ def _correlations(
     `what` is the name of the columns in the reasons for undefined cells.
     """
     is_exact = all(column.dtype == np.bool_ for column in columns.values())
-    found: dict[tuple[str, str], float | str] = {}
+    correlations: dict[tuple[str, str], float | str] = {}
     for names, considered in _alike(annotations.considered):
         for labels, there in _alike(present):
             kept = considered & there
@@ -280,8 +280,8 @@ def _correlations(
                 one = None if is_exact else _standardized(first[places], first.size - places.size)
                 for label in labels:
                     r = _phi(first, picked[label]) if is_exact else _product(one, others[label], places)
-                    found[name, label] = _reason(first, what) if r is None else r
-    return Matrix.of(measure, annotations.identities, columns, lambda *place: found[place])
+                    correlations[name, label] = _reason(first, what) if r is None else r
+    return Matrix.of(measure, annotations.identities, columns, lambda *place: correlations[place])
 
 
 def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:

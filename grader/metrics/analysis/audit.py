@@ -362,12 +362,12 @@ def mean_labels(annotations: Annotations) -> tuple[MeanLabel, ...]:
     cat 2 1 0.375 0.75
     """
     everywhere: dict[str | None, BoolArray] = {None: np.ones(annotations.size, np.bool_)}
-    found = []
+    means = []
     for identity, mentions in (everywhere | dict(annotations.members)).items():
         for label, values in annotations.labels.items():
             kept = mentions & annotations.labelled[label]
             positive = kept & annotations.positive[label]
-            found.append(
+            means.append(
                 MeanLabel(
                     identity,
                     label,
@@ -377,7 +377,7 @@ def mean_labels(annotations: Annotations) -> tuple[MeanLabel, ...]:
                     mean(values[positive]),
                 )
             )
-    return tuple(found)
+    return tuple(means)
 
 
 def _counts(columns: Mapping[str, FloatArray], thresholds: Sequence[float]) -> tuple[FractionCounts, ...]:

@@ -161,7 +161,7 @@ def match_pairs(pair: Sequence[str], role: Sequence[str], roles: tuple[str, str]
     faults = list(_faults(rows, roles))
     if faults:
         raise ValueError(" ".join(faults))
-    both = sorted((found[roles[0]][0], found[roles[1]][0]) for found in rows.values())
+    both = sorted((by_role[roles[0]][0], by_role[roles[1]][0]) for by_role in rows.values())
     matched = np.array(both, np.int64).reshape(-1, 2)
     return Matched(matched[:, 0], matched[:, 1])
 
@@ -285,13 +285,13 @@ def _role_scores(label: str, group: str, role: str, scores: NDArray[np.float64])
 
 def _faults(rows: Mapping[str, Mapping[str, list[int]]], roles: tuple[str, str]) -> Iterator[str]:
     for role in roles:
-        missing = [name for name, found in rows.items() if role not in found]
-        repeated = [name for name, found in rows.items() if len(found.get(role, ())) > 1]
+        missing = [name for name, by_role in rows.items() if role not in by_role]
+        repeated = [name for name, by_role in rows.items() if len(by_role.get(role, ())) > 1]
         if missing:
             yield f"Pairs without a row for the role {role!r}: {_listed(missing)}."
         if repeated:
             yield f"Pairs with several rows for the role {role!r}: {_listed(repeated)}."
-    strange = [name for name, found in rows.items() if found.keys() - set(roles)]
+    strange = [name for name, by_role in rows.items() if by_role.keys() - set(roles)]
     if strange:
         yield f"Pairs with a role that is neither {roles[0]!r} nor {roles[1]!r}: {_listed(strange)}."
 

@@ -140,10 +140,10 @@ class EqualityCurve:
         # Between two bends, the number of passing subgroup rows does not change.
         bend = background.searchsorted(needed)
         before = np.concatenate(([0], subgroup))[bend]
-        found: FloatArray = self.thresholds[
+        thresholds: FloatArray = self.thresholds[
             np.minimum(self.passed.searchsorted(needed + before), self.bends[bend])
         ]
-        return found
+        return thresholds
 
     def widest(self) -> ThresholdMark:
         """Return the threshold with the largest absolute Equality Gap; ties go to the highest one."""

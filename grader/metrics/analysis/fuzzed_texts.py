@@ -259,10 +259,10 @@ def _clusters(
     if first is not None and second is not None:
         numbers = cluster_numbers(np.concatenate([first, second]), original.size + fuzzed.size)
     else:  # Each row of the set without clusters is a cluster.
-        found = [
+        clusters = [
             np.arange(each.size) if each.clusters is None else each.clusters for each in (original, fuzzed)
         ]
-        one, other = (cluster_numbers(each, each.size) for each in found)
+        one, other = (cluster_numbers(each, each.size) for each in clusters)
         numbers = np.concatenate([one, other + original.size])
     return numbers[: original.size], numbers[original.size :]
 

@@ -69,8 +69,8 @@ class ClassTable:
 
     def doubled(self, ranks: Counts) -> Counts:
         """Return doubled placements of ranks: twice the rows below, plus the rows at the rank."""
-        found: Counts = (self.below + self.up_to)[ranks]
-        return found
+        doubled: Counts = (self.below + self.up_to)[ranks]
+        return doubled
 
     def at(self, ranks: Counts) -> "ClassTable":
         """Return a table of the same class that contains only the given ranks."""
@@ -487,22 +487,22 @@ class _Computation:
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0
-        found: dict[Cell, float | None] = dict.fromkeys(CELLS)
+        variances: dict[Cell, float | None] = dict.fromkeys(CELLS)
         if (auc := line.subgroup_auc) is not None and min(n1, n0) > 1:
             of_positive = positive.spread(positive.doubled_in_other, 2 * n0, auc)
             of_negative = negative.spread(negative.doubled_in_other, 2 * n1, 1 - auc)
-            found["subgroup_auc"] = of_positive / (n1 * (n1 - 1)) + of_negative / (n0 * (n0 - 1))
+            variances["subgroup_auc"] = of_positive / (n1 * (n1 - 1)) + of_negative / (n0 * (n0 - 1))
         if (auc := line.bpsn_auc) is not None and min(b1, n0) > 1:
             of_negative = negative.spread(negative.doubled_in_other_background, 2 * b1, 1 - auc)
             of_background = negative.spread_of_other_background(auc)
-            found["bpsn_auc"] = of_negative / (n0 * (n0 - 1)) + of_background / (b1 * (b1 - 1))
+            variances["bpsn_auc"] = of_negative / (n0 * (n0 - 1)) + of_background / (b1 * (b1 - 1))
         if (auc := line.bnsp_auc) is not None and min(n1, b0) > 1:
             of_positive = positive.spread(positive.doubled_in_other_background, 2 * b0, auc)
             of_background = positive.spread_of_other_background(1 - auc)
-            found["bnsp_auc"] = of_positive / (n1 * (n1 - 1)) + of_background / (b0 * (b0 - 1))
-        found["positive_aeg"] = _gap_variance(positive, line.positive_aeg)
-        found["negative_aeg"] = _gap_variance(negative, line.negative_aeg)
-        return found
+            variances["bnsp_auc"] = of_positive / (n1 * (n1 - 1)) + of_background / (b0 * (b0 - 1))
+        variances["positive_aeg"] = _gap_variance(positive, line.positive_aeg)
+        variances["negative_aeg"] = _gap_variance(negative, line.negative_aeg)
+        return variances
 
     def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "Slopes"]) -> None:
         """Add the influences of subgroup and background rows on one identity's AUCs."""
@@ -554,22 +554,22 @@ class _Computation:
         units = self._sets.overall_units
         if auc is None or min(units) < 2:
             return None
-        found = np.empty(self._ranks.size)
+        influences = np.empty(self._ranks.size)
         below = self._negative.doubled(self._ranks_of_positive)
-        found[self._sets.positive] = _share(n1, units[0]) * (below / (2 * n0) - auc)
+        influences[self._sets.positive] = _share(n1, units[0]) * (below / (2 * n0) - auc)
         below = self._positive.doubled(self._ranks_of_negative)
-        found[self._sets.negative] = _share(n0, units[1]) * (1 - below / (2 * n1) - auc)
-        return found
+        influences[self._sets.negative] = _share(n0, units[1]) * (1 - below / (2 * n1) - auc)
+        return influences
 
     def _score(self, terms: Mapping[Term, FloatArray | None]) -> FloatArray | None:
-        found = np.zeros(self._ranks.size)
+        influences = np.zeros(self._ranks.size)
         for name, weight in self._settings.weights.as_dict().items():
             influence = terms[cast("Term", name)]
             if weight and influence is None:
                 return None
             if influence is not None:
-                found += weight * influence
-        return found
+                influences += weight * influence
+        return influences
 
 
 Slopes = Mapping[str, float]

@@ -458,8 +458,8 @@ def uncertainty_report(
 
 def uncertainty_of(sets: Sets, measured: Measured, *, level: float = LEVEL) -> UncertaintyReport:
     """Return the `uncertainty_report` of a measured submission."""
-    split, values, found = sets.split, measured.report, measured.influences
-    variances = found.variances
+    split, values, influences = sets.split, measured.report, measured.influences
+    variances = influences.variances
     if sets.clusters is not None:
         variances = {
             name: {cell: variance_of(each, sets.clusters) for cell, each in cells.items()}
@@ -470,14 +470,14 @@ def uncertainty_of(sets: Sets, measured: Measured, *, level: float = LEVEL) -> U
     lowest, highest = CHECKED_POWERS
     is_within = lowest <= settings.power <= highest and sum(split.in_score) <= CHECKED_IDENTITIES
     biases: dict[Term, float] = {
-        name: mean_bias(values, name, variance_of(found.terms[name], sets.clusters), variances, settings)
+        name: mean_bias(values, name, variance_of(influences.terms[name], sets.clusters), variances, settings)
         for name in BIAS_AUCS
     }
     biases["score"] = sum(settings.weights.as_dict()[name] * bias for name, bias in biases.items())
 
     def term(name: Term) -> Estimate:
         value = values.score if name == "score" else values.terms[name]
-        variance = variance_of(found.terms[name], sets.clusters)
+        variance = variance_of(influences.terms[name], sets.clusters)
         checked = is_checked_term(values, name, CHECKED_CELLS if name == "overall_auc" else CHECKED_MEANS)
         checked = checked and sets.clusters is None
         if name == "overall_auc":

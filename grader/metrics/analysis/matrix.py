@@ -58,14 +58,14 @@ class Matrix:
         The function receives an identity and a label. A string is the reason why the cell is undefined.
         """
         lines, columns = tuple(identities), tuple(labels)
-        found = {(line, column): value_or_reason(line, column) for line in lines for column in columns}
-        values = {place: None if isinstance(value, str) else value for place, value in found.items()}
+        entries = {(line, column): value_or_reason(line, column) for line in lines for column in columns}
+        values = {place: None if isinstance(value, str) else value for place, value in entries.items()}
         return cls(
             measure,
             lines,
             columns,
             tuple(tuple(values[line, column] for column in columns) for line in lines),
-            {place: value for place, value in found.items() if isinstance(value, str)},
+            {place: value for place, value in entries.items() if isinstance(value, str)},
         )
 
     def value(self, identity: str, label: str) -> float | None:

@@ -101,7 +101,7 @@ class PairedReport(ByTerm[Difference]):
         cells are positively dependent, for which the procedure is valid as well (Benjamini and Yekutieli,
         Annals of Statistics 29, 2001).
         """
-        found: dict[str, dict[Cell, float | None]] = {
+        rates: dict[str, dict[Cell, float | None]] = {
             name: dict.fromkeys(cells) for name, cells in self.cells.items()
         }
         tested = sorted(
@@ -113,16 +113,16 @@ class PairedReport(ByTerm[Difference]):
         lowest = 1.0
         for place, (p_value, name, cell) in reversed(list(enumerate(tested, start=1))):
             lowest = min(lowest, p_value * len(tested) / place)
-            found[name][cell] = lowest
-        return found
+            rates[name][cell] = lowest
+        return rates
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, with the false discovery rate of each cell."""
-        found = super().as_dict()
+        data = super().as_dict()
         for name, rates in self.false_discovery_rates().items():
             for cell, rate in rates.items():
-                found["subgroups"][name][cell]["false_discovery_rate"] = rate
-        return found
+                data["subgroups"][name][cell]["false_discovery_rate"] = rate
+        return data
 
 
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
@@ -176,15 +176,15 @@ def _influences(sets: Sets, ranks: Sequence[RankArray]) -> Iterator[dict[Cell, F
     for name, members in zip(sets.split.names, sets.split.members, strict=True):
         compared = compared_rows(sets.split.labels, members)
         placed = [each.of_identity(*compared["subgroup_auc"]) for each in standings]
-        found: dict[Cell, FloatArray | None] = {}
+        differences: dict[Cell, FloatArray | None] = {}
         for cell, units in by_cell(*sets.units[name]).items():
-            found[cell] = None
+            differences[cell] = None
             if min(units) > 1:
                 rows = compared[cell]
                 mine, theirs = (each.placements(cell, *rows) for each in placed)
                 apart = (mine[0] - theirs[0], mine[1] - theirs[1])
-                found[cell] = cell_influence(sets.split.rows, rows, apart, units)
-        yield found
+                differences[cell] = cell_influence(sets.split.rows, rows, apart, units)
+        yield differences
 
 
 def two_set_report(measured: tuple[Measured, Measured], *, level: float = LEVEL) -> PairedReport:
@@ -199,10 +199,10 @@ def two_set_report(measured: tuple[Measured, Measured], *, level: float = LEVEL)
         Confidence level of the intervals, in (0, 1). Their coverage was not validated.
     """
     comparison = _Comparison(measured, level, has_common_rows=False)
-    found = (cell_influences(each.sets.split, each.ranks, each.sets.units) for each in measured)
+    influences = (cell_influences(each.sets.split, each.ranks, each.sets.units) for each in measured)
     return comparison.report(
         {cell: comparison.apart(each, other[cell]) for cell, each in one.items()}
-        for (_, one), (_, other) in zip(*found, strict=True)
+        for (_, one), (_, other) in zip(*influences, strict=True)
     )
 
 
@@ -232,7 +232,7 @@ class _Comparison:
         """Return all differences, given the influences on the differences of each identity's cells."""
         cells: dict[str, dict[Cell, Difference]] = {}
         reports = [each.report for each in self.pair]
-        for *lines, found in zip(*(each.subgroups for each in reports), influences, strict=True):
+        for *lines, of_identity in zip(*(each.subgroups for each in reports), influences, strict=True):
             name = lines[0].name
             sizes = [compared_sizes(*each) for each in zip(reports, lines, strict=True)]
             cells[name] = {}
@@ -242,7 +242,7 @@ class _Comparison:
                     value is not None and is_checked_cell(cell, value, rows[cell], CHECKED_DIFFERENCES)
                     for value, rows in zip(values, sizes, strict=True)
                 )
-                influence, where = found[cell], (cell, name)
+                influence, where = of_identity[cell], (cell, name)
                 cells[name][cell] = self._difference(values, influence, where, is_checked=checked)
         means = {term: self.term(term) for term in BIAS_AUCS}
         return PairedReport(self.level, self.term("score"), self.term("overall_auc"), means, cells)

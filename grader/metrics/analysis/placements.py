@@ -94,24 +94,24 @@ def cell_influences(
     for name, members in zip(split.names, split.members, strict=True):
         compared = compared_rows(split.labels, members)
         placed = standings.of_identity(*compared["subgroup_auc"])
-        found: dict[Cell, FloatArray | None] = {}
+        influences: dict[Cell, FloatArray | None] = {}
         for cell, independent in by_cell(*units[name]).items():
             rows = compared[cell]
-            found[cell] = None
+            influences[cell] = None
             if min(independent) > 1:
                 placements = placed.placements(cell, *rows)
-                found[cell] = cell_influence(split.rows, rows, placements, independent)
-        yield name, found
+                influences[cell] = cell_influence(split.rows, rows, placements, independent)
+        yield name, influences
 
 
 def cell_influence(
     rows: int, compared: Compared, placements: tuple[FloatArray, FloatArray], units: tuple[int, int]
 ) -> FloatArray:
     """Return the influence of each row on an AUC that compares sets of at least 2 units."""
-    found = np.zeros(rows)
+    influence = np.zeros(rows)
     for where, placed, independent in zip(compared, placements, units, strict=True):
-        found[where] = (placed - placed.mean()) / scale(where.size, independent)
-    return found
+        influence[where] = (placed - placed.mean()) / scale(where.size, independent)
+    return influence
 
 
 def scale(size: int, units: int) -> float:

@@ -188,9 +188,9 @@ class Rows:
         if "pair_counts" in known:
             counts = {each.name: each for each in self.pair_counts.identities}
             kept["pair_counts"] = replace(self.pair_counts, identities=tuple(counts[name] for name in names))
-        found = replace(self, identities=kept.pop("identities"))
-        vars(found).update(kept)
-        return found
+        selected = replace(self, identities=kept.pop("identities"))
+        vars(selected).update(kept)
+        return selected
 
     def predicted(self, predictions: ArrayLike) -> "Rows":
         """Return the same rows with the predictions of another model.
@@ -201,11 +201,11 @@ class Rows:
             If `predictions` does not contain one finite number for each row.
         """
         other = _finite("predictions", as_vector("predictions", predictions, rows=self.size))
-        found, known = replace(self, predictions=other), vars(self)
-        vars(found).update(
+        copy, known = replace(self, predictions=other), vars(self)
+        vars(copy).update(
             (key, known[key]) for key in ("positive", "members", "mentions", "split") if key in known
         )
-        return found
+        return copy
 
 
 def _finite(argument: str, array: FloatArray) -> FloatArray:

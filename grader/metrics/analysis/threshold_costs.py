@@ -48,7 +48,7 @@ def cost_curve(positive: BoolArray, predictions: FloatArray, false_alarm: float,
     in_order = predictions[order]
     last = np.flatnonzero(np.append(in_order[1:] != in_order[:-1], True))
     flagged = np.append(0, last + 1)
-    found = np.append(0, np.cumsum(positive[order])[last])
-    costs = (false_alarm * (flagged - found) + missed * (found[-1] - found)) / positive.size
+    hits = np.append(0, np.cumsum(positive[order])[last])
+    costs = (false_alarm * (flagged - hits) + missed * (hits[-1] - hits)) / positive.size
     thresholds, best = np.append(math.inf, in_order[last]), int(np.argmin(costs))
     return CostCurve(thresholds, flagged, costs, best, float(thresholds[best]))
