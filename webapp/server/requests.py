@@ -106,12 +106,8 @@ class Refusal(ErrorTask):  # type: ignore[misc]
         """Write the response and close the connection."""
         error = self.request.error
         name = error.reason.lower().replace(" ", "_")
-        fields = {
-            "code": error.code,
-            "error": name,
-            "message": SENTENCES.get(error.code, f"{error.reason}."),
-        }
-        body = json.dumps(fields).encode() + b"\n"
+        message = SENTENCES.get(error.code, f"{error.reason}.")
+        body = json.dumps({"code": error.code, "error": name, "message": message}).encode() + b"\n"
         self.status = f"{error.code} {error.reason}"
         self.response_headers += [
             ("Content-Type", "application/json"),
@@ -120,7 +116,7 @@ class Refusal(ErrorTask):  # type: ignore[misc]
             ("X-Content-Type-Options", "nosniff"),
         ]
         self.set_close_on_finish()
-        self.fields_length = len(body)
+        self.content_length = len(body)
         self.write(body)
 
 
@@ -162,7 +158,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             self.headers_finished
             and not self.completed
             and self.limit_bytes is None
-            and (self.chunked or self.fields_length > self.adj.unasked_bytes)
+            and (self.chunked or self.content_length > self.adj.unasked_bytes)
         )
 
     @property
@@ -180,7 +176,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def announced_bytes(self) -> int:
         """The number of bytes of the body that may still be stored."""
         most = self.limit_bytes or 0
-        return (most if self.chunked else min(self.fields_length, most)) if self.is_kept else 0
+        return (most if self.chunked else min(self.content_length, most)) if self.is_kept else 0
 
     def received(self, data: bytes) -> int:
         """Receive data; return the number of bytes that belong to this request."""
@@ -219,7 +215,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def keep(self, limit_bytes: int) -> None:
         """Store the body if it fits into `limit_bytes`; otherwise read and discard it."""
         self.limit_bytes = limit_bytes
-        if not self.chunked and self.fields_length > limit_bytes:
+        if not self.chunked and self.content_length > limit_bytes:
             self.forget()
 
     def forget(self) -> None:
@@ -229,7 +225,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         self.body_rcv.buf = Nowhere()
         if self.limit_bytes is None:
             self.limit_bytes = 0
-        if self.fields_length > self.adj.drained_bytes:
+        if self.content_length > self.adj.drained_bytes:
             self.end_here()
 
     def get_body_stream(self) -> Any:
