@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -231,6 +232,28 @@ def test_every_file_in_a_source_map_exists(document: str):
     named = re.findall(r"`([\w/]+(?:\.py|\.json|\.txt|/))`", (ROOT / document).read_text())
     assert named
     assert [name for name in named if not any((ROOT / place / name).exists() for place in PLACES)] == []
+
+
+def test_the_architecture_lists_all_packages_in_the_order_of_the_import_contracts():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = {each["name"]: each for each in project["tool"]["importlinter"]["contracts"]}
+    for root, contract in (("grader", "down the house"), ("webapp", "down the web")):
+        layers = contracts[f"Arrows point {contract}"]["layers"]
+        layer_of: dict[str, int] = {}
+        for layer, names in enumerate(layers):
+            for name in names.split(" | "):
+                inside = name.removeprefix("grader.").partition(".")[0]
+                if inside not in ("fairboard", "webapp", "migrations"):
+                    layer_of.setdefault(inside, layer)
+        (block,) = re.findall(rf"^    {root}/.*\n((?:      .*\n)+)", text, re.MULTILINE)
+        words = [re.split(r"  +", line[6:])[0].split() for line in block.splitlines() if line[6] != " "]
+        listed = [re.sub(r"/|\.py", "", word) for line in words for word in line]
+        packages = [name for name in listed if name != "templates"]
+        assert set(packages) == layer_of.keys(), root
+        assert packages == sorted(packages, key=layer_of.__getitem__), root
+    layers = re.findall(r"^    ((?:\w+ \| )*\w+)\n        ", text, re.MULTILINE)
+    assert layers == contracts["Arrows point down the services"]["layers"]
 
 
 def _leads_somewhere(file: Path, chapter: str) -> bool:

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib import import_module
 from tempfile import SpooledTemporaryFile
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -22,6 +21,8 @@ from grader.storage.stores import StorageUnavailable
 from grader.worker.children.job_child import JobChild
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.worker import HANDLERS, OrganizerWorker
+from webapp.app import create_app
+from webapp.http.site import Shell
 
 IN_MEMORY_BYTES = 2**20  # maximum size of a request body that is kept in memory
 WHAT = {
@@ -47,16 +48,13 @@ def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
     Only this command can reach the application, which has no listener. No other request has the shell's
     rights.
     """
-    # This is imported by name, because the import contracts do not allow `grader` to import `webapp`.
-    create_app = import_module("webapp.app").create_app
-    shell = import_module("webapp.http.site").Shell(acts_as)
     with opened() as here, _WaitingWork(here) as work:
         app = create_app(
             here.settings.model_copy(update={"rate_limits": False}),
             database=here.database,
             storage=here.storage,
             hints=_NoHints(),
-            shell=shell,
+            shell=Shell(acts_as),
         )
         with ClientHere(here, http=_InProcess(app), on_wait=work.do) as client:
             yield client
