@@ -198,6 +198,13 @@ class Organizer:
                     return dict(team)
         raise Unusable(f"There is no team {name!r} in {self.slug}.")
 
+    def organizer(self, name: str) -> Json:
+        """Return the organizer with the given name; raise `Unusable` if there is none."""
+        for organizer in self.call("GET", "organizers")["organizers"]:
+            if organizer["name"].casefold() == name.casefold():
+                return dict(organizer)
+        raise Unusable(f"{name} is not an organizer of {self.slug}.")
+
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
 

@@ -1,110 +1,85 @@
-"""`fairboard competition`: the command group and its single-request commands."""
+"""`fairboard competition`: the command group and its generated commands."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 import click
 
 from grader.cli.group import PartlyLocalGroup
 from grader.cli.organize import closing, running, setup
-from grader.cli.organize.acts import Simple, named_team
-from grader.cli.parameters import LocalPath, Time
+from grader.cli.organize.generated import Generated
+from grader.text import aligned, counted
 
-FILE = LocalPath(exists=True, dir_okay=False)
-SLUG, TEAM, USER = click.argument("slug"), click.argument("team"), click.argument("user")
-SUBMISSION = click.argument("submission", type=int)
-SEEN_REASON = click.option("--reason", required=True, help="The reason; the team can see it.")
-AUDITED_REASON = click.option("--reason", default="", help="The reason; the audit log shows it.")
-CLOSE = click.option("--closes", "closes_at", type=Time(), help=("The new closing date (UTC)."))
 
-MARKS = ("normal", "benchmark", "hidden")
+def _granted(given: Mapping[str, Any], answer: Any) -> str:
+    until = datetime.fromisoformat(answer["ends_at"])
+    return (
+        f"Extra submissions for {given['team'] or 'every team'} on {answer['day']}: {answer['count']:,}. "
+        f"They are available until {until:%Y-%m-%d %H:%M} UTC."
+    )
 
-SIMPLE = (
-    Simple(
-        "pause",
-        (
-            SLUG,
-            click.option(
-                "--message", required=True, help="The message shown to participants who try to submit."
-            ),
-            CLOSE,
-        ),
-        "POST pause",
-        "Submissions to {slug} are paused. Participants who try to submit see: {message}",
-        "Pause submissions to SLUG; its leaderboards stay readable.",
-    ),
-    Simple(
-        "resume",
-        (SLUG, CLOSE),
-        "POST resume",
-        "Submissions to {slug} are open again.",
-        "Resume submissions to SLUG.",
-    ),
-    Simple(
-        "announce",
-        (
-            SLUG,
-            click.argument("text", type=FILE),
-            click.option("--title", required=True, help="The title of the announcement."),
-            click.option("--mail", "by_mail", is_flag=True, help="Also send the announcement by e-mail."),
-        ),
-        "POST announcements",
+
+def _decided(given: Mapping[str, Any], _answer: Any) -> str:
+    decision = "not admitted" if given["admit"] is False else "admitted"
+    return f"{given['name']} is {decision} to {given['slug']}."
+
+
+def _retried(_given: Mapping[str, Any], answer: Any) -> str:
+    verb = "is" if answer["job_count"] == 1 else "are"
+    return f"{counted(answer['job_count'], 'submission')} {verb} being retried."
+
+
+def _accounts(_given: Mapping[str, Any], answer: Any) -> str:
+    return "\n".join(f"{each['name']},{each['token'] or each['url']}" for each in answer["accounts"])
+
+
+def _organizers(_given: Mapping[str, Any], answer: Any) -> str:
+    lines = [[each["name"], each["role"], each["added_at"][:10]] for each in answer["organizers"]]
+    return "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
+
+
+TODAY: Mapping[str, Callable[[], Any]] = {"day": lambda: f"{datetime.now(UTC):%Y-%m-%d}"}
+GENERATED = {
+    "accounts": Generated("create_accounts", _accounts, {"names": "NAMES"}),
+    "admit": Generated("decide_entry", _decided, {"name": "USER"}, defaults={"admit": lambda: True}),
+    "announce": Generated(
+        "post_announcement",
         "Announcement {answer[id]} was posted on the Home page of {slug}.",
-        "Post the Markdown file TEXT as an announcement on the Home page of SLUG.",
-        {"text": "body"},
+        {"body": "TEXT"},
     ),
-    Simple(
-        "rename-team",
-        (SLUG, TEAM, click.argument("name"), SEEN_REASON),
-        "PUT teams/{team_id}/name",
-        "{team} is now called {answer[name]}.",
-        "Rename TEAM of SLUG to NAME; the team cannot change it until you run `free-team-name`.",
-        finds=named_team,
+    "archive": Generated("archive_competition", "{slug} is archived."),
+    "disqualify": Generated(
+        "disqualify_team", "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}"
     ),
-    Simple(
-        "free-team-name",
-        (SLUG, TEAM),
-        "DELETE teams/{team_id}/name",
-        "{answer[name]} can choose its name again.",
-        "Allow TEAM of SLUG to choose its name again after an organizer renamed it.",
-        finds=named_team,
+    "free-team-name": Generated("free_team_name", "{answer[name]} can choose its name again."),
+    "grant": Generated(
+        "grant_submissions",
+        _granted,
+        {"count": "COUNT"},
+        required=("reason",),
+        optional="--team",
+        without="grant_submissions_to_all",
+        defaults=TODAY,
     ),
-    Simple(
-        "disqualify",
-        (SLUG, TEAM, SEEN_REASON),
-        "POST teams/{team_id}/disqualification",
-        "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}",
-        "Remove TEAM from every leaderboard of SLUG; the teams below it move up.",
-        finds=named_team,
-        is_confirmed=True,
+    "mark": Generated("mark_submission", "Submission #{submission} of {slug} is {kind}.", {"kind": "KIND"}),
+    "pause": Generated(
+        "pause_submissions",
+        "Submissions to {slug} are paused. Participants who try to submit see: {message}",
+        required=("message",),
     ),
-    Simple(
-        "reinstate",
-        (SLUG, TEAM),
-        "POST teams/{team_id}/reinstatement",
-        "{answer[name]} is back on the leaderboards of {slug}.",
-        "Reinstate the disqualified TEAM on the leaderboards of SLUG.",
-        finds=named_team,
+    "reinstate": Generated("reinstate_team", "{answer[name]} is back on the leaderboards of {slug}."),
+    "rename-team": Generated(
+        "give_team_name", "{team} is now called {answer[name]}.", {"name": "NAME"}, ("reason",)
     ),
-    Simple(
-        "mark",
-        (SLUG, SUBMISSION, click.argument("kind", type=click.Choice(MARKS))),
-        "POST submissions/{submission}/kind",
-        "Submission #{submission} of {slug} is {kind}.",
-        "Mark SUBMISSION of SLUG as benchmark (shown unranked), hidden (organizers only) or normal.",
-    ),
-    Simple(
-        "archive",
-        (SLUG, AUDITED_REASON),
-        "POST state/archive",
-        "{slug} is archived.",
-        "Archive SLUG: it stays readable, accepts no files and is listed below other competitions.",
-    ),
-    Simple(
-        "unarchive",
-        (SLUG, AUDITED_REASON),
-        "POST state/unarchive",
-        "{slug} is {answer[state]} again.",
-        "Unarchive SLUG.",
-    ),
-)
+    "resume": Generated("resume_submissions", "Submissions to {slug} are open again."),
+    "retry": Generated("retry_submission", _retried, optional="submission", without="retry_submissions"),
+    "unarchive": Generated("unarchive_competition", "{slug} is {answer[state]} again."),
+}
+ORGANIZERS = {
+    "list": Generated("organizer_list", _organizers),
+    "remove": Generated("remove_organizer", "{user} is no longer an organizer of {slug}."),
+}
 WHOLE = (
     setup.create,
     setup.list_all,
@@ -122,16 +97,10 @@ WHOLE = (
     closing.bundle,
     closing.publish_solution,
     closing.receipt,
-    running.admit,
-    running.grant,
-    running.retry,
     running.export,
     running.show_audit,
     running.organizer,
-    running.create_accounts,
 )
-
-
 LOCAL = {
     "check": ("grader.cli.metric.check", "Check a solution file before you create a competition."),
 }
@@ -142,5 +111,9 @@ def competition() -> None:
     """Create, list, change, moderate, reveal and finalize competitions."""
 
 
-for command in (*WHOLE, *(each.command() for each in SIMPLE)):
+for command in WHOLE:
     competition.add_command(command)
+for name, generated in GENERATED.items():
+    competition.add_command(generated.command(name))
+for name, generated in ORGANIZERS.items():
+    running.organizer.add_command(generated.command(name))

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +9,14 @@ from pydantic import TypeAdapter
 
 from grader.cli.parameters import text_of
 from grader.metrics import MetricSettings
-from grader.models import EntryMode
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
-from grader.services.setup import lifecycle, settings_file
+from grader.services.setup import settings_file
 from grader.services.setup.settings_file import CompetitionFile
-from grader.visibility import Feedback, Step
 
-__all__ = ["SETTINGS", "as_json", "read_change", "read_new", "require_possible", "require_publishable"]
-WORDS: dict[str, type[StrEnum]] = {"entry_mode": EntryMode, "feedback": Feedback, "feedback_step": Step}
+__all__ = ["SETTINGS", "as_json", "read_change", "read_new"]
 _JSON = TypeAdapter(dict[str, Any])
 
 
@@ -40,20 +35,6 @@ def read_change(path: Path, before: Mapping[str, Any]) -> CompetitionFile:
     return _sound(path, found, sentences(_of_values(found.changes), unread=found.unread))
 
 
-def require_publishable(slug: str, changes: Mapping[str, Any]) -> None:
-    """Raise InvalidCompetition with all reasons why a competition cannot be published."""
-    settings = competition_settings.cleaned(CompetitionSettings().changed(**_typed(changes)))
-    faults = sentences(lifecycle.unpublishable(settings, now=datetime.now(UTC)))
-    if found := [each for each in (lookup.slug_fault(slug), *faults) if each]:
-        raise InvalidCompetition(found)
-
-
-def require_possible(changes: Mapping[str, Any]) -> None:
-    """Raise InvalidCompetition with all values that are never valid."""
-    if found := sentences(_of_values(_typed(changes))):
-        raise InvalidCompetition(found)
-
-
 def as_json(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as JSON data."""
     plain = {
@@ -70,10 +51,6 @@ def _sound(path: Path, found: CompetitionFile, faults: Iterable[str]) -> Competi
     if told := [each for each in told if each]:
         raise InvalidCompetition(told)
     return replace(found, changes=as_json(found.changes))
-
-
-def _typed(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: WORDS[name](value) if name in WORDS else value for name, value in changes.items()}
 
 
 def _of_values(changes: Mapping[str, Any]) -> list[Fault]:

@@ -1,15 +1,15 @@
 """`fairboard rescore`: prepare, compare, publish, roll back and cancel rescorings."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from grader.cli.organize.acts import act_on_site, is_answered_yes, plain
-from grader.cli.organize.options import rescoring_options
+from grader.cli.organize.acts import act_on_site, is_answered_yes
+from grader.cli.organize.generated import FILE, OPERATIONS, body, field_option
 from grader.cli.organize.setup import described, reader_of, require_acceptable
+from grader.cli.parameters import LocalPath, options
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
@@ -17,10 +17,43 @@ from grader.crash_points import reach
 from grader.text import counted
 
 TABLES = ("submissions", "teams", "selections")
+AMENDS = {
+    name: field
+    for name, field in OPERATIONS["publish_rescoring"]["fields"].items()
+    if name not in ("agreed", "confirm")
+}
 
 
 @click.command()
-@rescoring_options
+@options(
+    click.argument("slug"),
+    click.argument("solution", type=FILE, required=False),
+    click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION."),
+    click.option(
+        "--rollback", type=int, metavar="NUMBER", help="The earlier scoring version to roll back to."
+    ),
+    click.option("--reason", help="The reason why the scores change; participants can see it."),
+    click.option(
+        "--preview",
+        is_flag=True,
+        help="Score all submissions and show the difference, but do not publish it.",
+    ),
+    click.option("--publish", is_flag=True, help="Publish the rescoring in progress."),
+    click.option(
+        "--difference", is_flag=True, help="Show the changes that the rescoring in progress would make."
+    ),
+    click.option("--drop", is_flag=True, help="Cancel the rescoring in progress."),
+    click.option(
+        "--csv",
+        "folder",
+        type=LocalPath(file_okay=False),
+        help="Folder to write the full difference to, as CSV files.",
+    ),
+    *(field_option(name, field) for name, field in AMENDS.items()),
+    click.option(
+        "--yes", is_flag=True, help="Switch the leaderboards without asking for confirmation (for scripts)."
+    ),
+)
 @act_on_site
 def rescore(
     client: Client,
@@ -34,12 +67,8 @@ def rescore(
     difference: bool,
     drop: bool,
     folder: Path | None,
-    notice: str,
-    extra_submissions: int,
-    closes_at: datetime | None,
-    selection_until: datetime | None,
     yes: bool,
-    lose_scores: bool,
+    **amended: Any,
 ) -> tuple[Any, str]:
     """Rescore all submissions of SLUG with a corrected SOLUTION, then switch the leaderboards.
 
@@ -56,8 +85,7 @@ def rescore(
             "SOLUTION, --settings and --rollback require a --reason; no other option accepts one."
         )
     desk = client.organize(slug)
-    amends = {"notice": notice, "extra_submissions": extra_submissions, "lose_scores": lose_scores}
-    amends |= {"closes_at": plain(closes_at), "selection_deadline": plain(selection_until)}
+    amends = body({name: value for name, value in amended.items() if value is not None})
     if drop:
         number = _under_way(desk)
         answer = desk.call("DELETE", f"rescoring/{number}")

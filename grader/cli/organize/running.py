@@ -1,68 +1,19 @@
-"""`fairboard competition`: grant, retry, export, audit, organizer, accounts."""
+"""`fairboard competition`: export, audit, organizer."""
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from grader.cli.organize.acts import act_on_site
-from grader.cli.parameters import LocalPath, text_of
-from grader.client import Client, Unusable
-from grader.client.organizer import Organizer
-from grader.text import aligned
+from grader.cli.parameters import LocalPath
+from grader.client import Client, Refused
 
 KINDS, FORMATS = ("submissions", "standings", "scores", "audit"), ("csv", "json")
 ROLES = ("owner", "editor", "viewer")
 PAGE_ROWS = 50
-
-
-@click.command()
-@click.argument("slug")
-@click.argument("count", type=int)
-@click.option("--team", help="The team; by default, every team.")
-@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default, today.")
-@click.option("--reason", required=True, help="The reason; shown in the public log.")
-@act_on_site
-def grant(
-    client: Client, slug: str, count: int, team: str | None, day: datetime | None, reason: str
-) -> tuple[Any, str]:
-    """Give a team of SLUG, or every team, COUNT extra submissions on a day."""
-    desk = client.organize(slug)
-    path = "teams/grants" if team is None else f"teams/{desk.team(team)['id']}/grants"
-    sent = {"day": f"{day or datetime.now(UTC):%Y-%m-%d}", "count": count, "reason": reason}
-    made = desk.call("POST", path, json=sent)
-    until = datetime.fromisoformat(made["ends_at"])
-    return made, (
-        f"Extra submissions for {team or 'every team'} on {made['day']}: {made['count']:,}. "
-        f"They are available until {until:%Y-%m-%d %H:%M} UTC."
-    )
-
-
-@click.command()
-@click.argument("slug")
-@click.argument("user")
-@click.option("--refuse", is_flag=True, help="Reject the request to join.")
-@act_on_site
-def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]:
-    """Admit the account USER to SLUG, even without a request to join."""
-    answer = client.organize(slug).call("POST", "entries", json={"name": user, "admit": not refuse})
-    return answer, f"{user} is {'not admitted' if refuse else 'admitted'} to {slug}."
-
-
-@click.command()
-@click.argument("slug")
-@click.argument("submission", type=int, required=False)
-@act_on_site
-def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
-    """Retry a failed SUBMISSION of SLUG, or all failed submissions."""
-    path = "submissions/retry" if submission is None else f"submissions/{submission}/retry"
-    answer = client.organize(slug).call("POST", path)
-    count = answer["job_count"]
-    return answer, (
-        "1 submission is being retried." if count == 1 else f"{count:,} submissions are being retried."
-    )
 
 
 @click.command()
@@ -141,59 +92,13 @@ def organizer() -> None:
 def add(client: Client, slug: str, user: str, role: str) -> tuple[Any, str]:
     """Make the account USER an organizer of SLUG, or change the role of an organizer."""
     desk = client.organize(slug)
-    found = _organizer(desk, user)
-    if found is None:
+    try:
         answer = desk.call("POST", "organizers", json={"name": user, "role": role})
-        found = _organizer(desk, user) or {"name": user}
-    else:
-        answer = desk.call("PATCH", f"organizers/{found['user_id']}", json={"role": role})
-    return answer, f"{found['name']} is {role} of {slug}."
-
-
-@organizer.command()
-@click.argument("slug")
-@click.argument("user")
-@act_on_site
-def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
-    """Remove the account USER from the organizers of SLUG; one owner must remain."""
-    desk = client.organize(slug)
-    found = _organizer(desk, user)
-    if found is None:
-        raise Unusable(f"{user} is not an organizer of {slug}.")
-    answer = desk.call("DELETE", f"organizers/{found['user_id']}")
-    return answer, f"{found['name']} is no longer an organizer of {slug}."
-
-
-@click.command("accounts")
-@click.argument("slug")
-@click.argument("names", type=LocalPath(exists=True, dir_okay=False))
-@click.option("--tokens", "with_tokens", is_flag=True, help="Print API tokens instead of links.")
-@act_on_site
-def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -> tuple[Any, str]:
-    """Create an account in SLUG for each line of the file NAMES, and print its link or token.
-
-    The links and tokens are not shown again. Each link lets a user set a password; it works only once and
-    expires after 14 days.
-    """
-    sent = {"names": text_of(names).splitlines(), "with_tokens": with_tokens}
-    answer = client.organize(slug).call("POST", "accounts", json=sent)
-    made = answer["accounts"]
-    return answer, "\n".join(f"{each['name']},{each['token'] or each['url']}" for each in made)
-
-
-@organizer.command("list")
-@click.argument("slug")
-@act_on_site
-def list_organizers(client: Client, slug: str) -> tuple[Any, str]:
-    """List the organizers of SLUG."""
-    found = client.organize(slug).call("GET", "organizers")
-    lines = [[each["name"], each["role"], each["added_at"][:10]] for each in found["organizers"]]
-    return found, "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
-
-
-def _organizer(desk: Organizer, name: str) -> dict[str, Any] | None:
-    found = desk.call("GET", "organizers")["organizers"]
-    return next((each for each in found if each["name"].casefold() == name.casefold()), None)
+    except Refused as error:
+        if error.name != "already_organizer":
+            raise
+        answer = desk.call("PATCH", f"organizers/{desk.organizer(user)['user_id']}", json={"role": role})
+    return answer, f"{desk.organizer(user)['name']} is {role} of {slug}."
 
 
 def _lines(entry: dict[str, Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -11,9 +10,15 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
-from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, plain, yes_option
-from grader.cli.organize.options import FILE, condition_options, conditions, creation_options
-from grader.cli.parameters import Deadline, WeightsInAnyForm, metric_options, metric_settings
+from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, yes_option
+from grader.cli.organize.generated import FILE, body, setting_options
+from grader.cli.parameters import (
+    WeightsInAnyForm,
+    from_jigsaw_option,
+    metric_options,
+    metric_settings,
+    options,
+)
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer, quoted
@@ -41,8 +46,20 @@ def list_all(client: Client) -> tuple[Any, str]:
 
 
 @click.command(cls=WeightsInAnyForm)
-@creation_options
-@condition_options
+@options(
+    click.argument("slug"),
+    click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage."),
+    from_jigsaw_option,
+    click.option("--label", help="The label column; by default target, label or toxicity."),
+    click.option("--owner", help="The account that owns the competition and submits the sample submission."),
+    click.option(
+        "--publish",
+        "is_published",
+        is_flag=True,
+        help="Publish the draft created from FILE.toml immediately.",
+    ),
+)
+@setting_options()
 @metric_options
 @act_on_site
 def create(
@@ -50,18 +67,13 @@ def create(
     slug: str,
     solution: Path | None,
     from_jigsaw: Path | None,
-    title: str | None,
-    overview: Path | None,
     label: str | None,
-    identities: tuple[str, ...] | None,
-    opens_at: datetime | None,
-    closes_at: datetime | None,
+    owner: str | None,
+    is_published: bool,
     power: float,
     weights: Any,
     threshold: float,
-    owner: str | None,
-    is_published: bool,
-    **others: Any,
+    **settings: Any,
 ) -> tuple[Any, str]:
     """Create the competition SLUG (the last part of its address), or a draft from SLUG.toml.
 
@@ -73,25 +85,21 @@ def create(
         return _create_from(client, Path(slug), owner=owner, is_published=is_published)
     if from_jigsaw is not None and solution is not None:
         raise click.UsageError("Specify either --solution or --from-jigsaw.")
+    changes = _sent(settings)
     if from_jigsaw is not None:
         from grader.files.solution.jigsaw import IDENTITIES, TITLE
 
-        solution, title, identities = from_jigsaw, title or TITLE, identities or IDENTITIES
-    if solution is None or title is None:
+        solution, changes = from_jigsaw, {"title": TITLE, "identities": IDENTITIES} | changes
+    if solution is None or "title" not in changes:
         raise click.UsageError("Specify a --solution and a --title, or a FILE.toml.")
     if is_published:
         raise click.UsageError("--publish requires a FILE.toml.")
-    chosen = {"overview": overview, "opens_at": opens_at, "closes_at": closes_at, "identities": identities}
-    given = {name: value for name, value in chosen.items() if value is not None} | conditions(others)
-    metric = metric_settings(power, weights, threshold)
-    if server_code := _server_code():
-        server_code.require_publishable(slug, {**given, "overview": "", "title": title, "metric": metric})
-    sent = {"slug": slug, "title": title, "owner": owner or ""}
-    client.call("POST", "competitions", json=sent)
+    changes["metric"] = metric_settings(power, weights, threshold).as_dict()
     desk = client.organize(slug)
+    client.call("POST", "competitions", json={"slug": slug, "title": changes["title"], "owner": owner or ""})
     try:
-        changes = {name: plain(value) for name, value in given.items()}
-        saved = desk.change_settings(metric=metric.as_dict(), **changes)
+        saved = desk.change_settings(**changes)
+        _require_publishable(desk)
         report = _set_solution(desk, solution, label)
         if from_jigsaw is not None:
             desk.add_data_file(from_jigsaw.with_name("test.csv"))
@@ -106,6 +114,14 @@ def create(
     later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in earlier]
     _warn([*saved["warnings"], *later])
     return answer, f"{report}\n\n{slug} {_times(client.competition(slug))}."
+
+
+def _sent(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the given options as JSON data."""
+    changes = body({name: value for name, value in settings.items() if value is not None})
+    if "entry_code" in changes:
+        changes.setdefault("entry_mode", "code")
+    return changes
 
 
 def _create_from(client: Client, path: Path, *, owner: str | None, is_published: bool) -> tuple[Any, str]:
@@ -215,23 +231,19 @@ def publish(client: Client, slug: str) -> tuple[Any, str]:
 
 @click.command()
 @click.argument("slug")
-@click.option("--closes", "closes_at", type=Deadline(), help="The closing date (UTC).")
-@condition_options
+@setting_options()
 @yes_option
 @act_on_site
-def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, str]:
-    """Change dates, limits, entry or rules of SLUG; other settings stay unchanged.
+def change(client: Client, slug: str, yes: bool, **settings: Any) -> tuple[Any, str]:
+    """Change settings of SLUG, such as dates, limits, entry or rules; other settings stay unchanged.
 
     Changed rules get a new version, which participants must accept before their next submission.
     """
-    changes = conditions(others)
+    changes = _sent(settings)
     if not changes:
         raise click.UsageError("Specify at least one option; `--help` lists them.")
-    if server_code := _server_code():
-        server_code.require_possible(changes)
     version = client.competition(slug).rules_version if "rules" in changes else None
-    sent = {name: plain(value) for name, value in changes.items()}
-    answer = _change(client.organize(slug), sent, yes=yes or installation_of(client) is not None)
+    answer = _change(client.organize(slug), changes, yes=yes or installation_of(client) is not None)
     lines = [f"Changed {slug}."]
     new_version = client.competition(slug).rules_version if "rules" in changes else None
     # The solution of a draft never has a second version.
@@ -337,6 +349,13 @@ def _warn(warnings: list[Mapping[str, Any]], *, unless: Collection[str] = ()) ->
             click.echo(f"Warning: {warning['message']}", err=True)
 
 
+def _require_publishable(desk: Organizer) -> None:
+    """Raise Unusable if a draft lacks anything else than its solution."""
+    missing = desk.call("GET", "state")["missing"]
+    if faults := [fault["message"] for fault in missing if "solution" not in fault["fields"]]:
+        raise Unusable("\n".join(faults))
+
+
 def _missing(desk: Organizer) -> list[str]:
     lines = [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
     return lines or [
@@ -383,15 +402,6 @@ def reader_of(path: Path) -> Any:
             f"Reading {path.name} needs {error.name}. Also install the wheel's `server` extra."
         ) from error
     return competition_files
-
-
-def _server_code() -> Any:
-    """Return the module that checks settings before they are sent; None if `server` is not installed."""
-    with suppress(ModuleNotFoundError):
-        from grader.cli.organize import competition_files
-
-        return competition_files
-    return None
 
 
 def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.prose import markdown
-from tests.fixtures import raised_errors
+from tests.fixtures import command_table, raised_errors
 from webapp.http.api import KEY_HEADER
 from webapp.openapi import document
 from webapp.openapi.document import VOCABULARY
@@ -164,6 +164,10 @@ def test_examples_match_their_schemas(described):
     bodies += [each for one in operations(described).values() for each in one["responses"].values()]
     sent = [body["content"][JSON]["schema"] for body in bodies if JSON in body.get("content", {})]
     assert [schema for schema in sent if schema and not schemas[model_of(schema)]["examples"]] == []
+
+
+def test_the_shells_commands_are_generated_from_the_current_operations(described):
+    assert command_table.FILE.read_text() == command_table.text(described), "Run `make api-errors`."
 
 
 def test_each_operation_lists_the_errors_that_its_code_can_raise(make_arena):

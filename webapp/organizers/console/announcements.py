@@ -131,7 +131,7 @@ ANNOUNCEMENTS = Family(
     after=_format,
 )
 def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
-    """Post an announcement; `by_mail` also e-mails it to all participants."""
+    """Post an announcement, optionally also by e-mail to all participants."""
     by_mail = sent.by_mail and (not is_form() or current_site().settings.sends_mail())
     posted = announcements.post(act, title=sent.title, body=sent.body, by_mail=by_mail)
     if is_form() and by_mail:
