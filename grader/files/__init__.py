@@ -3,7 +3,7 @@
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import RowIds
 from grader.files.solution.column_roles import ColumnGuess, ColumnRole, NearMiss, unused_note, with_named
-from grader.files.solution.fast_path import Categories
+from grader.files.solution.columns import Categories
 from grader.files.solution.header import ColumnRoles, WrongColumns
 from grader.files.solution.labelled_predictions import LabelPredictions, read_label_predictions
 from grader.files.solution.public_table import PublicTable, read_public_table

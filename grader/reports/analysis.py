@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import Solution
-from grader.files.solution.fast_path import SPLITS
+from grader.files.solution.columns import SPLITS
 from grader.metrics import MetricSettings
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.audit import audit

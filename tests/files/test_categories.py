@@ -1,6 +1,6 @@
 """Text columns that store each distinct text once."""
 
-from grader.files.solution.fast_path import CategoryWriter
+from grader.files.solution.columns import CategoryWriter
 
 
 def test_texts_are_returned_by_row_and_blanks_are_empty():

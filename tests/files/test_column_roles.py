@@ -12,9 +12,7 @@ from grader.files import (
     read_solution,
     with_named,
 )
-from grader.files.solution import solution as solution_module
-
-pytestmark = pytest.mark.usefixtures("large_file_reader")
+from grader.files.solution import rows as rows_module
 
 HEADER = "id,comment,target,obscene,female,black,language,template,rating,Usage"
 
@@ -58,10 +56,7 @@ def test_names_are_guessed_in_any_case(header: str):
     assert [guess.role for guess in guesses] == [ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE]
 
 
-@pytest.mark.parametrize("explains", [False, True], ids=["fast", "explaining"])
-def test_diagnosis_columns_are_stored(explains: bool, monkeypatch):
-    if explains:
-        monkeypatch.setattr(solution_module, "read_plain", lambda *_: None)
+def test_diagnosis_columns_are_stored():
     solution = read_solution(table(), roles=ROLES)
     assert solution.roles.identities == ("female", "black")
     assert solution.roles.unused == ("comment", "rating")
@@ -182,10 +177,22 @@ def test_named_role_overrides_a_guess():
     assert roles["Usage"] is ColumnRole.USAGE
 
 
-def test_reading_reports_its_progress():
-    told: list[tuple[int, int]] = []
-    read_solution(table(), roles=ROLES, progress=lambda done, total: told.append((done, total)))
-    assert told == [(200, 200)]
+def test_reading_reports_its_progress(monkeypatch):
+    monkeypatch.setattr(rows_module, "_PROGRESS_ROWS", 90)
+    counts: list[int] = []
+    read_solution(table(), roles=ROLES, progress=counts.append)
+    assert counts == [90, 180]
+
+
+@pytest.mark.parametrize("size", [1, 7, 199])
+def test_the_number_of_rows_at_once_does_not_change_the_values(size: int, monkeypatch):
+    once = read_solution(table(), roles=ROLES)
+    monkeypatch.setattr(rows_module, "_ROWS_AT_ONCE", size)
+    again = read_solution(table(), roles=ROLES)
+    assert (again.row_ids, again.labels.tolist()) == (once.row_ids, once.labels.tolist())
+    assert again.slices["language"].texts() == once.slices["language"].texts()
+    with pytest.raises(FileRejected, match=r"Line 202: 1 field.* Line 203: id 'c0' already"):
+        read_solution(table() + b"c0\nc0,t,x,0,0,0,en,t1,1,Public\n", roles=ROLES)
 
 
 CODINGS = {

@@ -10,7 +10,6 @@ from grader.files.reading.containers import CHUNK_BYTES, GzipMembers
 from grader.files.reading.numbers import describe_number, may_underflow
 from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
 from grader.files.solution.column_roles import ColumnSample, Tally
-from grader.files.solution.fast_path import count_equal_records
 from grader.files.solution.header import Choice, assign
 from grader.files.submission.faults import remarks_on
 
@@ -144,30 +143,6 @@ def test_ties_of_zeros_with_both_signs_are_reported_in_a_large_file():
     predictions[:300], predictions[300:600] = 0.0, -0.0
     (note,) = remarks_on(predictions, 2)
     assert (note.code, note.count) == ("many_ties", 600)
-
-
-@pytest.mark.parametrize("block", [1, 2, 3, 5, 1 << 22])
-@pytest.mark.parametrize(
-    ("data", "width", "count"),
-    [
-        (b"a,b\n1,2\n", 2, 2),
-        (b"a,b\n1,2", 2, 2),
-        (b"a,b\n1", 2, None),
-        (b"a,b\n1,2,3\n", 2, None),
-        (b"a,b\r\n1,2\r\n", 2, 2),
-        (b"a,b\r1,2\r", 2, None),
-        (b'a,b\n"1,\n,",2\n', 2, 2),
-        (b'a,b\n"1""",2\n3,4\n', 2, 3),
-        (b'a,b\n1",2"\n', 2, None),
-        (b'a,b\n"1,2\n', 2, None),
-        (b"a,b\0\n", 2, None),
-    ],
-)
-def test_records_of_equal_width_are_counted_for_any_block_size(
-    monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, count: int | None, block: int
-):
-    monkeypatch.setattr("grader.files.solution.fast_path._BLOCK", block)
-    assert count_equal_records(io.BytesIO(data), width) == count
 
 
 def test_missing_label_is_reported_with_the_existing_columns():

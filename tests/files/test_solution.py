@@ -5,16 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grader.files import FileRejected, WrongColumns, read_scored_table, read_solution
-from grader.files.solution import solution as solution_module
-from grader.files.solution.explaining_path import CODED_ADVICE, read_explained
-from grader.files.solution.fast_path import read_plain
-from tests.fixtures.examples import examples
-
-pytestmark = pytest.mark.usefixtures("each_reader")
+from grader.files.solution.rows import CODED_ADVICE
 
 TABLE = (
     "id,comment_text,target,black or african,female,created,Usage,rating\n"
@@ -310,30 +303,3 @@ def test_predictions_of_a_scored_table_are_finite_numbers(value: str):
     (problem,) = rejection.value.problems
     assert problem.message.startswith("Line 3: the prediction 'model' is ")
     assert problem.line == 3
-
-
-cells = st.sampled_from(["0", "1", "0.5", "", " ", "0.25", '"0.5"', "1.0", "nan", "2", "x", "True", '"a\nb"'])
-
-
-@examples(150)
-@given(st.lists(st.lists(cells, min_size=4, max_size=4), min_size=1, max_size=8))
-def test_fast_path_reads_a_solution_like_the_explaining_path(rows: list[list[str]]):
-    lines = [f"{number},{','.join(row)}" for number, row in enumerate(rows)]
-    data = ("id,target,a,b,c\n" + "\n".join(lines) + "\n").encode()
-
-    def read() -> object:
-        try:
-            solution = read_solution(data)
-        except FileRejected as rejection:
-            return [problem.as_dict() for problem in rejection.problems]
-        columns = {name: values.tobytes() for name, values in solution.identities.items()}
-        return solution.row_ids, solution.labels.tobytes(), columns, solution.roles, solution.near_misses
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solution_module, "read_plain", lambda *_: None)
-        explained = read()
-    assert read() == explained
-
-
-def test_solution_module_has_both_paths():
-    assert (solution_module.read_plain, solution_module.read_explained) == (read_plain, read_explained)

@@ -12,7 +12,7 @@ import pytest
 from grader.charts.svg import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
-from grader.files.solution.fast_path import Categories
+from grader.files.solution.columns import Categories
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Inputs, analyse, formats, html_page, plain_text
 from grader.reports.blocks import Chart, Table

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from grader import metrics
 from grader.files import ScoredTable, Solution
-from grader.files.solution.fast_path import SPLITS
+from grader.files.solution.columns import SPLITS
 from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare
 from grader.metrics.report_tables import Reports, as_latex, as_markdown, as_text, table_of
 from grader.text import csv_lines

@@ -146,7 +146,7 @@ def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleN
 def _by_row_groups(
     table: "ParquetTable", model: str, settings: "MetricSettings", min_size: int
 ) -> dict[str, "BiasReport"]:
-    from grader.files.solution.fast_path import SPLITS
+    from grader.files.solution.columns import SPLITS
     from grader.metrics import count_chunks, report
 
     splits = SPLITS if table.roles.usage else ["all"]

@@ -31,7 +31,7 @@ from grader.files.solution.column_roles import (
     is_known_unused,
     with_named,
 )
-from grader.files.solution.fast_path import text_stream
+from grader.files.solution.columns import text_stream
 from grader.files.submission.faults import describe_nul
 from grader.text import listed, quoted
 

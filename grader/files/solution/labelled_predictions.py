@@ -14,9 +14,9 @@ from grader.files.reading.problems import FileRejected, Findings, Note, Problem
 from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id, place_of
 from grader.files.reading.unreadable import Unreadable
 from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
-from grader.files.solution.explaining_path import read_explained
-from grader.files.solution.fast_path import Columns, Wanted, read_plain
+from grader.files.solution.columns import Columns, Wanted
 from grader.files.solution.header import read_beginning
+from grader.files.solution.rows import read_rows
 from grader.files.solution.solution import PREDICTION, SIZE_CAP
 from grader.files.submission.faults import Coverage, remarks_on
 from grader.files.submission.submission import read_submission
@@ -159,16 +159,12 @@ def _problem(code: str, sentence: str, names: Sequence[str], expected: str) -> P
 
 
 def _columns(content: Content, names: list[str], places: _Places, problems: Sequence[Problem]) -> Columns:
-    """Read the rows, with the fast reader if they and the header are clean."""
     problems = [*problems, *places.problems]
     if places.id is None or not places.of_labels:
         raise FileRejected("submission", problems)
     numbers = dict.fromkeys(places.of_labels.values(), PREDICTION)
     wanted = Wanted(len(names), places.id, None, numbers)
-    columns = None if problems else read_plain(content.open, wanted)
-    if columns is not None:
-        return columns
-    columns, problems_of_rows = read_explained(content.open, wanted, names)
+    columns, problems_of_rows = read_rows(content.open, wanted, names)
     if problems or problems_of_rows:
         raise FileRejected("submission", [*problems, *problems_of_rows])
     return columns

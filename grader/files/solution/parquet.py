@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileRejected, Problem
 from grader.files.solution.column_roles import ColumnSample, Tally
-from grader.files.solution.fast_path import BLANK, SPLITS, USAGE_CODES
+from grader.files.solution.columns import BLANK, SPLITS, USAGE_CODES
 from grader.files.solution.header import Choice, ColumnRoles, assign
 from grader.text import counted, quoted
 

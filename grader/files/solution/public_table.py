@@ -15,7 +15,7 @@ from grader.files.reading.problems import FileRejected, Problem
 from grader.files.reading.row_ids import RowIds, place_of
 from grader.files.reading.unreadable import Unreadable
 from grader.files.reading.zeros import first_run, problem_of
-from grader.files.solution.fast_path import text_stream
+from grader.files.solution.columns import text_stream
 from grader.files.solution.header import read_beginning
 from grader.text import counted, listed, quoted
 

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.containers import SMALL_BYTES, Content, open_content
+from grader.files.reading.containers import open_content
 from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileRejected, Problem
 from grader.files.reading.row_ids import RowIds
@@ -24,17 +24,9 @@ from grader.files.solution.column_roles import (
     may_be_guessed,
     role_of_fractions,
 )
-from grader.files.solution.explaining_path import read_explained
-from grader.files.solution.fast_path import (
-    Categories,
-    Columns,
-    NumberColumn,
-    Progress,
-    Wanted,
-    read_plain,
-    unobserved,
-)
+from grader.files.solution.columns import Categories, Columns, NumberColumn, Wanted
 from grader.files.solution.header import Assignment, Choice, ColumnRoles, WrongColumns, assign, read_beginning
+from grader.files.solution.rows import Progress, read_rows, unobserved
 
 SIZE_CAP = 2_000_000_000
 _LARGEST = float(np.finfo(np.float64).max)
@@ -139,7 +131,7 @@ def read_solution(
     named : mapping of str to ColumnRole, optional
         The roles of some columns, without `roles`.
     progress : callable
-        Receives the number of rows read so far and their total.
+        Receives the number of rows read so far.
 
     Raises
     ------
@@ -249,7 +241,11 @@ def _read(
         if isinstance(assignment, list):
             raise FileRejected("solution", [*problems, *assignment])
         wanted = _wanted(assignment, samples, needs_id=choice.needs_id)
-        columns = _columns(content, names, wanted, problems, progress)
+        columns, problems_of_rows = read_rows(content.open, wanted, names, progress)
+        problems += problems_of_rows
+        if problems:
+            near = [problem for misfits in columns.near_misses.values() for problem in misfits.problems]
+            raise FileRejected("solution", [*problems, *near])
     except Unreadable as error:
         raise FileRejected("solution", [error.problem]) from error
     near_misses = [
@@ -300,22 +296,3 @@ def _wanted(assignment: Assignment, samples: list[ColumnSample], *, needs_id: bo
     id_column = assignment.id if needs_id else None
     texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
     return Wanted(len(samples), id_column, assignment.usage, numbers, texts)
-
-
-def _columns(
-    content: Content, names: list[str], wanted: Wanted, problems: list[Problem], progress: Progress
-) -> Columns:
-    """Read the rows, with the fast reader if they and the header are clean.
-
-    Importing pandas for the fast reader takes longer than reading a small file with the other one.
-    """
-    with content.open() as stream:
-        is_small = len(stream.read(SMALL_BYTES + 1)) <= SMALL_BYTES
-    columns = None if problems or is_small else read_plain(content.open, wanted, progress)
-    if columns is not None:
-        return columns
-    columns, problems_of_rows = read_explained(content.open, wanted, names, progress)
-    if problems or problems_of_rows:
-        near = [problem for misfits in columns.near_misses.values() for problem in misfits.problems]
-        raise FileRejected("solution", [*problems, *problems_of_rows, *near])
-    return columns

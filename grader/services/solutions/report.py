@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds, submission_upload_cap
 from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
-from grader.files.solution.fast_path import BLANK
+from grader.files.solution.columns import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
 from grader.metrics.expected_error import (

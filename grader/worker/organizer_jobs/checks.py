@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
-
-import pandas  # noqa: F401 - must be imported before the memory is limited
 
 from grader import db
 from grader.crash_points import reach
@@ -64,7 +63,10 @@ def check_solution(work: Work) -> dict[str, Any]:
         roles, guessed = _roles(asked, guesses, version)
         try:
             solution = read_solution(
-                file, roles=roles, guessed=guessed, progress=lambda *rows: _tell_rows(work, *rows)
+                file,
+                roles=roles,
+                guessed=guessed,
+                progress=partial(_report_rows, work),
             )
             # The reader may have dropped a guessed role. If only a few values contradict the role, the form
             # still shows it, so that organizers do not omit the column by accident.
@@ -180,10 +182,8 @@ def _test(
     return None, [each | {"message": f"{named.name}: {each['message']}"} for each in problems]
 
 
-def _tell_rows(work: Work, done: int, total: int) -> None:
-    of_all = f" of {total:,}" if total else ""
-    percent = READING * done // total if total else READING // 2
-    work.report_progress(percent, TOTAL, f"Reading the rows: {done:,}{of_all}")
+def _report_rows(work: Work, count: int) -> None:
+    work.report_progress(READING // 2, TOTAL, f"Reading the rows: {count:,}")
 
 
 def check_settings(work: Work) -> dict[str, Any]:

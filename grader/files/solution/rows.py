@@ -1,9 +1,9 @@
-"""Slow solution reader that explains every problem with its lines."""
+"""Rows of a solution: the values of each column, or all problems with their lines."""
 
 import csv
 import math
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -14,27 +14,32 @@ from grader.files.reading.row_ids import INVISIBLE, RowIds
 from grader.files.reading.text import first_invalid_byte
 from grader.files.reading.zeros import beginning_of, first_run, problem_of
 from grader.files.solution.column_roles import MISSING_WORDS, Tally, is_coded
-from grader.files.solution.fast_path import (
+from grader.files.solution.columns import (
     USAGE_CODES,
     CategoryWriter,
     Columns,
     Misfits,
     NumberColumn,
-    Progress,
     Wanted,
     text_stream,
-    unobserved,
 )
 from grader.files.submission.faults import describe_repeated_header
 from grader.text import character, counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
+_ROWS_AT_ONCE = 1 << 12
 _PROGRESS_ROWS = 1 << 16
 CODED_ADVICE = "Write 1 for yes, 0 for no, fractions for percentages, and nothing for a missing value."
+Progress = Callable[[int], None]
+"""A callback that receives the number of rows read so far."""
 
 
-def read_explained(
+def unobserved(done: int) -> None:
+    """Ignore the progress."""
+
+
+def read_rows(
     open_stream: Callable[[], BinaryIO],
     wanted: Wanted,
     names: list[str],
@@ -52,95 +57,105 @@ def read_explained(
     return columns, problems if run is None else [problem_of(run), *problems]
 
 
+class _Numbers(dict[str, float]):
+    """The number in each text, cached because such tables repeat a few texts many times.
+
+    Texts that are not numbers have the value infinity, which no column allows.
+    """
+
+    def __missing__(self, text: str) -> float:
+        value = number_of(text)
+        number = math.inf if value is None else value
+        if len(self) < _CACHED_TEXTS:
+            self[text] = number
+        return number
+
+
 class _Reader:
+    """Collects rows of the right width, and then adds many of them at once to the columns."""
+
     def __init__(self, wanted: Wanted, names: list[str], progress: Progress) -> None:
         self._wanted = wanted
         self._names = names
         self._progress = progress
-        self._read_rows = 0
+        self._columns_read = list(dict.fromkeys(wanted.columns))
+        self._rows: list[list[str]] = []
+        self._lines = array("q")  # the first line of each row
         self._findings = Findings()
+        self._of_ids = Findings()
         self._of_column = {column: Findings() for column in wanted.numbers}
-        self._ids: dict[str, int] = {}
+        self._ids: list[str] = []
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
         self._tallies = {n: Tally(spec.is_known) for n, spec in wanted.numbers.items() if spec.is_optional}
-        self._known: dict[str, float | None] = {}
+        self._number_of = _Numbers().__getitem__
 
     def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[Problem]]:
         self._findings.is_complete = is_whole
         records = csv.reader(stream, strict=True)
         next(records, None)
+        line = records.line_num + 1
         blank_lines: list[int] = []
-        while True:
-            line = records.line_num + 1
-            try:
-                record = next(records, None)
-            except csv.Error as error:
-                self._findings.is_complete = False
-                self._findings.add("stray_quote", line, _unreadable, str(error))
-                break
-            if record is None:
-                break
-            if len(record) <= 1 and not "".join(record).strip(BLANKS):
-                blank_lines.append(line)
-                continue
-            # Blank lines at the end of the file are allowed.
-            for blank in blank_lines:
-                self._findings.add("blank_line", blank, _blank)
-            blank_lines.clear()
-            self._take(record, line)
-        problems = self._findings.problems()
+        try:
+            for record in records:
+                if len(record) <= 1 and not "".join(record).strip(BLANKS):
+                    blank_lines.append(line)
+                else:
+                    # Blank lines at the end of the file are allowed.
+                    for blank in blank_lines:
+                        self._findings.add("blank_line", blank, _blank)
+                    blank_lines.clear()
+                    self._take(record, line)
+                line = records.line_num + 1
+        except csv.Error as error:
+            self._findings.is_complete = False
+            self._findings.add("stray_quote", line, _unreadable, str(error))
+        self._add_rows()
+        self._of_ids.is_complete = self._findings.is_complete
+        row_ids = None if self._wanted.id is None else self._row_ids()
+        problems = [*self._of_ids.problems(), *self._findings.problems()]
         for column, findings in self._of_column.items():
             findings.is_complete = self._findings.is_complete
             if column not in self._tallies:
                 problems += findings.problems()
-        return self._columns(problems), sorted(problems, key=lambda problem: problem.line or 0)
+        return self._columns(row_ids), sorted(problems, key=lambda problem: problem.line or 0)
 
     def _take(self, record: list[str], line: int) -> None:
-        wanted = self._wanted
-        self._read_rows += 1
-        if self._read_rows % _PROGRESS_ROWS == 0:
-            self._progress(self._read_rows, 0)
         if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
             header = ",".join(self._names)
             self._findings.add("repeated_header", line, describe_repeated_header, header)
-            return
-        if len(record) != wanted.width:
-            self._findings.add("field_count", line, _field_count, record, wanted.width)
-            return
-        if wanted.id is not None:
-            self._take_id(record[wanted.id].strip(BLANKS), line)
-        if wanted.usage is not None:
-            self._take_usage(record[wanted.usage].strip(BLANKS), line)
-        for column in self._numbers:
-            self._take_number(column, record[column], line)
-        for column, writer in self._texts.items():
-            text = record[column].strip(BLANKS)
-            if not text.isascii() and not _is_utf8(text):
-                self._findings.add("invalid_utf8", line, _not_utf8, quoted(self._names[column]), text)
-            else:
-                writer.add(text)
+        elif len(record) != self._wanted.width:
+            self._findings.add("field_count", line, _field_count, record, self._wanted.width)
+        else:
+            self._rows.append([record[column] for column in self._columns_read])
+            self._lines.append(line)
+            if len(self._rows) == _ROWS_AT_ONCE:
+                self._add_rows()
+            if len(self._lines) % _PROGRESS_ROWS == 0:
+                self._progress(len(self._lines))
 
     def _is_header(self, record: list[str]) -> bool:
         return [field.strip(BLANKS) for field in record] == self._names
 
-    def _take_id(self, text: str, line: int) -> None:
-        first_line = self._ids.setdefault(text, line)
-        if not text:
-            self._findings.add("empty_id", line, _empty_id)
-        elif first_line != line:
-            self._findings.add("duplicate_row_id", line, _duplicate, text, first_line)
-        elif "\n" in text or "\r" in text or "\0" in text:
-            self._findings.add("bad_id", line, _bad_id, text)
-        elif not text.isascii() and not _is_utf8(text):
-            self._findings.add("invalid_utf8", line, _not_utf8, "id", text)
-        elif not text.isascii() and INVISIBLE.search(text):
-            self._findings.add("invisible_character", line, _invisible, text)
-        elif len(text) > _LONGEST_ID:
-            self._findings.add("bad_id", line, _bad_id, text)
+    def _add_rows(self) -> None:
+        if not self._rows:
+            return
+        texts = dict(zip(self._columns_read, zip(*self._rows, strict=True), strict=True))
+        lines = self._lines[-len(self._rows) :]
+        if self._wanted.id is not None:
+            self._ids += [text.strip(BLANKS) for text in texts[self._wanted.id]]
+        if self._wanted.usage is not None:
+            for text, line in zip(texts[self._wanted.usage], lines, strict=True):
+                self._add_usage(text.strip(BLANKS), line)
+        for column in self._numbers:
+            self._add_numbers(column, texts[column], lines)
+        for column in self._texts:
+            for text, line in zip(texts[column], lines, strict=True):
+                self._add_text(column, text.strip(BLANKS), line)
+        self._rows.clear()
 
-    def _take_usage(self, text: str, line: int) -> None:
+    def _add_usage(self, text: str, line: int) -> None:
         code = USAGE_CODES.get(text.casefold())
         if code is None and not _is_utf8(text):
             self._findings.add("invalid_utf8", line, _not_utf8, "Usage", text)
@@ -149,30 +164,56 @@ class _Reader:
         else:
             self._usage.append(code)
 
-    def _take_number(self, column: int, text: str, line: int) -> None:
-        value = self._value(text)
+    def _add_numbers(self, column: int, texts: Sequence[str], lines: Sequence[int]) -> None:
         spec = self._wanted.numbers[column]
-        if column in self._tallies:
-            self._tallies[column].add(text, value)
-        if value is not None and spec.allows(value):
-            self._numbers[column].append(value)
+        values = np.fromiter(map(self._number_of, texts), np.float64, len(texts))
+        is_allowed = spec.allowed(values)
+        self._numbers[column].frombytes(values.tobytes())
+        tally = self._tallies.get(column)
+        if tally is not None:
+            tally.add_numbers(values[is_allowed])
+        for row in np.flatnonzero(~is_allowed):
+            text, value = texts[row], number_of(texts[row])
+            if tally is not None:
+                tally.add(text, value)
+            code, name = _fault_of_number(spec, text, value), self._names[column]
+            self._of_column[column].add(code, lines[row], _describe_number, spec, name, text, value)
+
+    def _add_text(self, column: int, text: str, line: int) -> None:
+        if not text.isascii() and not _is_utf8(text):
+            self._findings.add("invalid_utf8", line, _not_utf8, quoted(self._names[column]), text)
         else:
-            name = self._names[column]
-            code = _fault_of_number(spec, text, value)
-            self._of_column[column].add(code, line, _describe_number, spec, name, text, value)
+            self._texts[column].add(text)
 
-    def _value(self, text: str) -> float | None:
-        """Return the number in a text; it is cached because such tables repeat a few texts many times."""
-        if text in self._known:
-            return self._known[text]
-        value = number_of(text)
-        if len(self._known) < _CACHED_TEXTS:
-            self._known[text] = value
-        return value
+    def _row_ids(self) -> RowIds | None:
+        """Return the ids; if any of them is unusable, add all their problems instead."""
+        try:
+            row_ids = RowIds.of(self._ids)
+        except ValueError:
+            row_ids = None
+        if row_ids is None or row_ids.longest > _LONGEST_ID:
+            first_lines: dict[str, int] = {}
+            for text, line in zip(self._ids, self._lines, strict=True):
+                self._check_id(text, line, first_lines.setdefault(text, line))
+        return row_ids
 
-    def _columns(self, problems: list[Problem]) -> Columns:
+    def _check_id(self, text: str, line: int, first_line: int) -> None:
+        if not text:
+            self._of_ids.add("empty_id", line, _empty_id)
+        elif first_line != line:
+            self._of_ids.add("duplicate_row_id", line, _duplicate, text, first_line)
+        elif "\n" in text or "\r" in text or "\0" in text:
+            self._of_ids.add("bad_id", line, _bad_id, text)
+        elif not text.isascii() and not _is_utf8(text):
+            self._of_ids.add("invalid_utf8", line, _not_utf8, "id", text)
+        elif not text.isascii() and INVISIBLE.search(text):
+            self._of_ids.add("invisible_character", line, _invisible, text)
+        elif len(text) > _LONGEST_ID:
+            self._of_ids.add("bad_id", line, _bad_id, text)
+
+    def _columns(self, row_ids: RowIds | None) -> Columns:
         return Columns(
-            None if problems or self._wanted.id is None else RowIds.of(self._ids),
+            row_ids,
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
             {
                 column: np.frombuffer(values, np.float64)

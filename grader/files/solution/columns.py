@@ -1,0 +1,150 @@
+"""Columns of a table: which to read, the allowed numbers, and the values that were read."""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.reading.problems import Problem
+from grader.files.reading.row_ids import RowIds
+
+BLANK = -1
+USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
+SPLITS = {"public": (1,), "private": (2,), "all": (1, 2)}
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The texts of a column.
+
+    Attributes
+    ----------
+    values : tuple of str
+        Each text once, in the order of first appearance.
+    codes : array of int32, shape (n,)
+        For each row, the index of its text in `values`, or -1 for a blank.
+    """
+
+    values: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    def texts(self) -> list[str]:
+        """Return the text of each row; a blank is an empty text."""
+        # The code of a blank, -1, is the index of the last item.
+        named = [*self.values, ""]
+        return [named[code] for code in self.codes.tolist()]
+
+
+class CategoryWriter:
+    """Collects the texts of a column, row by row."""
+
+    def __init__(self) -> None:
+        self._codes = array("i")
+        self._places: dict[str, int] = {"": BLANK}
+
+    def add(self, text: str) -> None:
+        """Add the trimmed text of the next row; an empty text is a blank."""
+        self._codes.append(self._places.setdefault(text, len(self._places) - 1))
+
+    def categories(self) -> Categories:
+        """Return the categories of the added rows."""
+        values: Iterable[str] = list(self._places)[1:]
+        return Categories(tuple(values), np.frombuffer(self._codes, np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """The numbers that a column may contain.
+
+    Attributes
+    ----------
+    part : str
+        The name of the column's values in messages, such as ``"label"``.
+    low, high : float
+        Inclusive bounds.
+    may_be_blank : bool
+        Whether a blank is allowed; it is read as NaN.
+    is_optional : bool
+        Whether a value that is not allowed excludes the column rather than being a problem of the file.
+    is_known : bool
+        Whether the name is that of an identity, so that the exclusion is always reported.
+    """
+
+    part: str
+    low: float = 0.0
+    high: float = 1.0
+    may_be_blank: bool = False
+    is_optional: bool = False
+    is_known: bool = False
+
+    def allowed(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which numbers the column allows; NaN stands for a blank."""
+        inside = (values >= self.low) & (values <= self.high)
+        return inside | np.isnan(values) if self.may_be_blank else inside
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns to read, by number; all others are skipped.
+
+    Attributes
+    ----------
+    width : int
+        Number of columns of the table.
+    id, usage : int or None
+        Read as text.
+    numbers : dict
+    texts : tuple of int
+        Kept as categories; values of a column that is also in `numbers` are tallied there.
+    """
+
+    width: int
+    id: int | None
+    usage: int | None
+    numbers: dict[int, NumberColumn]
+    texts: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> list[int]:
+        """The columns to read; a column may occur twice."""
+        once = [column for column in (self.id, self.usage) if column is not None]
+        return [*once, *self.numbers, *self.texts]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfits:
+    """The values that exclude an optional column: the number of fitting values, and the problems."""
+
+    fitting: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that were read.
+
+    Attributes
+    ----------
+    row_ids : RowIds or None
+    usage : array of int8, shape (n,), or None
+    numbers : dict of int to array of float64, shape (n,)
+        Optional columns with a value that is not allowed are absent.
+    texts : dict of int to Categories
+    near_misses : dict of int to Misfits
+        Absent optional columns in which nearly all values are allowed.
+    """
+
+    row_ids: RowIds | None
+    usage: NDArray[np.int8] | None
+    numbers: dict[int, NDArray[np.float64]]
+    texts: dict[int, Categories] = field(default_factory=dict)
+    near_misses: dict[int, Misfits] = field(default_factory=dict)
+
+
+def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
+    """Return a decoded CSV stream that leaves line endings to the parser."""
+    return TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
