@@ -16,7 +16,7 @@ LINK = re.compile(r'(?<==")/[^"]*')
 
 
 def write(folder: Path) -> None:
-    """Write the chapters without the site's layout and search."""
+    """Write the chapters without the site's layout."""
     app = Flask("webapp", static_folder=None)
     app.config[pages.LAYOUT] = "documentation/files.html"
     for module in (parameters, assets, pages):

@@ -116,8 +116,7 @@ def contents(site: str) -> str:
 
 def _chapter(path: str, name: str) -> Chapter:
     explain = {CONTENTS: put_into_sections, GLOSSARY: name_rows}.get(path)
-    rendered = render(_text(path), address_of=partial(_address_in, path), explain=explain)
-    return Chapter(name, rendered.html, rendered.sections)
+    return Chapter(name, *render(_text(path), address_of=partial(_address_in, path), explain=explain))
 
 
 def _text(path: str) -> str:

@@ -24,26 +24,20 @@ UNSCROLLED_COLUMNS = 40  # maximum width of code that fits on a phone
 
 @dataclass(frozen=True)
 class Section:
-    """The content under one heading of a chapter, with its anchor and its text for the search."""
+    """A heading of a chapter, with its anchor."""
 
     level: int
     anchor: str
     heading: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Rendered:
-    """A rendered chapter."""
-
-    html: Markup
-    sections: tuple[Section, ...]  # starts with the chapter's title
 
 
 def render(
     text: str, *, address_of: Callable[[str], str], explain: Callable[[list[Token]], None] | None
-) -> Rendered:
-    """Render a chapter; `address_of` resolves links, `explain` makes chapter-specific changes."""
+) -> tuple[Markup, tuple[Section, ...]]:
+    """Return a chapter's HTML and its headings, starting with the title.
+
+    `address_of` resolves links, and `explain` makes chapter-specific changes.
+    """
     tokens = MARKDOWN.parse(text)
     _name_headings(tokens)
     _set_addresses(tokens, address_of)
@@ -52,7 +46,7 @@ def render(
     sections = tuple(_sections(tokens))
     _draw_formulas(tokens)
     html = MARKDOWN.renderer.render(list(_scrolling(tokens)), MARKDOWN.options, {})
-    return Rendered(Markup(html), sections)  # noqa: S704 - our own chapters, without raw HTML
+    return Markup(html), sections  # noqa: S704 - our own chapters, without raw HTML
 
 
 def anchor_of(text: str) -> str:
@@ -113,20 +107,9 @@ def _set_addresses(tokens: list[Token], address_of: Callable[[str], str]) -> Non
 
 
 def _sections(tokens: list[Token]) -> Iterator[Section]:
-    """Yield each heading with its text, and each row of the glossary as a separate section."""
-    level, anchor, heading, texts = 1, "", "", list[str]()
-    is_heading = False
-    for token in tokens:
-        if token.type == "heading_open" or (token.type == "tr_open" and "id" in token.attrs):
-            if heading:
-                yield Section(level, anchor, heading, " ".join(texts))
-            level = int(token.tag[1]) if token.type == "heading_open" else 0
-            anchor, texts, is_heading = str(token.attrs["id"]), [], True
-        elif token.type == "inline" and is_heading:
-            heading, is_heading = _plain(token), False
-        elif token.type in ("inline", "fence", "code_block"):
-            texts.append(_plain(token))
-    yield Section(level, anchor, heading, " ".join(texts))
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open":
+            yield Section(int(token.tag[1]), str(token.attrs["id"]), _plain(inline))
 
 
 def _plain(token: Token) -> str:
