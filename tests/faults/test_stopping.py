@@ -16,8 +16,8 @@ from grader import db
 from grader.models import JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import checks
-from grader.services.solutions.checks import UploadedFile
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import UploadedFile
 from grader.settings import Settings
 from grader.supervisor.supervisor import Child, Program
 from grader.worker.broker import Hints
@@ -72,7 +72,7 @@ def test_stopped_organizer_job_restarts_immediately(service, snag, eventually, s
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=5))
     with service.database.write() as session:
-        job = checks.add(
+        job = check_jobs.add(
             session,
             competition=competition,
             file=UploadedFile.of("solution.csv", blob),

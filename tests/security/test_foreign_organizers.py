@@ -11,8 +11,8 @@ from grader.db import Base
 from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.solutions import checks
-from grader.services.solutions.checks import UploadedFile
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import UploadedFile
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
@@ -29,7 +29,7 @@ def world(make_world: Callable[..., World]) -> World:
     world.begin()
     blob = world.arena.storage.put(b"the solution")
     with world.arena.database.write() as session:
-        checks.add(
+        check_jobs.add(
             session,
             competition=lookup.get(session, slug=SLUG),
             file=UploadedFile.of("solution.csv", blob),

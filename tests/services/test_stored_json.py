@@ -11,7 +11,7 @@ from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.leaderboards.tied_teams import TiesParameters
 from grader.services.moderation.diagnoses import DiagnosisParameters
-from grader.services.solutions.checks import CheckParameters, SettingsCheckParameters
+from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.solutions.publication import BundleParameters
 from grader.services.stored_json import StoredJson

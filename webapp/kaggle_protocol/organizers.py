@@ -18,8 +18,8 @@ from grader.services.data_files import files as data_files
 from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import drafts
-from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.checks import CheckParameters, UploadedFile
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import CheckParameters, UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.visibility import Phase
 from webapp.http.context import actor, competition_of, reading, writing
@@ -124,7 +124,7 @@ def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
     with writing() as session:
         act = act_on(session, sent, Role.EDITOR)
         upload, blob = held_upload(session, sent.text("blobToken"))
-        solution_checks.add(**act.parts, file=UploadedFile.of(upload.name, blob))
+        check_jobs.add(**act.parts, file=UploadedFile.of(upload.name, blob))
     return {}
 
 
@@ -133,7 +133,7 @@ def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
     """Return the state of the newest solution: pending, with problems, checked, or accepted."""
     with reading() as session:
         competition = organized(session, sent, Role.VIEWER)
-        newest = solution_checks.newest(session, competition=competition, limit=1)
+        newest = check_jobs.newest(session, competition=competition, limit=1)
         if newest:
             return _checked(newest[0])
     version = competition.live_scoring_version
@@ -221,7 +221,7 @@ def _sent_files(sent: SentFields) -> dict[str, str]:
 def _accept_newest(act: Act) -> None:
     """Accept a draft's newest checked solution if it is not accepted yet."""
     competition = act.competition
-    newest = solution_checks.newest(act.session, competition=competition, limit=1)
+    newest = check_jobs.newest(act.session, competition=competition, limit=1)
     if competition.state is not CompetitionState.DRAFT or not newest or _is_accepted(competition, newest[0]):
         return
     versions.accept_check(**act.parts, job_id=newest[0].id)

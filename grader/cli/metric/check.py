@@ -19,9 +19,9 @@ from grader.cli.parameters import (
 )
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
-from grader.services.solutions import assessment, findings
-from grader.services.solutions.findings import Level
+from grader.services.solutions import acceptance, report_warnings
 from grader.services.solutions.report import identity_lines, needed_rows
+from grader.services.solutions.report_warnings import Level
 from grader.text import aligned
 
 KEY = b"`competition create` splits by the installation's own key"
@@ -75,7 +75,7 @@ def check(
         metric=metric_settings(**metric),
     )
     read = read_with_roles(solution, dict(roles), identities=identities)
-    assessed = assessment.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
+    assessed = acceptance.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
     report = assessed.report
     if target_error is not None:
         report = report | {"target_error": target_error}
@@ -85,7 +85,7 @@ def check(
                 for name, split in report["splits"].items()
             }
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
-    if findings.stops(report["findings"]):
+    if report_warnings.stops(report["findings"]):
         raise click.exceptions.Exit(STOPPED)
 
 

@@ -19,8 +19,7 @@ from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
 from grader.services.setup import drafts
-from grader.services.solutions import canary_rows
-from grader.services.solutions import checks as solution_checks
+from grader.services.solutions import canary_rows, check_jobs
 from grader.services.solutions.intake import Commitment, StoredSolution
 
 
@@ -116,7 +115,7 @@ def accept_check(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
     """Use a checked solution for a draft; raise NotAcceptable if it cannot be used."""
-    solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
+    solution = check_jobs.accepted(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
 
@@ -124,7 +123,7 @@ def accept_settings(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
     """Use a metric that was checked with a draft's solution; raise NotAcceptable or NotDraft."""
-    solution = solution_checks.accepted_settings(session, competition=competition, job_id=job_id)
+    solution = check_jobs.accepted_settings(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
 

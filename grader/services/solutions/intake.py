@@ -14,8 +14,8 @@ from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
-from grader.services.solutions import canary_rows, findings
-from grader.services.solutions.assessment import (
+from grader.services.solutions import canary_rows, report_warnings
+from grader.services.solutions.acceptance import (
     Assessed,
     LiveSolution,
     UnusableSolution,
@@ -123,7 +123,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
 
 def require_no_stop(stored: StoredSolution) -> None:
     """Raise UnusableSolution if the report contains a stop."""
-    found = findings.stops(stored.report["findings"])
+    found = report_warnings.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])
 

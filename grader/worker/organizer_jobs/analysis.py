@@ -15,7 +15,7 @@ from grader.services.leaderboards import tied_teams
 from grader.services.leaderboards.tied_teams import Place, TiesParameters
 from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions import canary_rows, intake
-from grader.services.solutions.assessment import LiveSolution
+from grader.services.solutions.acceptance import LiveSolution
 from grader.worker.organizer_jobs.context import Work
 
 STEPS = 4

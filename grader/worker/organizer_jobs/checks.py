@@ -25,10 +25,10 @@ from grader.files import (
 from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
 from grader.models import Solution as SolutionRow
 from grader.services.data_files import checks as data_checks
-from grader.services.solutions import assessment, canary_rows, findings, intake, truth
+from grader.services.solutions import acceptance, canary_rows, intake, report_warnings, truth
 from grader.services.solutions import report as solution_report
-from grader.services.solutions.assessment import Assessed, LiveSolution
-from grader.services.solutions.checks import CheckParameters, Purpose, SettingsCheckParameters
+from grader.services.solutions.acceptance import Assessed, LiveSolution
+from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.ending import memory_limited_beyond_now
@@ -99,14 +99,14 @@ def _assessed(
 
     if live is None:
         key = truth.key_of(work.settings.secret(), slug)
-        assessed = assessment.assess(solution, split_key=key, choice=asked.choice, test=test, tell=tell)
+        assessed = acceptance.assess(solution, split_key=key, choice=asked.choice, test=test, tell=tell)
         changes: dict[str, Any] = {}
     else:
-        assessed = assessment.assess_corrected(solution, live=live, test=test, tell=tell)
+        assessed = acceptance.assess_corrected(solution, live=live, test=test, tell=tell)
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
     stored: dict[str, Any] = {}
-    if not findings.stops(assessed.report["findings"]):
+    if not report_warnings.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing the solution")
         kept = intake.keep(work.storage, assessed)
         stored = {"solution": kept.as_dict()} | kept.apart()
@@ -118,7 +118,7 @@ def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Asses
     changes = solution_report.compare(
         live.truth,
         assessed.truth,
-        positions=assessment.positions_in(live.row_ids, row_ids),
+        positions=acceptance.positions_in(live.row_ids, row_ids),
         settings=live.rules.metric,
         label=solution.roles.label,
         usage=usage,
@@ -197,7 +197,7 @@ def check_settings(work: Work) -> dict[str, Any]:
         described = version.solution.report
         is_draft = session.get_one(Competition, work.competition_id).state is CompetitionState.DRAFT
     work.report_progress(0, 2, "Reading the live solution")
-    assessed = assessment.assess_settings(
+    assessed = acceptance.assess_settings(
         described,
         live=LiveSolution.load(work.storage, version),
         rules=asked.rules,

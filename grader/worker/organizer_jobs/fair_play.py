@@ -32,7 +32,7 @@ from grader.services.fair_play.report import (
     Report,
 )
 from grader.services.solutions import intake
-from grader.services.solutions.assessment import LiveSolution
+from grader.services.solutions.acceptance import LiveSolution
 from grader.storage.stores import BlobMissing
 from grader.worker.calculator import RankCache, RankedFile
 from grader.worker.organizer_jobs.context import Work

@@ -22,7 +22,7 @@ from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
 from grader.services.scoring import jobs
-from grader.services.solutions.assessment import UnusableSolution
+from grader.services.solutions.acceptance import UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import benchmark_entries
 from tests.fixtures.rescorings import TESTS, board, prepare, publish, waiting

@@ -16,8 +16,8 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.rescoring import versions
 from grader.services.setup import drafts
-from grader.services.solutions import checks, intake
-from grader.services.solutions.checks import UploadedFile
+from grader.services.solutions import check_jobs, intake
+from grader.services.solutions.check_jobs import UploadedFile
 from grader.services.submissions import benchmark_entries, viewers
 from grader.storage import blobs
 from grader.worker.scorer import Scorer
@@ -39,7 +39,7 @@ def draft(service, solution_csv) -> Competition:
         made = drafts.create(session, slug="next", settings=settings, owner=ada, **act)
         versions.set_first(session, competition=made, solution=stored, **act)
         file = UploadedFile.of("solution.csv", blob)
-        checks.add(session, competition=made, file=file, **act)
+        check_jobs.add(session, competition=made, file=file, **act)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)
         call(announcements.post, session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
     subscribe(service, made, ada, "https://board.example/")

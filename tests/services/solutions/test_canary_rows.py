@@ -20,9 +20,9 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts
-from grader.services.solutions import canary_rows, checks, intake, publication
-from grader.services.solutions.assessment import LiveSolution
-from grader.services.solutions.checks import FORGOTTEN, CheckParameters, NotAcceptable, UploadedFile
+from grader.services.solutions import canary_rows, check_jobs, intake, publication
+from grader.services.solutions.acceptance import LiveSolution
+from grader.services.solutions.check_jobs import FORGOTTEN, CheckParameters, NotAcceptable, UploadedFile
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
 from grader.services.solutions.truth import IGNORED, Truth
@@ -63,7 +63,7 @@ def checked(service, competition: Competition, csv: bytes) -> OrganizerJob:
     file = UploadedFile.of("solution.csv", service.storage.put(csv))
     return done(
         service,
-        lambda session: checks.add(
+        lambda session: check_jobs.add(
             session,
             competition=session.get_one(Competition, competition.id),
             file=file,
@@ -163,7 +163,7 @@ def test_check_whose_file_an_earlier_version_deleted_cannot_be_repeated(
         gone = asked.file.model_copy(update={"sha256": FORGOTTEN})
         row.parameters = asked.model_copy(update={"file": gone}).as_dict()
         with pytest.raises(NotAcceptable, match="Upload it again"):
-            checks.add_again(
+            check_jobs.add_again(
                 session, competition=row.competition, job=row, roles={}, actor=SHELL, now=service.now
             )
 
@@ -188,7 +188,7 @@ def test_no_correction_makes_a_canary_row_count(
     row_id, label, *rest = lines[place].split(",")
     lines[place] = ",".join([row_id, str(1 - int(label)), *rest])
     job = checked(service, competition, "\n".join([header, *lines]).encode())
-    after = rescored(service, competition, checks.stored_in(job)).live_scoring_version.solution
+    after = rescored(service, competition, check_jobs.stored_in(job)).live_scoring_version.solution
     assert after.number == 2
     assert canary_rows.read(after.canaries) == canary_rows.read(before.canaries)
     assert after.canaries != before.canaries  # The random digits differ because the nonce differs.
@@ -205,7 +205,7 @@ def test_other_settings_keep_the_canary_rows_and_the_commitment(service, competi
     changed = rules.model_copy(update={"metric": replace(rules.metric, power=-2.0)})
     job = done(
         service,
-        lambda session: checks.add_settings_check(
+        lambda session: check_jobs.add_settings_check(
             session,
             competition=session.get_one(Competition, competition.id),
             rules=changed,
@@ -213,7 +213,7 @@ def test_other_settings_keep_the_canary_rows_and_the_commitment(service, competi
             now=service.now,
         ),
     )
-    after = rescored(service, competition, checks.stored_in(job)).live_scoring_version.solution
+    after = rescored(service, competition, check_jobs.stored_in(job)).live_scoring_version.solution
     assert after.canaries == version.solution.canaries
     assert after.commitment == version.solution.commitment
 

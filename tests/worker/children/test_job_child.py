@@ -16,8 +16,8 @@ import pytest
 from grader.models import JobState, OrganizerJob, SubmissionStatus
 from grader.services.audit.log import Actor
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import checks
-from grader.services.solutions.checks import UploadedFile
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import UploadedFile
 from grader.worker.children.job_child import JobChild
 from grader.worker.sweeper import Sweeper
 from tests.fixtures.guarded import has_ended
@@ -82,7 +82,7 @@ def job(service, solution_csv: Callable[..., bytes]) -> OrganizerJob:
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=2))
     with service.database.write() as session:
-        return checks.add(
+        return check_jobs.add(
             session,
             competition=competition,
             file=UploadedFile.of("solution.csv", blob),

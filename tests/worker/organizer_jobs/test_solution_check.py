@@ -16,8 +16,8 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.rescoring import versions
 from grader.services.setup import drafts
-from grader.services.solutions import checks
-from grader.services.solutions.checks import NotAcceptable, UploadedFile
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import NotAcceptable, UploadedFile
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
@@ -37,7 +37,7 @@ def check(service) -> Callable[..., OrganizerJob]:
 
     def check(competition: Competition, csv: bytes, *, test: bytes | None = None, roles=None) -> OrganizerJob:
         with service.database.write() as session:
-            job = checks.add(
+            job = check_jobs.add(
                 session,
                 competition=service_reload(session, competition),
                 file=upload("solution.csv", csv),
@@ -283,7 +283,7 @@ def test_correction_lists_the_changes_by_row(service, check, solution_csv: Calla
     assert table[0] == "id,column,before,after"
     assert "r2,Usage,Public,Private" in table and "r4,Usage,Public,Ignored" in table
     with service.database.read() as session:
-        stored = checks.accepted(
+        stored = check_jobs.accepted(
             session, competition=session.get_one(Competition, competition.id), job_id=job.id
         )
     assert stored.public_row_count == 198
@@ -397,7 +397,7 @@ def test_unreadable_test_file_hides_no_finding_about_the_solution(
     job = check(draft, "\n".join([header, *lines]).encode(), test=b"text\nx\n")
     assert [problem["code"] for problem in job.result["problems"]] == ["missing_column"]
     assert "label" in " ".join(messages(job, "stop"))
-    assert checks.why_not_acceptable(draft, job)
+    assert check_jobs.why_not_acceptable(draft, job)
 
 
 def test_other_ids_and_missing_identities_of_a_correction_are_reported_together(

@@ -12,7 +12,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import preparation, publication
-from grader.services.solutions import checks
+from grader.services.solutions import check_jobs
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
@@ -95,7 +95,7 @@ def rescoring_settings(slug: str) -> MetricInUse:
     with reading() as session:
         competition = competition_of(session, slug)
         rules = Rules.from_dict(lookup.live(competition).metric_settings)
-        job = checks.newest_settings_check(session, competition=competition)
+        job = check_jobs.newest_settings_check(session, competition=competition)
         return MetricInUse(
             identities=list(rules.identities),
             metric=rules.metric.as_dict(),
@@ -108,7 +108,7 @@ def rescoring_settings(slug: str) -> MetricInUse:
 def check_rescoring_settings(slug: str, json: MetricRequest) -> Any:
     """Check changed settings against the live solution."""
     rules = Rules(identities=tuple(json.identities), metric=json.metric)
-    job = act(slug, checks.add_settings_check, rules=rules)
+    job = act(slug, check_jobs.add_settings_check, rules=rules)
     return organizing.started(job, url_for("api.rescoring_settings", slug=slug))
 
 

@@ -12,8 +12,8 @@ from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import preparation
-from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.checks import NotAcceptable
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import NotAcceptable
 from grader.services.solutions.intake import StoredSolution
 from webapp.competitions.views import CompetitionView
 from webapp.http.auth import organizers_only
@@ -84,7 +84,7 @@ def check_settings(slug: str) -> ResponseReturnValue:
         if not form.errors:
             rules = Rules(identities=changes["identities"] or (), metric=changes["metric"])
             try:
-                solution_checks.add_settings_check(**act.parts, rules=rules)
+                check_jobs.add_settings_check(**act.parts, rules=rules)
             except NotAcceptable as error:
                 problem = error.message
     if problem or form.errors:
@@ -98,7 +98,7 @@ def check_settings(slug: str) -> ResponseReturnValue:
 def settings_status(slug: str) -> ResponseReturnValue:
     """Return the state of the newest settings check as JSON."""
     with reading() as session:
-        job = solution_checks.newest_settings_check(session, competition=competition_of(session, slug))
+        job = check_jobs.newest_settings_check(session, competition=competition_of(session, slug))
     return check_status(job).make_conditional(request)
 
 
@@ -107,11 +107,9 @@ def checked_solution(
 ) -> tuple[StoredSolution, dict[str, Any] | None]:
     """Return the solution to rescore with, and its corrections; None if only settings changed."""
     if settings_check:
-        return solution_checks.accepted_settings(
-            session, competition=competition, job_id=settings_check
-        ), None
-    solution = solution_checks.accepted(session, competition=competition, job_id=solution_check)
-    check = solution_checks.get(session, competition=competition, job_id=solution_check)
+        return check_jobs.accepted_settings(session, competition=competition, job_id=settings_check), None
+    solution = check_jobs.accepted(session, competition=competition, job_id=solution_check)
+    check = check_jobs.get(session, competition=competition, job_id=solution_check)
     return solution, {**(check.result["changes"] or {}), "check": solution_check}
 
 
@@ -140,13 +138,11 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)
         checks = [
             job
-            for job in solution_checks.newest(session, competition=competition)
-            if solution_checks.why_not_acceptable(competition, job) is None
+            for job in check_jobs.newest(session, competition=competition)
+            if check_jobs.why_not_acceptable(competition, job) is None
         ]
         settings_check = (
-            solution_checks.newest_settings_check(session, competition=competition)
-            if preparing is None
-            else None
+            check_jobs.newest_settings_check(session, competition=competition) if preparing is None else None
         )
         live = competition.live_scoring_version
         view = CompetitionView(competition, db.now(session))

@@ -13,7 +13,7 @@ from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import TOPS, Compared, Preview, Summary, change_text
 from grader.services.rescoring.preparation import Progress
-from grader.services.solutions.checks import asked_settings
+from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES

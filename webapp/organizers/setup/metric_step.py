@@ -13,8 +13,8 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
-from grader.services.solutions import checks
-from grader.services.solutions.checks import Candidate
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import Candidate
 
 # Settings that have text fields only until a solution provides identities to select.
 UNTICKED = ("identities", "min_class_rows")
@@ -81,7 +81,7 @@ def of(
     described = report(session, competition)
     if described is None:
         return None
-    found = checks.candidates(described, min_class_rows=settings.min_class_rows)
+    found = check_jobs.candidates(described, min_class_rows=settings.min_class_rows)
     job = pending_check(session, competition)
     names = _chosen(found, settings, job) if sent is None else sent
     lines = [_line(each, described["splits"], names) for each in found]
@@ -92,7 +92,7 @@ def of(
         others=tuple(line for line in lines if line.why_not),
         errors=tuple(
             ErrorLine(split, _error(both[0], 4), _error(both[1], 4) if len(both) > 1 else "")
-            for split, both in checks.expected_errors(version, job).items()
+            for split, both in check_jobs.expected_errors(version, job).items()
         ),
         pending=None if job is None else _pending(job),
     )
@@ -102,7 +102,7 @@ def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the identities; None after publication, when the metric is fixed."""
     if competition.state is not CompetitionState.DRAFT:
         return None
-    return checks.newest_report(session, competition=competition)
+    return check_jobs.newest_report(session, competition=competition)
 
 
 def chosen(
@@ -121,14 +121,14 @@ def pending_check(session: Any, competition: Competition) -> OrganizerJob | None
     """Return the newest check of new metric settings for a draft's solution."""
     if competition.live_scoring_version is None:
         return None
-    return checks.newest_settings_check(session, competition=competition)
+    return check_jobs.newest_settings_check(session, competition=competition)
 
 
 def _chosen(
     found: Sequence[Candidate], settings: CompetitionSettings, job: OrganizerJob | None
 ) -> Sequence[str]:
     if job is not None:
-        return checks.asked_settings(job).rules.identities
+        return check_jobs.asked_settings(job).rules.identities
     return settings.identities or [each.name for each in found if each.is_in_score]
 
 
@@ -156,7 +156,7 @@ def _pending(job: OrganizerJob) -> PendingChoice:
         state="open" if organizer_jobs.is_open(job) else "done" if job.state is JobState.DONE else "refused",
         doing=job.progress.get("words", "Waiting for a worker"),
         problems=problems,
-        identities=checks.asked_settings(job).rules.identities,
+        identities=check_jobs.asked_settings(job).rules.identities,
     )
 
 
@@ -186,7 +186,7 @@ def save(
     session, competition, everything = act.session, act.competition, act.parts
     if competition.live_scoring_version is None:
         changed = competition_settings.change(**everything, changes=changes)
-        job = checks.check_choice(**everything, choice=after.metric_choice) if is_other else None
+        job = check_jobs.check_choice(**everything, choice=after.metric_choice) if is_other else None
         if job is None:
             return changed, None
         url = url_for("organize_solution.show", slug=competition.slug, job_id=job.id)
@@ -200,11 +200,11 @@ def save(
         return changed, None
     url = url_for("organize_settings.show", slug=competition.slug, step="metric")
     rules = Rules(identities=after.identities or (), metric=after.metric)
-    if pending is not None and checks.asked_settings(pending).rules == rules:
+    if pending is not None and check_jobs.asked_settings(pending).rules == rules:
         if pending.state is JobState.DONE:
             versions.accept_settings(**everything, job_id=pending.id)
             return changed, Told("Saved. Your new metric settings are now in use.", url, goes_on=True)
         if organizer_jobs.is_open(pending):
             return changed, Told("Your new metric settings are still being checked.", url)
-    checks.check_choice(**everything, choice=after.metric_choice)
+    check_jobs.check_choice(**everything, choice=after.metric_choice)
     return changed, Told("Your new metric settings are being checked against the solution.", url)

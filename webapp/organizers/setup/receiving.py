@@ -9,8 +9,8 @@ from grader.errors import ErrorKind
 from grader.models import OrganizerJob
 from grader.services.data_files import files as data_files
 from grader.services.figures import figures
-from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.checks import UploadedFile
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from grader.storage import blobs
@@ -86,7 +86,7 @@ def add_solution(slug: str) -> OrganizerJob:
     with writing() as session:
         for each in filter(None, (sent, test)):
             blobs.hold(session, storage=site.storage, sha256=each.sha256)
-        return solution_checks.add(
+        return check_jobs.add(
             **act_on(session, slug).parts,
             file=sent,
             test=test,

@@ -26,8 +26,8 @@ from grader.models import (
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
-from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.checks import CheckParameters, NotAcceptable, Purpose
+from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import CheckParameters, NotAcceptable, Purpose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
@@ -174,7 +174,7 @@ def send_changes(slug: str, job_id: int) -> Response:
 
 def _found(session: Any, slug: str, job_id: int) -> tuple[Competition, OrganizerJob]:
     competition = competition_of(session, slug)
-    return competition, solution_checks.get(session, competition=competition, job_id=job_id)
+    return competition, check_jobs.get(session, competition=competition, job_id=job_id)
 
 
 def _index(slug: str, *, problem: str | None = None) -> str:
@@ -183,7 +183,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         now = db.now(session)
         view = CompetitionView(competition, now)
         setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
-        checks = solution_checks.newest(session, competition=competition)
+        checks = check_jobs.newest(session, competition=competition)
         live = competition.live_scoring_version
     return render_template(
         "setup/solution.html",
@@ -203,7 +203,7 @@ def _show(slug: str, job_id: int, *, problem: Any = None) -> str:
         now = db.now(session)
         view = CompetitionView(competition, now)
         setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
-        why_not = solution_checks.why_not_acceptable(competition, job)
+        why_not = check_jobs.why_not_acceptable(competition, job)
     return render_template(
         "setup/solution_check.html",
         competition=view,
@@ -241,7 +241,7 @@ def solution_check(slug: str, job_id: int) -> SolutionCheck:
     """Return the progress of the check of a solution, then its report and the roles of the columns."""
     with reading() as session:
         competition = competition_of(session, slug)
-        job = solution_checks.get(session, competition=competition, job_id=job_id)
+        job = check_jobs.get(session, competition=competition, job_id=job_id)
         return _check(competition, job)
 
 
@@ -253,7 +253,7 @@ def solution_changes(slug: str, job_id: int) -> Response:
 
 
 def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:
-    checks = solution_checks.newest(session, competition=competition)
+    checks = check_jobs.newest(session, competition=competition)
     live = competition.live_scoring_version
     return SolutionAnswer(
         solution=SolutionInUse.of(live.solution, scoring_version=live.number) if live else None,
@@ -276,7 +276,7 @@ def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
         report=result.get("report"),
         changes=result.get("changes"),
         commitment=(result.get("commitment") or {}).get("value"),
-        why_not=solution_checks.why_not_acceptable(competition, job),
+        why_not=check_jobs.why_not_acceptable(competition, job),
     )
 
 
@@ -308,13 +308,13 @@ ACTIONS = Family(
 )
 def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:
     """Check the same file again with other column roles."""
-    job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
+    job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
     if is_form():
         roles = chosen_roles(job, request.form)
     else:
         found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}
         roles = found | {name: role for name, role in sent.roles.items() if name in found}
-    return solution_checks.add_again(**act.parts, job=job, roles=roles)
+    return check_jobs.add_again(**act.parts, job=job, roles=roles)
 
 
 @ACTIONS.action(
@@ -338,5 +338,5 @@ def accept_solution(act: Act, job_id: int) -> None:
 )
 def dismiss_solution_check(act: Act, job_id: int) -> None:
     """Dismiss a check, and stop it if it is running."""
-    job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
+    job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
     organizer_jobs.dismiss(act.session, job=job, now=act.now)

@@ -10,9 +10,9 @@ from grader.files import ColumnRole
 from grader.metrics.leaks import by_chance
 from grader.models import JobState, OrganizerJob
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions.checks import CheckParameters, Purpose
-from grader.services.solutions.findings import Level
+from grader.services.solutions.check_jobs import CheckParameters, Purpose
 from grader.services.solutions.report import identity_lines
+from grader.services.solutions.report_warnings import Level
 from webapp.http.responses import polled
 
 SPLIT_BY = {

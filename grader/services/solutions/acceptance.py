@@ -18,8 +18,7 @@ from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, Rules
-from grader.services.solutions import canary_rows
-from grader.services.solutions import findings as solution_findings
+from grader.services.solutions import canary_rows, report_warnings
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.canary_rows import Canaries
 from grader.services.solutions.report import Told
@@ -140,7 +139,7 @@ def assess_corrected(
         test=test,
         tell=tell,
     )
-    assessed.report["findings"] = solution_findings.kept_canaries(kept) + assessed.report["findings"]
+    assessed.report["findings"] = report_warnings.kept_canaries(kept) + assessed.report["findings"]
     return assessed
 
 
@@ -246,11 +245,11 @@ def _assessed(
     )
     found["left_out"] = _left_out(found, chosen_by)
     unscorable = (*problems, *_undefined(found, rules))
-    findings = [solution_findings.stop("unscorable", message) for message in unscorable]
+    findings = [report_warnings.stop("unscorable", message) for message in unscorable]
     found["findings"] = (
         findings
-        + solution_findings.lost_identities(lost)
-        + solution_findings.find(
+        + report_warnings.lost_identities(lost)
+        + report_warnings.find(
             found,
             is_corrected=chosen_by is None,
             are_identities_chosen=chosen_by is not None and chosen_by.identities is not None,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics.expected_error import rows_needed
-from grader.services.solutions.checks import candidates
+from grader.services.solutions.check_jobs import candidates
 from grader.text import approximate
 
 
