@@ -185,7 +185,7 @@ def csv_of(path: Path) -> Path:
     """Return a CSV file, or a Parquet file converted to CSV, which is deleted when the command ends."""
     if not is_parquet(path):
         return path
-    from grader.files.solution.parquet import write_csv
+    from grader.files.parquet import write_csv
 
     click.echo(f"Reading {path} as CSV; line 2 is the first row.", err=True)
     target = _temporary_folder(click.get_current_context()) / path.name

@@ -1,11 +1,11 @@
 """Readers for submissions and solutions: from bytes to arrays or a list of problems."""
 
+from grader.files.labelled_predictions import LabelPredictions, read_label_predictions
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import RowIds
 from grader.files.solution.column_roles import ColumnGuess, ColumnRole, NearMiss, unused_note, with_named
 from grader.files.solution.columns import Categories
 from grader.files.solution.header import ColumnRoles, WrongColumns
-from grader.files.solution.labelled_predictions import LabelPredictions, read_label_predictions
 from grader.files.solution.public_table import PublicTable, read_public_table
 from grader.files.solution.solution import (
     ScoredTable,

@@ -25,7 +25,7 @@ from grader.cli.parameters import (
 
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, NearMiss, Note
-    from grader.files.solution.parquet import ParquetTable
+    from grader.files.parquet import ParquetTable
     from grader.metrics import BiasReport, MetricSettings
 
 ONE_MODEL = ""
@@ -120,8 +120,8 @@ class _Outcome:
 def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
+    from grader.files.parquet import ParquetTable
     from grader.files.solution.header import Choice
-    from grader.files.solution.parquet import ParquetTable
 
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
     columns = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}

@@ -172,7 +172,7 @@ class _Reader:
         tally = self._tallies.get(column)
         if tally is not None:
             tally.add_numbers(values[is_allowed])
-        for row in np.flatnonzero(~is_allowed):
+        for row in np.flatnonzero(~is_allowed).tolist():
             text, value = texts[row], number_of(texts[row])
             if tally is not None:
                 tally.add(text, value)
