@@ -25,7 +25,7 @@ from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.intervals import uncertainty_report
 from grader.metrics.analysis.paired_differences import paired_report, score_difference
 from grader.metrics.analysis.placements import compared_rows
-from grader.reports import Inputs, analyse, html_page
+from grader.reports import Material, analyse, html_page
 
 ROWS, IDENTITIES, REPEATS, OTHERS_REPEATS = 97_320, 24, 60, 2
 
@@ -85,7 +85,7 @@ def main() -> None:
         "all curves of both classes": lambda: [curve.as_dict() for curve in equality_curves(rows)],
         "another score: tied or not": lambda: score_difference(Measured.of(sets, others), first),
         "all paired differences": lambda: paired_report(sets, first, second),
-        "the report with charts": lambda: html_page(analyse(Inputs(solution, {"target": predictions}))),
+        "the report with charts": lambda: html_page(analyse(Material(solution, {"target": predictions}))),
     }
     others_by_name = other_packages(list(auc_rows(split)), predictions, others)
     times: dict[str, list[float]] = {name: [] for name in works}

@@ -67,9 +67,9 @@ def configure(process: str, *, log_format: str, level: str) -> None:
     _in_force.update({FORMAT: str(log_format), LEVEL: str(level)})
     number = logging.getLevelNamesMapping()[level.upper()]
     root = logging.getLogger()
-    for handler in [each for each in root.handlers if isinstance(each, Lines)]:
+    for handler in [each for each in root.handlers if isinstance(each, LineLogger)]:
         root.removeHandler(handler)
-    root.addHandler(Lines(process, log_format))
+    root.addHandler(LineLogger(process, log_format))
     root.setLevel(max(number, logging.WARNING))
     for name in OURS:
         logging.getLogger(name).setLevel(number if number < logging.WARNING else logging.NOTSET)
@@ -99,7 +99,7 @@ def environment() -> dict[str, str]:
     return dict(_in_force)
 
 
-class Lines(logging.Handler):
+class LineLogger(logging.Handler):
     """Writes each event as one line; structlog is imported with the first event, because that is slow."""
 
     def __init__(self, process: str, log_format: str) -> None:

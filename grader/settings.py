@@ -92,7 +92,7 @@ def _variables() -> Iterator[_Variable]:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SettingSource:
     """A setting in force and its source: default, environment, file or command. Secrets are masked."""
 
     variable: str
@@ -500,11 +500,11 @@ class Settings(BaseSettings):
         """Return the private networks that webhooks may call."""
         return _networks(self.webhook_private_networks)
 
-    def given(self) -> list[Setting]:
+    def given(self) -> list[SettingSource]:
         """Return all settings with their sources; secrets are masked."""
         sources = self.sources()
         return [
-            Setting(
+            SettingSource(
                 PREFIX + name.upper(),
                 "" if (value := getattr(self, name)) is None else str(value),
                 sources[name],

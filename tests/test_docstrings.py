@@ -1,9 +1,12 @@
-"""Examples in docstrings of the pure packages, run as doctests."""
+"""Names of classes, and examples in docstrings of the pure packages, run as doctests."""
 
+import ast
 import doctest
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,12 @@ PACKAGES = (
 MODULES = ("grader.kaggle",)
 # Their packages are not in this environment. tests/integrations/test_real_packages.py runs their examples.
 ELSEWHERE = {"fairboard.evaluate", "fairboard.inspect_ai"}
+
+PRODUCT = ("grader", "webapp", "fairboard")
+ROOT = Path(fairboard.__file__).parent.parent
+# The client's records and the API's schemas are named as the objects that they show. A solution is both the
+# content of a file and a row of the database.
+TWO_CLASSES = {"Competition", "DataFile", "Limits", "Organizer", "Question", "Solution", "Submission", "Team"}
 
 
 def names_of_modules() -> list[str]:
@@ -48,3 +57,13 @@ def test_every_public_function_and_class_has_an_example():
     }
     assert len(documented) > 15
     assert [name for name, each in documented.items() if not has_example(each)] == []
+
+
+def test_no_two_classes_have_one_name():
+    trees = [
+        ast.parse(path.read_text()) for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    classes = Counter(
+        each.name for tree in trees for each in ast.walk(tree) if isinstance(each, ast.ClassDef)
+    )
+    assert {name for name, count in classes.items() if count > 1} <= TWO_CLASSES

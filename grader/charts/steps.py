@@ -25,7 +25,7 @@ from grader.charts.svg import (
     text,
     time_marks,
 )
-from grader.ranking.order import SCORE_DECIMALS, Entry, score_text
+from grader.ranking.order import SCORE_DECIMALS, TeamEntry, score_text
 
 WIDTH, HEIGHT = 640, 400
 AREA = Area(left=62, right=470, top=14, bottom=364)
@@ -48,11 +48,11 @@ class Steps:
     rank: int
     team: str
     is_own: bool
-    steps: Sequence[Entry]
+    steps: Sequence[TeamEntry]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class BandLevel:
     """The band of the other teams' best scores at one time, in units of 0.00001."""
 
     at: datetime
@@ -70,14 +70,14 @@ class StepChart:
 
     svg: str
     floor: str | None
-    band: tuple[Level, ...] = ()
+    band: tuple[BandLevel, ...] = ()
 
 
 def step_chart(
     teams: Sequence[Steps],
     *,
     until: datetime,
-    others: Sequence[Sequence[Entry]] = (),
+    others: Sequence[Sequence[TeamEntry]] = (),
     is_narrow: bool = False,
     decimals: int = SCORE_DECIMALS,
 ) -> StepChart | None:
@@ -123,7 +123,7 @@ def step_chart(
     return StepChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None, band)
 
 
-def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -> tuple[Level, ...]:
+def _band(others: Sequence[Sequence[TeamEntry]], start: datetime, until: datetime) -> tuple[BandLevel, ...]:
     """Return the 10 %, 50 % and 90 % quantiles of the teams' best scores at evenly spaced times."""
     times = [[entry.submitted_at for entry in steps] for steps in others]
     levels = []
@@ -135,11 +135,11 @@ def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -
         )
         if units:
             low, middle, high = (units[round(share * (len(units) - 1))] for share in (0.1, 0.5, 0.9))
-            levels.append(Level(at, low, middle, high))
+            levels.append(BandLevel(at, low, middle, high))
     return tuple(levels)
 
 
-def _drawn_band(band: Sequence[Level], x: Axis, y: Axis, area: Area) -> Iterator[str]:
+def _drawn_band(band: Sequence[BandLevel], x: Axis, y: Axis, area: Area) -> Iterator[str]:
     def line(units: Iterable[int]) -> list[Place]:
         return [
             (area.x(x, level.at.timestamp()), area.y(y, min(max(each, y.low), y.high)))
@@ -157,7 +157,7 @@ def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str
         yield f'<circle class="point {css}" cx="{at:.1f}" cy="{height:.1f}" r="3"/>'
 
 
-def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[Entry]], decimals: int) -> Axis:
+def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], decimals: int) -> Axis:
     """Return an axis that separates the teams' latest scores despite very low first scores."""
     top = max(team.steps[-1].score_units for team in teams)
     ends = [steps[-1].score_units for steps in (*(team.steps for team in teams), *others)]
@@ -190,7 +190,7 @@ def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: 
     yield f'<path class="rule" d="M{area.left} {area.bottom}H{area.right}"/>'
 
 
-def _corners(steps: Iterable[Entry], x: Axis, y: Axis, area: Area) -> Iterator[Place]:
+def _corners(steps: Iterable[TeamEntry], x: Axis, y: Axis, area: Area) -> Iterator[Place]:
     before: float | None = None
     for step in steps:
         at = area.x(x, step.submitted_at.timestamp())

@@ -7,7 +7,7 @@ try:
 except ModuleNotFoundError as error:  # in a sentence, because the installed command only imports this package
     raise SystemExit(not_installed("click", "`fairboard`", "cli")) from error
 
-from grader.cli.group import CommandGroup, Entry
+from grader.cli.group import CliEntry, CommandGroup
 
 HELP = """Score models for unintended bias, and run competitions and their website.
 
@@ -31,69 +31,71 @@ main = CommandGroup(
     help=HELP,
     sections={
         "Local files, without a server": {
-            "score": Entry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
-            "gate": Entry("grader.cli.metric.gate", "Check predictions against limits, for CI.", "cli"),
-            "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
-            "bakeoff": Entry("grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"),
-            "verify": Entry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
+            "score": CliEntry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
+            "gate": CliEntry("grader.cli.metric.gate", "Check predictions against limits, for CI.", "cli"),
+            "analyze": CliEntry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
+            "bakeoff": CliEntry("grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"),
+            "verify": CliEntry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
         },
         "A site, over HTTP": {
-            "login": Entry("grader.cli.client.login", "Log in to a site with an API token.", "client"),
-            "logout": Entry("grader.cli.client.login", "Delete the stored site and token.", "client"),
-            "submit": Entry(
+            "login": CliEntry("grader.cli.client.login", "Log in to a site with an API token.", "client"),
+            "logout": CliEntry("grader.cli.client.login", "Delete the stored site and token.", "client"),
+            "submit": CliEntry(
                 "grader.cli.client.participant", "Submit a file and print its score and rank.", "client"
             ),
-            "check": Entry(
+            "check": CliEntry(
                 "grader.cli.client.participant", "Check a file without using a submission.", "client"
             ),
-            "submissions": Entry("grader.cli.client.participant", "List your team's submissions.", "client"),
-            "submission": Entry("grader.cli.client.participant", "Show one submission.", "client"),
-            "select": Entry(
+            "submissions": CliEntry(
+                "grader.cli.client.participant", "List your team's submissions.", "client"
+            ),
+            "submission": CliEntry("grader.cli.client.participant", "Show one submission.", "client"),
+            "select": CliEntry(
                 "grader.cli.client.participant", "Select a submission for the private leaderboard.", "client"
             ),
-            "leaderboard": Entry("grader.cli.client.participant", "Print the leaderboard.", "client"),
-            "download": Entry("grader.cli.client.participant", "Download the data files.", "client"),
-            "team": Entry("grader.cli.client.participant", "Show your entry, team and limits.", "client"),
-            "mcp": Entry(
+            "leaderboard": CliEntry("grader.cli.client.participant", "Print the leaderboard.", "client"),
+            "download": CliEntry("grader.cli.client.participant", "Download the data files.", "client"),
+            "team": CliEntry("grader.cli.client.participant", "Show your entry, team and limits.", "client"),
+            "mcp": CliEntry(
                 "grader.cli.client.participant", "Serve participant tools to an AI agent (MCP).", "client"
             ),
         },
         "Service": {
-            "serve": Entry("grader.cli.service", "Run the site with its queue, worker and sweeper."),
-            "demo": Entry("grader.cli.service", "Run a generated demo competition.", "demo"),
-            "sweeper": Entry(
+            "serve": CliEntry("grader.cli.service", "Run the site with its queue, worker and sweeper."),
+            "demo": CliEntry("grader.cli.service", "Run a generated demo competition.", "demo"),
+            "sweeper": CliEntry(
                 "grader.cli.service", ("Score submissions that no worker has finished in time.")
             ),
-            "metrics": Entry("grader.cli.service", "Serve metrics to Prometheus."),
-            "settings": Entry("grader.cli.service", "Show all settings and their values."),
-            "status": Entry("grader.cli.maintenance", "Show queues, processes, disks and versions."),
-            "doctor": Entry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),
+            "metrics": CliEntry("grader.cli.service", "Serve metrics to Prometheus."),
+            "settings": CliEntry("grader.cli.service", "Show all settings and their values."),
+            "status": CliEntry("grader.cli.maintenance", "Show queues, processes, disks and versions."),
+            "doctor": CliEntry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),
         },
         "Competitions and accounts": {
-            "competition": Entry(
+            "competition": CliEntry(
                 "grader.cli.organize.commands", "Create, change, moderate and close competitions.", "client"
             ),
-            "rescore": Entry(
+            "rescore": CliEntry(
                 "grader.cli.organize.rescoring",
                 "Rescore all submissions with a corrected solution.",
                 "client",
             ),
-            "user": Entry(
+            "user": CliEntry(
                 "grader.cli.organize.people",
                 "Create and list accounts, invitations and reset links.",
                 "client",
             ),
-            "token": Entry("grader.cli.organize.people", "Create, list and revoke API tokens.", "client"),
+            "token": CliEntry("grader.cli.organize.people", "Create, list and revoke API tokens.", "client"),
         },
         "Database and storage": {
-            "migrate": Entry(
+            "migrate": CliEntry(
                 "grader.cli.maintenance", "Upgrade the database schema to the installed version."
             ),
-            "backup": Entry("grader.cli.maintenance", "Create, list, verify and restore backups."),
-            "restore": Entry("grader.cli.maintenance", "Restore a backup into an empty installation."),
-            "orphans": Entry("grader.cli.maintenance", "List or delete unreferenced blobs."),
+            "backup": CliEntry("grader.cli.maintenance", "Create, list, verify and restore backups."),
+            "restore": CliEntry("grader.cli.maintenance", "Restore a backup into an empty installation."),
+            "orphans": CliEntry("grader.cli.maintenance", "List or delete unreferenced blobs."),
         },
-        "Shell": {"completion": Entry("grader.cli.group", "Print the shell completion script.")},
+        "Shell": {"completion": CliEntry("grader.cli.group", "Print the shell completion script.")},
     },
 )
 

@@ -25,7 +25,7 @@ WHOLE = 200  # characters; longer than any first sentence
 
 
 @dataclass(frozen=True)
-class Entry:
+class CliEntry:
     """The module, summary and required extra of a command."""
 
     module: str
@@ -101,7 +101,7 @@ class PartlyLocalGroup(SubcommandGroup):
 class CommandGroup(click.Group):
     """A group with sections that imports a command only when it is called."""
 
-    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, Entry]], **options: Any) -> None:
+    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, CliEntry]], **options: Any) -> None:
         super().__init__(name, **options)
         self._sections = sections
         self._entries = {name: entry for entries in sections.values() for name, entry in entries.items()}

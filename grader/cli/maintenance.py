@@ -25,7 +25,7 @@ from grader.cli.output import ProgressLine
 from grader.cli.parameters import LocalPath
 from grader.db import Database
 from grader.maintenance import backup_store, backups, doctor_checks, schema
-from grader.maintenance.doctor_checks import Finding, Level
+from grader.maintenance.doctor_checks import DoctorFinding, Urgency
 from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
@@ -35,7 +35,7 @@ from grader.supervisor import status as site_status
 from grader.supervisor.service import SETUP_PATH
 from grader.text import aligned, counted
 
-MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
+MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
 
 
 class _Target(click.ParamType):  # type: ignore[type-arg]
@@ -299,7 +299,7 @@ def doctor(read_all: bool, as_json: bool) -> None:
     else:
         for each in findings:
             click.echo(f"{MARKS[each.level]}  {each.subject}: {each.message}")
-    if any(each.level is Level.ALARM for each in findings):
+    if any(each.level is Urgency.ALARM for each in findings):
         raise click.exceptions.Exit(1)
 
 
@@ -330,7 +330,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
+def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     try:
         make_data_folder(settings)
         require_entry(settings, os.R_OK | os.X_OK)
@@ -355,7 +355,7 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
 
 def _of_database(
     settings: Settings, database: Database, storage: Storage, read_all: bool
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     yield from doctor_checks.of_tables(database)
     if not schema.is_current(database):
         return
@@ -368,7 +368,7 @@ def _of_database(
         yield from doctor_checks.of_backups(settings, session)
 
 
-def _of_arithmetic() -> Iterator[Finding]:
+def _of_arithmetic() -> Iterator[DoctorFinding]:
     from grader.metrics import check_golden_vectors
 
     try:

@@ -83,7 +83,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} must be a time such as 2026-12-31T23:59 (UTC) or 2026-12-31.", param, ctx)
 
 
-class Deadline(Time):
+class DueTime(Time):
     """A time; a date without a time means the last minute of that day."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:

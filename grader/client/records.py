@@ -15,7 +15,7 @@ FINAL = frozenset({"scored", "rejected", "failed"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class ApiRecord:
     """An object of the API.
 
     Attributes
@@ -36,7 +36,7 @@ class Record:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits(Record):
+class Limits(ApiRecord):
     """A team's remaining submissions; None means unlimited."""
 
     left: int | None
@@ -49,7 +49,7 @@ class Limits(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Competition(Record):
+class Competition(ApiRecord):
     """A competition; in a list, only the first five attributes are set, and the others are None."""
 
     slug: str
@@ -71,7 +71,7 @@ class Competition(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataFile(Record):
+class DataFile(ApiRecord):
     """A file for download."""
 
     name: str
@@ -80,7 +80,7 @@ class DataFile(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Record):
+class Check(ApiRecord):
     """The result of checking a file; a check does not count as a submission."""
 
     is_clean: bool
@@ -90,7 +90,7 @@ class Check(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submission(Record):
+class Submission(ApiRecord):
     """A submission, with everything that the token's owner may currently see.
 
     Attributes
@@ -142,7 +142,7 @@ class Submission(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submissions(Record):
+class Submissions(ApiRecord):
     """The submissions of your team, newest first.
 
     Attributes
@@ -161,7 +161,7 @@ class Submissions(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardRow(Record):
+class BoardRow(ApiRecord):
     """A row of a leaderboard; a benchmark has no rank."""
 
     rank: int | None
@@ -176,7 +176,7 @@ class BoardRow(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaderboard(Record):
+class Leaderboard(ApiRecord):
     """A leaderboard, or its first rows.
 
     Attributes
@@ -198,7 +198,7 @@ class Leaderboard(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Team(Record):
+class Team(ApiRecord):
     """Your team in a competition."""
 
     name: str
@@ -208,7 +208,7 @@ class Team(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Membership(Record):
+class Membership(ApiRecord):
     """Your entry, team, remaining submissions and selection in a competition.
 
     Attributes

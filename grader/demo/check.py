@@ -5,14 +5,14 @@ from decimal import Decimal
 from grader.client import Client, Refused
 from grader.client.records import Leaderboard
 from grader.demo import oracle
-from grader.demo.competition import ORGANIZER, Demo, Progress, entries
+from grader.demo.competition import ORGANIZER, Demo, DemoProgress, entries
 from grader.demo.service import SLUG
 
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 REASON = "200 labels were corrected, and 25 rows were withdrawn."
 
 
-def check(demo: Demo, progress: Progress) -> list[str]:
+def check(demo: Demo, progress: DemoProgress) -> list[str]:
     """Check both leaderboards before and after a rescoring; return a message for each difference."""
     sent = entries(demo, progress)
     expected = oracle.leaderboards(demo.solution, sent)

@@ -16,8 +16,8 @@ import pandas as pd
 from grader.client import Refused
 from grader.demo.classifiers import MODELS, Model, write_predictions
 from grader.demo.dataset import generate
-from grader.demo.oracle import Entry
-from grader.demo.service import SLUG, CommandFailed, Installation
+from grader.demo.oracle import SubmittedFile
+from grader.demo.service import SLUG, CommandFailed, DemoInstallation
 from grader.errors import OrganizerError
 
 FILES = Path(__file__).with_name("files")
@@ -35,7 +35,7 @@ class DemoFailed(OrganizerError):
     public_name = "demo_failed"
 
 
-class Steps:
+class StepPrinter:
     """Prints numbered steps."""
 
     def __init__(self, count: int, say: Callable[[str], None]) -> None:
@@ -55,7 +55,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DemoProgress:
     """The accounts' passwords and tokens, and each model's submission, stored in a private file."""
 
     path: Path
@@ -64,7 +64,7 @@ class Progress:
     submissions: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folder: Path, *, resume: bool) -> "Progress":
+    def of(cls, folder: Path, *, resume: bool) -> "DemoProgress":
         """Return the progress of an earlier run, or empty progress."""
         path = folder / "progress.json"
         kept = json.loads(path.read_text()) if resume and path.exists() else {}
@@ -83,10 +83,10 @@ class Progress:
 class Demo:
     """The demo competition of an installation, with its files in `folder`."""
 
-    installation: Installation
+    installation: DemoInstallation
     folder: Path
     say: Say
-    steps: Steps
+    steps: StepPrinter
 
     @property
     def solution(self) -> Path:
@@ -103,9 +103,9 @@ class Demo:
         return self.folder / "predictions" / f"{model.name}.csv"
 
 
-def steps(say: Say) -> Steps:
+def steps(say: Say) -> StepPrinter:
     """Return the steps of the demo: files, start, competition, accounts, each model, scores."""
-    return Steps(len(MODELS) + 5, say)
+    return StepPrinter(len(MODELS) + 5, say)
 
 
 def write_files(demo: Demo) -> None:
@@ -117,13 +117,13 @@ def write_files(demo: Demo) -> None:
         generate().write(demo.folder)
 
 
-def set_up(demo: Demo) -> Progress:
+def set_up(demo: Demo) -> DemoProgress:
     """Create the competition and accounts, submit each model's predictions, and wait for scores."""
     demo.steps.begin("Creating the competition and checking its data files")
     is_there = _is_published(demo)
     if not is_there:
         create_competition(demo)
-    progress = Progress.of(demo.folder, resume=is_there)
+    progress = DemoProgress.of(demo.folder, resume=is_there)
     demo.steps.begin(f"Creating {len(ACCOUNTS)} accounts")
     _ensure_accounts(demo, progress)
     train, test = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("train", "test"))
@@ -161,13 +161,13 @@ def create_competition(demo: Demo) -> None:
         demo.installation.command(*create)
 
 
-def entries(demo: Demo, progress: Progress) -> list[Entry]:
+def entries(demo: Demo, progress: DemoProgress) -> list[SubmittedFile]:
     """Return the submitted files in the order in which the service accepted them."""
     sent = sorted(MODELS, key=lambda model: progress.submissions[model.name])
-    return [Entry(model.team, demo.predictions(model)) for model in sent]
+    return [SubmittedFile(model.team, demo.predictions(model)) for model in sent]
 
 
-def _ensure_accounts(demo: Demo, progress: Progress) -> None:
+def _ensure_accounts(demo: Demo, progress: DemoProgress) -> None:
     """Create the accounts and tokens; existing accounts keep their passwords, which are unknown."""
     missing = [name for name in ACCOUNTS if name not in progress.tokens]
     if not missing:
@@ -179,7 +179,7 @@ def _ensure_accounts(demo: Demo, progress: Progress) -> None:
     progress.write()
 
 
-def _wait_until_scored(demo: Demo, progress: Progress) -> None:
+def _wait_until_scored(demo: Demo, progress: DemoProgress) -> None:
     for model in MODELS:
         with demo.installation.client(progress.tokens[model.team]) as client:
             result = client.wait(progress.submissions[model.name], timeout_seconds=SCORING_TIMEOUT_SECONDS)

@@ -24,7 +24,7 @@ Terms = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SubmittedFile:
     """A file that a team submitted."""
 
     team: str
@@ -44,7 +44,7 @@ class Line:
     bnsp_auc: Decimal
 
 
-def leaderboards(solution: Path, entries: Sequence[Entry]) -> dict[Split, list[Line]]:
+def leaderboards(solution: Path, entries: Sequence[SubmittedFile]) -> dict[Split, list[Line]]:
     """Return both leaderboards; of files with equal displayed scores, the earlier one ranks first.
 
     The public leaderboard contains the best file of each team. The private leaderboard contains the better of
@@ -62,7 +62,7 @@ def leaderboards(solution: Path, entries: Sequence[Entry]) -> dict[Split, list[L
 
 
 def _rank(
-    entries: Sequence[Entry], candidates: Mapping[str, list[int]], terms: Sequence[Terms]
+    entries: Sequence[SubmittedFile], candidates: Mapping[str, list[int]], terms: Sequence[Terms]
 ) -> list[Line]:
     standing = [_best_first(files, terms)[0] for files in candidates.values()]
     return [

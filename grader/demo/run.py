@@ -18,13 +18,13 @@ from grader.demo.competition import (
     ORGANIZER,
     Demo,
     DemoFailed,
-    Progress,
+    DemoProgress,
     Say,
     set_up,
     steps,
     write_files,
 )
-from grader.demo.service import SLUG, Installation, ServiceFailed, last_lines, serving
+from grader.demo.service import SLUG, DemoInstallation, ServiceFailed, last_lines, serving
 from grader.errors import FairboardError
 from grader.settings import PREFIX, Settings
 
@@ -35,7 +35,7 @@ QUIET = {"FAIRBOARD_LOG_LEVEL": "warning"}  # an access log would hide the instr
 def serve(settings: Settings, say: Say) -> None:
     """Create the demo competition in the configured installation and serve it until interrupted."""
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host  # noqa: S104
-    installation = Installation(host, settings.port, QUIET | os.environ)
+    installation = DemoInstallation(host, settings.port, QUIET | os.environ)
     demo = Demo(installation, settings.data_dir.absolute() / "demo", say, steps(say))
     with contextlib.suppress(KeyboardInterrupt), _running(demo) as server:
         progress = set_up(demo)
@@ -51,7 +51,7 @@ def run_check(say: Say) -> list[str]:
         # The check must not use the settings of this machine's own installation.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         environment |= {**QUIET, "FAIRBOARD_DATA_DIR": folder, "FAIRBOARD_PORT": str(port)}
-        demo = Demo(Installation("127.0.0.1", port, environment), Path(folder) / "demo", say, steps(say))
+        demo = Demo(DemoInstallation("127.0.0.1", port, environment), Path(folder) / "demo", say, steps(say))
         with _running(demo):
             wrong = check(demo, set_up(demo))
     if not wrong:
@@ -59,7 +59,7 @@ def run_check(say: Say) -> list[str]:
     return wrong
 
 
-def tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> None:
+def tell_how_to_go_on(demo: Demo, settings: Settings, progress: DemoProgress) -> None:
     """Print a login link for the newcomer and the path of the file with all passwords."""
     address = settings.base_url or demo.installation.address
     passwords = {

@@ -33,7 +33,7 @@ class ServiceFailed(OrganizerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Installation:
+class DemoInstallation:
     """The address of a service, and the environment of the service and the commands."""
 
     host: str
@@ -76,7 +76,7 @@ class Installation:
 
 
 @contextlib.contextmanager
-def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def serving(installation: DemoInstallation, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run `fairboard serve` until the block or this process ends; wait until it is ready."""
     _refuse_taken_address(installation)
     with log.open("wb") as output:
@@ -107,7 +107,7 @@ def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[
         guardian.communicate()
 
 
-def _refuse_taken_address(installation: Installation) -> None:
+def _refuse_taken_address(installation: DemoInstallation) -> None:
     with contextlib.suppress(httpx.TransportError):
         installation.is_ready()
         raise ServiceFailed(
@@ -116,7 +116,7 @@ def _refuse_taken_address(installation: Installation) -> None:
         )
 
 
-def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_ready(installation: DemoInstallation, server: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         if server.poll() is not None:

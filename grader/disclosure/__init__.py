@@ -2,6 +2,6 @@
 
 from grader.disclosure.examination import Disclosure, Examined, examine
 from grader.disclosure.files import Unopened
-from grader.disclosure.hidden import Hidden, Kind, Target
+from grader.disclosure.hidden import Hidden, Target, TargetKind
 
-__all__ = ["Disclosure", "Examined", "Hidden", "Kind", "Target", "Unopened", "examine"]
+__all__ = ["Disclosure", "Examined", "Hidden", "Target", "TargetKind", "Unopened", "examine"]

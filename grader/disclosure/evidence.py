@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from grader.disclosure.hidden import Hidden
-from grader.disclosure.tables import Table
+from grader.disclosure.tables import FileTable
 
 BLOCK_ROWS = 1_000
 MOST_CELLS = 1_000_000  # limits the memory; in wide tables, fewer rows are compared
@@ -73,7 +73,7 @@ class Evidence:
         self._step = 1  # in long tables without ids, only every n-th position is compared
         self._by_position = Gathered(0)
 
-    def read(self, table: Table) -> None:
+    def read(self, table: FileTable) -> None:
         """Read a table to its end."""
         while block := list(islice(table.rows, BLOCK_ROWS)):
             self._tick()

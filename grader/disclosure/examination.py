@@ -7,10 +7,10 @@ from typing import IO, Any
 from grader.disclosure.agreement import agreeing
 from grader.disclosure.evidence import Evidence
 from grader.disclosure.files import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
-from grader.disclosure.hidden import Hidden, Kind
+from grader.disclosure.hidden import Hidden, TargetKind
 from grader.disclosure.preview import Sample
 from grader.disclosure.source import Budget
-from grader.disclosure.tables import Table
+from grader.disclosure.tables import FileTable
 
 ORDER, PRESENCE = "the order of its rows", "which rows are in it"
 MOST_UNOPENED = 50
@@ -35,7 +35,7 @@ class Disclosure:
 
     table: str
     column: str
-    kind: Kind
+    kind: TargetKind
     names: tuple[str, ...]
     rows: int
 
@@ -101,11 +101,11 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
     return Examined(tuple(disclosures), tuple(unopened[:MOST_UNOPENED]), len(unopened), tables, rows, preview)
 
 
-def _disclosures(table: Table, evidence: Evidence, hidden: Hidden) -> Iterator[Disclosure]:
+def _disclosures(table: FileTable, evidence: Evidence, hidden: Hidden) -> Iterator[Disclosure]:
     """Yield what a table discloses, even if only a part of it could be read."""
 
     def agreeing_with(column: str, texts: Sequence[str], rows: Sequence[int]) -> Iterator[Disclosure]:
-        by_kind: dict[Kind, dict[str, None]] = {}
+        by_kind: dict[TargetKind, dict[str, None]] = {}
         for number in agreeing(texts, hidden.truths[rows]):
             target = hidden.targets[number]
             by_kind.setdefault(target.kind, {})[target.name] = None

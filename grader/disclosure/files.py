@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import IO
 
 from grader.disclosure.source import Budget, CountedStream, GivenUp
-from grader.disclosure.tables import Table, delimited, json_lines
+from grader.disclosure.tables import FileTable, delimited, json_lines
 from grader.text import is_system_file
 
 BLOCK_BYTES = 1 << 20
@@ -62,7 +62,7 @@ def unopened_by(name: str, error: Exception) -> Unopened:
     return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
 
 
-def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
+def opened(file: IO[bytes], budget: Budget) -> Iterator[FileTable | Unopened]:
     """Yield every table in a seekable file, and every part that is not checked.
 
     Each table must be read before the next one is requested. Reading it raises one of `DAMAGED_OR_GIVEN_UP`.
@@ -82,13 +82,13 @@ def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
         yield unopened_by("", error)
 
 
-def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Table | Unopened]:
+def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[FileTable | Unopened]:
     entries = [each for each in archive.infolist() if not each.is_dir() and not is_system_file(each.filename)]
     if any(entry.filename == "[Content_Types].xml" for entry in entries):
         raise GivenUp("Office documents are not checked")
     if len(entries) > MOST_FILES:
         raise GivenUp(f"it contains {len(entries):,} files")
-    yield Table("the list of its files", map(_facts, entries), list(MEMBER_COLUMNS))
+    yield FileTable("the list of its files", map(_facts, entries), list(MEMBER_COLUMNS))
     for entry in entries:
         try:
             if entry.flag_bits & 1:
@@ -106,7 +106,7 @@ def _facts(entry: zipfile.ZipInfo) -> list[str]:
     return [PurePosixPath(entry.filename).stem, str(entry.file_size), time, str(entry.header_offset), *parts]
 
 
-def _text(name: str, stream: IO[bytes] | gzip.GzipFile, budget: Budget) -> Iterator[Table]:
+def _text(name: str, stream: IO[bytes] | gzip.GzipFile, budget: Budget) -> Iterator[FileTable]:
     """Yield a text as a table; raise GivenUp for any other format."""
     counted = io.BufferedReader(CountedStream(stream, budget), BLOCK_BYTES)
     beginning = counted.peek(BEGINNING)

@@ -14,7 +14,7 @@ LARGEST_INTEGER_DIGITS = 18
 MOST_ROWS = 50_000  # size of the random sample of a larger solution
 
 
-class Kind(enum.StrEnum):
+class TargetKind(enum.StrEnum):
     """The part of a solution to which a target belongs."""
 
     LABEL = "label"
@@ -26,7 +26,7 @@ class Kind(enum.StrEnum):
 class Target:
     """A hidden binary value of each row; `name` is the solution column."""
 
-    kind: Kind
+    kind: TargetKind
     name: str
     is_true: NDArray[np.bool_]
 
@@ -62,13 +62,13 @@ class Hidden:
 
         `usage` contains the codes `IGNORED`, `PUBLIC` and `PRIVATE`. Blank identities are NaN.
         """
-        columns = [(Kind.LABEL, *label)]
-        columns += [(Kind.LABEL, name, values) for name, values in other_labels.items()]
-        columns += [(Kind.IDENTITY, name, values) for name, values in identities.items()]
+        columns = [(TargetKind.LABEL, *label)]
+        columns += [(TargetKind.LABEL, name, values) for name, values in other_labels.items()]
+        columns += [(TargetKind.IDENTITY, name, values) for name, values in identities.items()]
         targets = [Target(kind, name, values >= THRESHOLD) for kind, name, values in columns]
         # Few rows may reach the threshold, so a copy is also recognized by the rows above zero.
         targets += [Target(kind, name, values > 0) for kind, name, values in columns]
-        targets += [Target(Kind.USAGE, "Usage", usage == code) for code in (IGNORED, PUBLIC, PRIVATE)]
+        targets += [Target(TargetKind.USAGE, "Usage", usage == code) for code in (IGNORED, PUBLIC, PRIVATE)]
         informative = [each for each in targets if 0 < np.count_nonzero(each.is_true) < len(ids)]
         return cls(ids, _distinct_targets(informative), _distinct_orders(_orders(ids, usage)))
 
@@ -111,7 +111,7 @@ class Hidden:
 
 
 def _distinct_targets(targets: Iterable[Target]) -> tuple[Target, ...]:
-    distinct: dict[tuple[Kind, str, bytes], Target] = {}
+    distinct: dict[tuple[TargetKind, str, bytes], Target] = {}
     for each in targets:
         distinct.setdefault((each.kind, each.name, each.is_true.tobytes()), each)
     return tuple(distinct.values())

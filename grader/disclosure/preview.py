@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from grader.disclosure.tables import NAME_LENGTH, Table
+from grader.disclosure.tables import NAME_LENGTH, FileTable
 
 SAMPLE_ROWS, SHOWN_ROWS, SHOWN_COLUMNS = 10_000, 5, 20
 SAMPLE_CHARACTERS = 4_000_000
@@ -17,7 +17,7 @@ CELL_LENGTH, NUMBER_LENGTH = 80, 40
 class Sample:
     """A sample of a table, with limits that hold even for malicious files."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: FileTable) -> None:
         self.table = table
         self._rows: list[list[str]] = []
         self._passed = 0

@@ -17,7 +17,7 @@ DELIMITERS = ",\t;|"
 
 
 @dataclass(eq=False)
-class Table:
+class FileTable:
     """A table of a file, which can be read only once.
 
     Attributes
@@ -35,7 +35,7 @@ class Table:
     names: list[str] = field(default_factory=list)
 
 
-def delimited(name: str, text: IO[str]) -> Table:
+def delimited(name: str, text: IO[str]) -> FileTable:
     """Return a CSV file or other delimited text; the first row names the columns.
 
     The first row is also kept as a row, because it contains values if the file has no header.
@@ -54,10 +54,10 @@ def delimited(name: str, text: IO[str]) -> Table:
         except csv.Error as error:
             raise GivenUp(f"line {reader.line_num:,} cannot be read ({error})") from error
 
-    return Table(name, rows(), names)
+    return FileTable(name, rows(), names)
 
 
-def json_lines(name: str, text: IO[str]) -> Table:
+def json_lines(name: str, text: IO[str]) -> FileTable:
     """Return a file with one JSON value per line; nested values are named by their paths."""
     names: list[str] = []
 
@@ -78,7 +78,7 @@ def json_lines(name: str, text: IO[str]) -> Table:
                 row[places[path]] = "" if value is None else str(value)
             yield row
 
-    return Table(name, rows(), names)
+    return FileTable(name, rows(), names)
 
 
 def _lines(text: IO[str]) -> Iterator[str]:

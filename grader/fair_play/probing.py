@@ -26,7 +26,7 @@ class Sign(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierFile:
     """An earlier file of the same team, with its submission number and row order."""
 
     number: int
@@ -34,7 +34,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowMoves:
     """The number of rows that have moved since an earlier file."""
 
     number: int
@@ -62,10 +62,10 @@ class FileSigns:
     rows: int
     lone_levels: int
     auc: float | None
-    change: Change | None
+    change: RowMoves | None
 
 
-def signs_of(order: FileOrder, *, nearest: Earlier | None, auc: float | None) -> FileSigns:
+def signs_of(order: FileOrder, *, nearest: EarlierFile | None, auc: float | None) -> FileSigns:
     """Return the signs of a file, compared with earlier files of its team.
 
     Parameters
@@ -81,7 +81,7 @@ def signs_of(order: FileOrder, *, nearest: Earlier | None, auc: float | None) ->
     A constant file has no signs because its score is known in advance.
     """
     lone = _lone_levels(order)
-    change = Change(nearest.number, int(np.count_nonzero(order.moved(nearest.order)))) if nearest else None
+    change = RowMoves(nearest.number, int(np.count_nonzero(order.moved(nearest.order)))) if nearest else None
     present = {
         Sign.FEW_MOVED: change is not None
         and 0 < change.rows <= max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST),
@@ -115,14 +115,14 @@ class TeamFiles:
         self._places.append(places)
         return signs
 
-    def _nearest(self, places: NDArray[np.uint16]) -> Earlier | None:
+    def _nearest(self, places: NDArray[np.uint16]) -> EarlierFile | None:
         """Return the earlier file with the smallest difference on the sample, the latest among ties."""
         if not self._numbers:
             return None
         newest_first = np.stack(self._places[::-1]).astype(np.int32)
         number = self._numbers[-1 - int(np.argmin(np.abs(newest_first - places).sum(axis=1)))]
         order = self._order_of(number)
-        return None if order is None else Earlier(number, order)
+        return None if order is None else EarlierFile(number, order)
 
 
 def is_listed(files: Sequence[FileSigns]) -> bool:

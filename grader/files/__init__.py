@@ -1,7 +1,7 @@
 """Readers for submissions and solutions: from bytes to arrays or a list of problems."""
 
 from grader.files.labelled_predictions import LabelPredictions, read_label_predictions
-from grader.files.reading.problems import FileRejected, Note, Problem
+from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import RowIds
 from grader.files.solution.column_roles import ColumnGuess, ColumnRole, NearMiss, unused_note, with_named
 from grader.files.solution.columns import Categories
@@ -27,11 +27,11 @@ __all__ = [
     "ColumnGuess",
     "ColumnRole",
     "ColumnRoles",
+    "FileProblem",
     "FileRejected",
     "LabelPredictions",
     "NearMiss",
     "Note",
-    "Problem",
     "PublicTable",
     "RowIds",
     "ScoredTable",

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import Content, open_content
-from grader.files.reading.problems import FileRejected, Findings, Note, Problem
+from grader.files.reading.problems import FileProblem, FileRejected, Findings, Note
 from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id, place_of
-from grader.files.reading.unreadable import Unreadable
+from grader.files.reading.unreadable import NotReadable
 from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
 from grader.files.solution.columns import Columns, Wanted
 from grader.files.solution.header import read_beginning
@@ -82,7 +82,7 @@ def read_label_predictions(
             return LabelPredictions({label: alone.predictions}, tuple(other_labels), alone.notes)
         places = _Places.among(names, label, other_labels)
         columns = _columns(content, names, places, problems)
-    except Unreadable as error:
+    except NotReadable as error:
         raise FileRejected("submission", [error.problem]) from error
     except FileRejected as error:
         raise FileRejected("submission", error.problems) from None
@@ -108,7 +108,7 @@ class _Places:
 
     id: int | None
     of_labels: dict[str, int]
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
     @classmethod
     def among(cls, names: Sequence[str], label: str, other_labels: Sequence[str]) -> "_Places":
@@ -144,21 +144,21 @@ def _names_of(label: str, other_labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(aliases) if name not in other_labels)
 
 
-def _duplicates(names: Sequence[str]) -> Iterator[Problem]:
+def _duplicates(names: Sequence[str]) -> Iterator[FileProblem]:
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
             sentence = f"column {quoted(name)} appears {names.count(name)} times"
             yield _problem("duplicate_column", sentence, [], "each name once")
 
 
-def _problem(code: str, sentence: str, names: Sequence[str], expected: str) -> Problem:
+def _problem(code: str, sentence: str, names: Sequence[str], expected: str) -> FileProblem:
     shown = listed([quoted(name) if name else "(unnamed)" for name in names], most=20)
     found = f": {shown}" if names else ""
     message = f"Line 1: {sentence}{found}; expected {expected}."
-    return Problem(code, message, 1, (1,), max(len(names), 1), expected, shown or None)
+    return FileProblem(code, message, 1, (1,), max(len(names), 1), expected, shown or None)
 
 
-def _columns(content: Content, names: list[str], places: _Places, problems: Sequence[Problem]) -> Columns:
+def _columns(content: Content, names: list[str], places: _Places, problems: Sequence[FileProblem]) -> Columns:
     problems = [*problems, *places.problems]
     if places.id is None or not places.of_labels:
         raise FileRejected("submission", problems)

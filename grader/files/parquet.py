@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.numbers import BLANKS
-from grader.files.reading.problems import FileRejected, Problem
-from grader.files.solution.column_roles import ColumnSample, Tally
+from grader.files.reading.problems import FileProblem, FileRejected
+from grader.files.solution.column_roles import ColumnSample, ColumnTally
 from grader.files.solution.columns import BLANK, SPLITS, USAGE_CODES
 from grader.files.solution.header import Choice, ColumnRoles, assign
 from grader.text import counted, quoted
@@ -35,7 +35,7 @@ class ParquetTable:
         """Assign the chosen roles; raise FileRejected or WrongColumns as `read_scored_table` does."""
         with _opened(path) as reader:
             names = reader.columns
-        assignment = assign([ColumnSample(name, (), Tally()) for name in names], choice)
+        assignment = assign([ColumnSample(name, (), ColumnTally()) for name in names], choice)
         if isinstance(assignment, list):
             raise FileRejected("solution", assignment)
         return cls(path, assignment.roles(names, ()))
@@ -48,7 +48,7 @@ class ParquetTable:
         expected = {self.roles.label: FRACTION, prediction: PREDICTION}
         expected |= dict.fromkeys(self.roles.identities, IDENTITY)
         expected |= {} if self.roles.usage is None else {self.roles.usage: USAGE}
-        start, problems = 0, dict[str, Problem]()
+        start, problems = 0, dict[str, FileProblem]()
         for frame in _frames(self.path, list(expected)):
             values = {}
             for name, what in expected.items():
@@ -59,7 +59,7 @@ class ParquetTable:
                     shown = (
                         f"Column {quoted(name)}: row {start + place + 1:,} contains {value}; expected {what}."
                     )
-                    found = problems.get(name, Problem("invalid_value", shown, count=0, expected=what))
+                    found = problems.get(name, FileProblem("invalid_value", shown, count=0, expected=what))
                     problems[name] = replace(found, count=found.count + count)
             start += len(frame)
             if not problems:
@@ -69,7 +69,7 @@ class ParquetTable:
                 identities = {name: values[name] for name in self.roles.identities}
                 yield values[self.roles.label], values[prediction], identities
         if not start:
-            raise FileRejected("solution", [Problem("no_rows", "The file has no rows.")])
+            raise FileRejected("solution", [FileProblem("no_rows", "The file has no rows.")])
         if problems:
             total = [
                 replace(p, message=f"{p.message} {counted(p.count, 'such row')}.") for p in problems.values()
@@ -102,7 +102,7 @@ def _opened(path: Path) -> Iterator[Any]:
         try:
             yield ParquetFile(file)
         except Exception as error:  # fastparquet raises errors of many types for damaged files
-            problem = Problem("not_parquet", f"{path.name} cannot be read as Parquet ({error}).")
+            problem = FileProblem("not_parquet", f"{path.name} cannot be read as Parquet ({error}).")
             raise FileRejected("solution", [problem]) from error
 
 

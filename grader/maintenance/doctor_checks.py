@@ -23,7 +23,7 @@ from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, Submi
 from grader.services import backup_runs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs, queue_health
-from grader.services.scoring.queue_health import Sign
+from grader.services.scoring.queue_health import HealthSign
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
@@ -42,7 +42,7 @@ _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
 
-class Level(enum.StrEnum):
+class Urgency(enum.StrEnum):
     """The urgency of a finding."""
 
     OK = "ok"
@@ -51,30 +51,30 @@ class Level(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """The result of a check: the current state and, for a problem, the remedy."""
 
-    level: Level
+    level: Urgency
     subject: str
     message: str
 
 
-def ok(subject: str, message: str) -> Finding:
+def ok(subject: str, message: str) -> DoctorFinding:
     """Return a finding without a problem."""
-    return Finding(Level.OK, subject, message)
+    return DoctorFinding(Urgency.OK, subject, message)
 
 
-def warning(subject: str, message: str) -> Finding:
+def warning(subject: str, message: str) -> DoctorFinding:
     """Return a finding about a possible problem."""
-    return Finding(Level.WARNING, subject, message)
+    return DoctorFinding(Urgency.WARNING, subject, message)
 
 
-def alarm(subject: str, message: str) -> Finding:
+def alarm(subject: str, message: str) -> DoctorFinding:
     """Return a finding about a problem."""
-    return Finding(Level.ALARM, subject, message)
+    return DoctorFinding(Urgency.ALARM, subject, message)
 
 
-def of_settings(settings: Settings) -> Iterator[Finding]:
+def of_settings(settings: Settings) -> Iterator[DoctorFinding]:
     """Check for settings that are valid but inadvisable."""
     if settings.host not in LOOPBACK and not (settings.base_url or "").startswith("https://"):
         yield warning(
@@ -93,7 +93,7 @@ def of_settings(settings: Settings) -> Iterator[Finding]:
         yield ok("settings", "No e-mail is sent because no mail server is configured.")
 
 
-def of_rights(settings: Settings) -> Iterator[Finding]:
+def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
     """Check that the data folder is private and that all its files have the same owner."""
     folder = settings.data_dir
     for path in (folder, folder / "secret_key"):
@@ -129,7 +129,7 @@ def _name_of(number: int) -> str:
         return f"user {number}"
 
 
-def of_disks(settings: Settings) -> Iterator[Finding]:
+def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
     """Check the free space of each disk; if there is too little, list deletable files."""
     reserve = settings.disk_reserve_mb * 1_000_000
     is_short = False
@@ -147,7 +147,7 @@ def of_disks(settings: Settings) -> Iterator[Finding]:
         yield from _what_to_free(settings)
 
 
-def _what_to_free(settings: Settings) -> Iterator[Finding]:
+def _what_to_free(settings: Settings) -> Iterator[DoctorFinding]:
     parts = (
         (
             settings.cache(),
@@ -177,7 +177,7 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def of_tables(database: Database) -> Iterator[Finding]:
+def of_tables(database: Database) -> Iterator[DoctorFinding]:
     """Check the database's schema, integrity, durability and clock; raise database errors."""
     current = schema.current(database)
     if current != schema.head():
@@ -192,7 +192,7 @@ def of_tables(database: Database) -> Iterator[Finding]:
     yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
 
 
-def of_storage(storage: Storage) -> Iterator[Finding]:
+def of_storage(storage: Storage) -> Iterator[DoctorFinding]:
     """Check that the storage is writable and readable."""
     try:
         probe = storage.put(_PROBE)
@@ -207,7 +207,7 @@ def of_storage(storage: Storage) -> Iterator[Finding]:
         )
 
 
-def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[Finding]:
+def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[DoctorFinding]:
     """Check that the storage has all required blobs; with `read_all`, also read them completely."""
     with database.read() as session:
         required = blobs.required(session)
@@ -239,12 +239,12 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
         yield ok("storage", f"{what} are unreferenced and will be deleted within a day.")
 
 
-def of_scoring(session: Session) -> Iterator[Finding]:
+def of_scoring(session: Session) -> Iterator[DoctorFinding]:
     """Check whether submissions are being scored and whether any have failed."""
     now = db.now(session)
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
     oldest = jobs.oldest_pending(session)
-    if sign is Sign.STALLED and overdue_since is not None:
+    if sign is HealthSign.STALLED and overdue_since is not None:
         yield alarm(
             "scoring",
             f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
@@ -266,7 +266,7 @@ def of_scoring(session: Session) -> Iterator[Finding]:
         )
 
 
-def of_mail(session: Session) -> Iterator[Finding]:
+def of_mail(session: Session) -> Iterator[DoctorFinding]:
     """Check the mail outbox for e-mails that could not be sent."""
     now = db.now(session)
     count, oldest = session.execute(
@@ -287,7 +287,7 @@ def of_mail(session: Session) -> Iterator[Finding]:
         yield ok("e-mail", "No e-mails are overdue.")
 
 
-def of_backup_target(settings: Settings) -> Iterator[Finding]:
+def of_backup_target(settings: Settings) -> Iterator[DoctorFinding]:
     """Check that the target of scheduled backups is usable and separate from the blobs."""
     if (target := settings.backup_target) is None:
         return
@@ -302,7 +302,7 @@ def of_backup_target(settings: Settings) -> Iterator[Finding]:
         yield alarm("backup", f"The target {target} cannot be used: {error}")
 
 
-def of_backups(settings: Settings, session: Session) -> Iterator[Finding]:
+def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     """Check that backups succeed at the scheduled interval."""
     now = db.now(session)
     status = backup_runs.status(session, now=now, target=settings.backup_target)
@@ -331,7 +331,7 @@ def _newest(session: Session) -> datetime | None:
     return max(filter(None, (session.scalar(select(func.max(each))) for each in written)), default=None)
 
 
-def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
+def _clock(ahead: timedelta, future: timedelta) -> Iterator[DoctorFinding]:
     if abs(ahead) > CLOCK_TOLERANCE:
         yield warning(
             "clock",
@@ -346,7 +346,7 @@ def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
         )
 
 
-def _soundness(session: Session) -> Iterator[Finding]:
+def _soundness(session: Session) -> Iterator[DoctorFinding]:
     finding = session.execute(text("PRAGMA quick_check")).scalar_one()
     if finding == "ok":
         yield ok("database", "SQLite's integrity check found no damage.")
@@ -354,7 +354,7 @@ def _soundness(session: Session) -> Iterator[Finding]:
         yield alarm("database", f"SQLite's integrity check found damage: {finding}. Restore a backup.")
 
 
-def _durability(session: Session) -> Iterator[Finding]:
+def _durability(session: Session) -> Iterator[DoctorFinding]:
     off = [name for name in _DURABILITY if session.execute(text(f"SHOW {name}")).scalar_one() == "off"]
     if off:
         yield alarm(

@@ -144,13 +144,13 @@ def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
         def log_message(self, *_: object) -> None:
             """Log nothing, because scrapers call every few seconds."""
 
-    class Server(ThreadingHTTPServer):
+    class MetricsServer(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
             """Log an error as one event, unless the scraper closed the connection."""
             if not isinstance(sys.exception(), ConnectionError | TimeoutError):
                 log.exception("The metrics could not be served.")
 
-    http_server = Server(listener.getsockname()[:2], Handler, bind_and_activate=False)
+    http_server = MetricsServer(listener.getsockname()[:2], Handler, bind_and_activate=False)
     http_server.socket.close()
     http_server.socket = listener
     return http_server

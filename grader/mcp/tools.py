@@ -83,7 +83,7 @@ ARGUMENTS = {
 Answer = Mapping[str, Any]
 
 
-class Folder:
+class WorkFolder:
     """The only folder in which the tools read and write files; paths outside it are rejected."""
 
     def __init__(self, path: Path) -> None:
@@ -175,7 +175,7 @@ class Tool:
 class Tools:
     """The tools that a token may use on a site, working with the files of one folder."""
 
-    def __init__(self, client: Client, folder: Folder) -> None:
+    def __init__(self, client: Client, folder: WorkFolder) -> None:
         self._client = client
         self._folder = folder
 

@@ -10,7 +10,7 @@ TOO_COMPLEX = (
 )
 
 
-class Figure(NamedTuple):
+class FigureSource(NamedTuple):
     """An uploaded figure with its name, URL and size in pixels."""
 
     name: str

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from grader.prose.drawn import Drawn, Figure
+from grader.prose.drawn import Drawn, FigureSource
 from grader.text import quoted, without_directions
 
 # The converter is recursive, so the most deeply nested formula must fit on a thread's stack.
@@ -99,7 +99,7 @@ def _depth(latex: str) -> int:
 class _Text(NamedTuple):
     """The figures and faults of a rendered text."""
 
-    figures: dict[str, Figure]
+    figures: dict[str, FigureSource]
     faults: list[str]
 
 
@@ -146,12 +146,12 @@ MARKDOWN = _parser()
 
 
 @lru_cache(maxsize=256)
-def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
+def render(text: str, figures: tuple[FigureSource, ...] = ()) -> Markup:
     """Return trusted Markdown as safe HTML without first-level headings."""
     return drawn(text, figures).html
 
 
-def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
+def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
     """Return Markdown as safe HTML, with the faults in its figures and formulas."""
     about = _Text({figure.name: figure for figure in figures}, [])
     tokens = list(_with_captions(MARKDOWN.parse(text)))

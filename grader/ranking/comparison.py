@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from grader.ranking import selection
-from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, Standing
+from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry
 from grader.ranking.selection import Boards, Scored
 
 
@@ -61,8 +61,8 @@ class TeamChange:
     """A team's standings on one leaderboard under both scoring versions; None where it is missing."""
 
     team_id: int
-    before: Standing | None
-    after: Standing | None
+    before: RankedEntry | None
+    after: RankedEntry | None
 
     @property
     def rank_change(self) -> int | None:
@@ -137,7 +137,7 @@ class SelectionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDifference:
     """All changes from one scoring version to another.
 
     Attributes
@@ -167,7 +167,7 @@ def compare(
     disqualified: Collection[int] = (),
     selection_count: int = AUTOMATIC_SELECTION_COUNT,
     largest_count: int = 20,
-) -> Difference:
+) -> VersionDifference:
     """Compare two scoring versions.
 
     Parameters
@@ -190,7 +190,7 @@ def compare(
         )
     )
     changed = [(_largest_change(pair), pair) for pair in everything]
-    return Difference(
+    return VersionDifference(
         public=_board_change(before.public, after.public),
         private=_board_change(before.private, after.private),
         selections=_selection_changes(before, after),
@@ -211,7 +211,7 @@ def _largest_change(pair: ScorePair) -> int:
     return max(abs(pair.public_change or 0), abs(pair.private_change or 0))
 
 
-def _board_change(before: Iterable[Standing], after: Iterable[Standing]) -> BoardChange:
+def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry]) -> BoardChange:
     left = {line.entry.team_id: line for line in before}
     teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line) for line in after]
     teams += [TeamChange(team_id, line, None) for team_id, line in left.items()]
@@ -227,9 +227,9 @@ def _selection_changes(before: Boards, after: Boards) -> tuple[SelectionChange, 
     return tuple(changes)
 
 
-def _chosen(choices: Mapping[int, tuple[selection.Choice, ...]], team_id: int) -> set[int]:
+def _chosen(choices: Mapping[int, tuple[selection.Competitor, ...]], team_id: int) -> set[int]:
     return {choice.submission_id for choice in choices.get(team_id, ())}
 
 
-def _is_in(line: Standing | None, top: int) -> bool:
+def _is_in(line: RankedEntry | None, top: int) -> bool:
     return line is not None and line.rank <= top

@@ -25,7 +25,7 @@ AUTOMATIC_SELECTION_COUNT = 2
 
 
 class Column(NamedTuple):
-    """A column of the rank order: its name in `Entry` and in the table, and its direction."""
+    """A column of the rank order: its name in `TeamEntry` and in the table, and its direction."""
 
     name: str
     is_highest_first: bool = False
@@ -37,7 +37,7 @@ _values = attrgetter(*(column.name for column in COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TeamEntry:
     """A submission that can represent its team.
 
     Attributes
@@ -57,11 +57,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RankedEntry:
     """An entry with its rank: one row of a leaderboard."""
 
     rank: int
-    entry: Entry
+    entry: TeamEntry
 
 
 def round_half_even(value: float, decimals: int) -> Decimal:
@@ -126,18 +126,18 @@ def rounded_cell(value: float | None) -> float | None:
     return None if value is None else float(round_half_even(value, CELL_DECIMALS))
 
 
-def order(entry: Entry) -> tuple[Any, ...]:
+def order(entry: TeamEntry) -> tuple[Any, ...]:
     """Return the sort key of an entry: the better entry has the smaller key."""
     values = zip(COLUMNS, _values(entry), strict=True)
     return tuple([-value if column.is_highest_first else value for column, value in values])
 
 
-def best(entries: Iterable[Entry]) -> Entry | None:
+def best(entries: Iterable[TeamEntry]) -> TeamEntry | None:
     """Return the entry that represents a team, or None if there is none."""
     return min(entries, key=order, default=None)
 
 
-def rank(entries: Iterable[Entry], *, first_rank: int = 1) -> list[Standing]:
+def rank(entries: Iterable[TeamEntry], *, first_rank: int = 1) -> list[RankedEntry]:
     """Rank entries, one for each team.
 
     Parameters
@@ -152,11 +152,11 @@ def rank(entries: Iterable[Entry], *, first_rank: int = 1) -> list[Standing]:
     list of Standing
         Best first, with consecutive ranks.
     """
-    return [Standing(place, entry) for place, entry in enumerate(sorted(entries, key=order), first_rank)]
+    return [RankedEntry(place, entry) for place, entry in enumerate(sorted(entries, key=order), first_rank)]
 
 
 def select_automatically(
-    public_entries: Iterable[Entry],
+    public_entries: Iterable[TeamEntry],
     *,
     picked: Iterable[int] = (),
     count: int = AUTOMATIC_SELECTION_COUNT,
@@ -188,7 +188,7 @@ def select_automatically(
     return tuple(chosen + others[: count - len(chosen)])
 
 
-def private_entry(private_entries: Iterable[Entry], selected: Iterable[int]) -> Entry | None:
+def private_entry(private_entries: Iterable[TeamEntry], selected: Iterable[int]) -> TeamEntry | None:
     """Return the best of a team's selected submissions on the private split, or None."""
     chosen = set(selected)
     return best(entry for entry in private_entries if entry.submission_id in chosen)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from grader.ranking import order
-from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, Entry, Standing
+from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry, TeamEntry
 
 
 class SubmissionKind(enum.StrEnum):
@@ -59,20 +59,20 @@ class Scored:
     shown_units: int | None = field(kw_only=True)
 
     @property
-    def public(self) -> Entry | None:
+    def public(self) -> TeamEntry | None:
         """The submission's entry for the public leaderboard, or None if its score is hidden."""
         if self.shown_units is None:
             return None
-        return Entry(self.team_id, self.submission_id, self.shown_units, self.submitted_at)
+        return TeamEntry(self.team_id, self.submission_id, self.shown_units, self.submitted_at)
 
     @property
-    def private(self) -> Entry:
+    def private(self) -> TeamEntry:
         """The submission's entry for the private leaderboard."""
-        return Entry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
+        return TeamEntry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Competitor:
     """A submission that competes on the private leaderboard, and whether its team selected it."""
 
     submission_id: int
@@ -91,9 +91,9 @@ class Boards:
         Submissions that compete on the private leaderboard, by team id.
     """
 
-    public: tuple[Standing, ...]
-    private: tuple[Standing, ...]
-    choices: Mapping[int, tuple[Choice, ...]]
+    public: tuple[RankedEntry, ...]
+    private: tuple[RankedEntry, ...]
+    choices: Mapping[int, tuple[Competitor, ...]]
 
 
 def compute(
@@ -134,15 +134,17 @@ def compute(
     )
 
 
-def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT) -> tuple[Choice, ...]:
+def choose(
+    own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT
+) -> tuple[Competitor, ...]:
     """Return the normal submissions of one team that compete on the private leaderboard."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
     picked = {each.submission_id for each in ranking if each.is_selected}
     entries = [
-        Entry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
+        TeamEntry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
     ]
     chosen = order.select_automatically(entries, picked=sorted(picked), count=selection_count)
-    return tuple(Choice(submission_id, submission_id in picked) for submission_id in chosen)
+    return tuple(Competitor(submission_id, submission_id in picked) for submission_id in chosen)
 
 
 def ranks_at(
@@ -154,13 +156,13 @@ def ranks_at(
     return {line.entry.team_id: line.rank for line in order.rank(entry for entry in entries if entry)}
 
 
-def place(entry: Entry, board: Iterable[Standing]) -> int:
+def place(entry: TeamEntry, board: Iterable[RankedEntry]) -> int:
     """Return the rank that an entry has, or would have, among the other teams on a leaderboard."""
     own = order.order(entry)
     return 1 + sum(order.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
 
 
-def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry | None:
+def best_unselected(own: Iterable[Scored], choices: Iterable[Competitor]) -> TeamEntry | None:
     """Return a team's best private entry among the submissions that did not compete, or None."""
     chosen = {choice.submission_id for choice in choices}
     return order.best(
@@ -170,16 +172,16 @@ def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry |
     )
 
 
-def improvements(entries: Iterable[Entry]) -> list[Entry]:
+def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:
     """Return the entries of one team that improved its best score when they arrived, oldest first."""
-    steps: list[Entry] = []
+    steps: list[TeamEntry] = []
     for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
         if not steps or entry.score_units > steps[-1].score_units:
             steps.append(entry)
     return steps
 
 
-def _public(own: Iterable[Scored]) -> list[Entry]:
+def _public(own: Iterable[Scored]) -> list[TeamEntry]:
     return [entry for each in own if (entry := each.public) is not None]
 
 

@@ -5,16 +5,16 @@ reveals an error in one of the implementations. It requires neither NumPy nor a 
 """
 
 from grader.receipts.reading import UnreadableFile, read_predictions
-from grader.receipts.receipt import Check, InvalidReceipt, NonceNeeded, Receipt, verify
-from grader.receipts.recount import Settings
+from grader.receipts.receipt import InvalidReceipt, NonceNeeded, Receipt, Recheck, verify
+from grader.receipts.recount import RecountSettings
 from grader.receipts.truth import SlowTruth, read_truth
 
 __all__ = [
-    "Check",
     "InvalidReceipt",
     "NonceNeeded",
     "Receipt",
-    "Settings",
+    "Recheck",
+    "RecountSettings",
     "SlowTruth",
     "UnreadableFile",
     "read_predictions",

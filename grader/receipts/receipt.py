@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.errors import OrganizerError
 from grader.receipts.reading import read_predictions
-from grader.receipts.recount import TERMS, Settings, count, score
+from grader.receipts.recount import TERMS, RecountSettings, count, score
 from grader.receipts.truth import SPLITS, SlowTruth, read_truth
 
 FORM = 2
@@ -99,7 +99,7 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
     if form != FORM:
         raise InvalidReceipt(f"The receipt has format {form}, but this version supports only format {FORM}.")
     solution, identities = data["solution"], data["solution"].get("identities")
-    Settings.from_dict(data["settings"])
+    RecountSettings.from_dict(data["settings"])
     return Receipt(
         competition=data["competition"],
         submission=data["submission"]["id"],
@@ -134,7 +134,7 @@ def _known(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Recheck:
     """A comparison of the `expected` value in the receipt with the value `found` in the files."""
 
     what: str
@@ -159,7 +159,7 @@ class NonceNeeded(OrganizerError):
 
 def verify(
     receipt: Receipt, *, submission: bytes | None, solution: bytes | None, nonce: bytes | None = None
-) -> list[Check]:
+) -> list[Recheck]:
     """Compare the files' hashes and, if both files are given, the recomputed scores with a receipt.
 
     The argument `nonce` takes precedence over the nonce in the receipt.
@@ -173,11 +173,11 @@ def verify(
     NonceNeeded
         If a solution is given, but neither the arguments nor the receipt contain the nonce.
     """
-    settings = Settings.from_dict(receipt.metric_settings)
+    settings = RecountSettings.from_dict(receipt.metric_settings)
     checks = []
     if submission is not None:
         sha256 = hashlib.sha256(submission).hexdigest()
-        checks.append(Check("sha256 of the submission", receipt.file, sha256))
+        checks.append(Recheck("sha256 of the submission", receipt.file, sha256))
     if solution is not None:
         if nonce is None:
             if receipt.nonce is None:
@@ -186,20 +186,20 @@ def verify(
         truth = read_truth(
             solution, settings, label=receipt.label, identities=receipt.identities, nonce=nonce
         )
-        checks.append(Check("sha256 of the nonce and the solution", receipt.commitment, truth.commitment))
+        checks.append(Recheck("sha256 of the nonce and the solution", receipt.commitment, truth.commitment))
         if submission is not None:
             checks += verify_scores(receipt, submission=submission, truth=truth)
     return checks
 
 
-def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> Iterator[Check]:
+def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> Iterator[Recheck]:
     """Recompute the scores from a submission's raw bytes and compare all values in the receipt."""
     if receipt.metric_code_version not in METRIC_CODE_VERSIONS:
         raise InvalidReceipt(
             f"The receipt uses metric code version {receipt.metric_code_version}, but this version of "
             f"Fairboard can verify only version {', '.join(METRIC_CODE_VERSIONS)}."
         )
-    settings = Settings.from_dict(receipt.metric_settings)
+    settings = RecountSettings.from_dict(receipt.metric_settings)
     predictions = read_predictions(submission, truth.row_ids)
     for name in SPLITS:
         if name in receipt.splits:
@@ -209,26 +209,26 @@ def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> I
 
 def _compare(
     name: str, split: SplitReceipt, counts: Mapping[str, Any], result: Mapping[str, float | None]
-) -> Iterator[Check]:
+) -> Iterator[Recheck]:
     if split.counts is not None:
         yield from _compare_counts(name, split.counts, counts)
     if split.terms is not None:
         for term in TERMS:
-            yield Check(f"{name} {term}", split.terms[term], result[term])
+            yield Recheck(f"{name} {term}", split.terms[term], result[term])
     if split.score is not None:
-        yield Check(f"{name} score", split.score, result["score"])
-    yield Check(f"{name} score as shown", split.shown, shown(result["score"]))
+        yield Recheck(f"{name} score", split.score, result["score"])
+    yield Recheck(f"{name} score as shown", split.shown, shown(result["score"]))
 
 
-def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Check]:
+def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Recheck]:
     for key in ("rows", "positives", "overall_wins"):
-        yield Check(f"{name} {key}", expected[key], found[key])
+        yield Recheck(f"{name} {key}", expected[key], found[key])
     own = {each["name"]: each for each in expected["identities"] if each["in_score"]}
-    yield Check(f"{name} identities", sorted(own), sorted(each["name"] for each in found["identities"]))
+    yield Recheck(f"{name} identities", sorted(own), sorted(each["name"] for each in found["identities"]))
     for each in found["identities"]:
         for key, value in each.items():
             if key not in ("name", "in_score"):
-                yield Check(f"{name} {key} of {each['name']}", own.get(each["name"], {}).get(key), value)
+                yield Recheck(f"{name} {key} of {each['name']}", own.get(each["name"], {}).get(key), value)
 
 
 def shown(value: float | None) -> str | None:

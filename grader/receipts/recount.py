@@ -48,7 +48,7 @@ class RowClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RecountSettings:
     """The settings of a score as stored in its scoring version."""
 
     identities: tuple[str, ...]
@@ -59,7 +59,7 @@ class Settings:
     skips_undefined: bool
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Settings":
+    def from_dict(cls, data: Mapping[str, Any]) -> "RecountSettings":
         """Create settings from ``{"identities": […], "metric": {…}}``."""
         metric = data["metric"]
         return cls(
@@ -72,7 +72,7 @@ class Settings:
         )
 
 
-def count(rows: Sequence[Row], predictions: Mapping[str, float], settings: Settings) -> dict[str, Any]:
+def count(rows: Sequence[Row], predictions: Mapping[str, float], settings: RecountSettings) -> dict[str, Any]:
     """Count the pairs of a split: 2 for each pair won by the first set, 1 for each tie."""
     positives = RowClass((row for row in rows if row.is_positive), predictions)
     negatives = RowClass((row for row in rows if not row.is_positive), predictions)
@@ -116,7 +116,7 @@ def _wins(first: Sequence[float], second: Sequence[float]) -> int:
     return 2 * sum(lower) + ties
 
 
-def score(counts: Mapping[str, Any], settings: Settings) -> dict[str, float | None]:
+def score(counts: Mapping[str, Any], settings: RecountSettings) -> dict[str, float | None]:
     """Return the score and its four terms, each rounded once; undefined values are None."""
     positives, identities = counts["positives"], counts["identities"]
     negatives = counts["rows"] - positives
@@ -142,14 +142,14 @@ def _auc(wins: int, first: int, second: int) -> Fraction | None:
     return Fraction(wins, 2 * first * second) if first and second else None
 
 
-def _mean(aucs: Sequence[Fraction | None], settings: Settings) -> Fraction | None:
+def _mean(aucs: Sequence[Fraction | None], settings: RecountSettings) -> Fraction | None:
     defined = [auc for auc in aucs if auc is not None]
     if not defined or (len(defined) < len(aucs) and not settings.skips_undefined):
         return None
     return power_mean(defined, settings.power)
 
 
-def _weighted(terms: Mapping[str, Fraction | None], settings: Settings) -> Fraction | None:
+def _weighted(terms: Mapping[str, Fraction | None], settings: RecountSettings) -> Fraction | None:
     total = Fraction(0)
     used = Fraction(0)
     for name, term in terms.items():

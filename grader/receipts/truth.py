@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.receipts.reading import UnreadableFile, finite_number, shown, text_of
-from grader.receipts.recount import Row, Settings
+from grader.receipts.recount import RecountSettings, Row
 
 SPLITS = ("public", "private")
 DISTINCT = 1 << 16  # A solution has many cells but few distinct values.
@@ -39,7 +39,7 @@ class SlowTruth:
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class _TruthColumns:
     """The column indices of a solution; `identities` maps the names of all identities to columns."""
 
     id: int
@@ -50,7 +50,7 @@ class _Columns:
 
 def read_truth(
     data: bytes,
-    settings: Settings,
+    settings: RecountSettings,
     *,
     label: str | None = None,
     identities: Sequence[str] | None = None,
@@ -98,7 +98,7 @@ def read_truth(
     )
 
 
-def _named(mentions: dict[str, float | None], settings: Settings) -> frozenset[str]:
+def _named(mentions: dict[str, float | None], settings: RecountSettings) -> frozenset[str]:
     return frozenset(
         [
             name
@@ -119,11 +119,11 @@ def _records(text: str) -> Iterator[tuple[int, list[str]]]:
         raise UnreadableFile(f"Line {reader.line_num:,} of the solution: {error}.") from error
 
 
-def _columns(header: list[str], label: str | None, identities: Sequence[str] | None) -> _Columns:
+def _columns(header: list[str], label: str | None, identities: Sequence[str] | None) -> _TruthColumns:
     if header[:2] == ["id", "label"] and header[-1] == "Usage" and header[2:-1] == sorted(set(header[2:-1])):
         names = dict(zip(header[2:-1], range(2, len(header) - 1), strict=True))
         if identities is None or sorted(identities) == list(names):
-            return _Columns(0, 1, len(header) - 1, names)
+            return _TruthColumns(0, 1, len(header) - 1, names)
     if label is None or identities is None:
         raise UnreadableFile(
             "This file is not in the format of the published solution (id,label,…,Usage), and the receipt "
@@ -134,7 +134,7 @@ def _columns(header: list[str], label: str | None, identities: Sequence[str] | N
     for name in ("id", label, *identities, usage):
         if header.count(name) != 1:
             raise UnreadableFile(f"The solution has {header.count(name)} columns {name!r}; expected one.")
-    return _Columns(
+    return _TruthColumns(
         header.index("id"),
         header.index(label),
         header.index(usage),

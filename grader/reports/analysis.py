@@ -37,7 +37,7 @@ SKEW_SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class Material:
     """The data and options of an analysis.
 
     Attributes
@@ -81,7 +81,7 @@ class Inputs:
     predictions: Mapping[str, FloatArray] = field(default_factory=dict)
     others: Mapping[str, FloatArray] = field(default_factory=dict)
     names: tuple[str, str] = ("submission", "other")
-    fuzzed: "Inputs | None" = None
+    fuzzed: "Material | None" = None
     settings: MetricSettings = field(default_factory=MetricSettings)
     split: SplitName = "all"
     background: Background = "all"
@@ -163,7 +163,7 @@ class Analysis:
         }
 
 
-def analyse(inputs: Inputs) -> Analysis:
+def analyse(inputs: Material) -> Analysis:
     """Return a complete analysis of a solution and, if there are predictions, of the models.
 
     Returns
@@ -193,7 +193,7 @@ def analyse(inputs: Inputs) -> Analysis:
     return Analysis(title, facts_of(inputs, annotations, kept), tuple(sections))
 
 
-def facts_of(inputs: Inputs, annotations: Annotations, kept: Annotations) -> tuple[str, ...]:
+def facts_of(inputs: Material, annotations: Annotations, kept: Annotations) -> tuple[str, ...]:
     """Return sentences on the rows and thresholds, and on the included and omitted identities."""
     background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
     facts = [
@@ -229,7 +229,7 @@ def _few(minimum_size: int) -> str:
     return "no rows" if minimum_size == 1 else f"fewer than {minimum_size:,} rows"
 
 
-def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray) -> list[Section]:
+def _of_model(inputs: Material, annotations: Annotations, predictions: FloatArray) -> list[Section]:
     kept = inputs.rows
     rows = annotations.rows(inputs.label, predictions[kept])
     counted = count(rows)
@@ -272,7 +272,7 @@ def _of_model(inputs: Inputs, annotations: Annotations, predictions: FloatArray)
     ]
 
 
-def _skew(inputs: Inputs, rows: Rows, others: Rows | None) -> SkewExperiment | None:
+def _skew(inputs: Material, rows: Rows, others: Rows | None) -> SkewExperiment | None:
     if inputs.skewed is None:
         return None
     if inputs.skewed not in rows.names:
@@ -284,7 +284,7 @@ def _skew(inputs: Inputs, rows: Rows, others: Rows | None) -> SkewExperiment | N
     return skew_experiment(rows, models, inputs.skewed, seed=SKEW_SEED)
 
 
-def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> list[Section]:
+def _of_labels(inputs: Material, annotations: Annotations, kept: Annotations) -> list[Section]:
     predicted = inputs.predicted()
     sections = []
     if inputs.solution.other_labels:
@@ -309,7 +309,7 @@ def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> l
     return [*sections, *pairs_of(inputs)]
 
 
-def pairs_of(inputs: Inputs, column: str = "label") -> list[Section]:
+def pairs_of(inputs: Material, column: str = "label") -> list[Section]:
     """Return the section on counterfactual pairs, if there are any; `column` describes the predictions."""
     (role, group), slices, pair = inputs.pair_columns, inputs.solution.slices, inputs.solution.pair
     if pair is None or role not in slices:
@@ -320,7 +320,7 @@ def pairs_of(inputs: Inputs, column: str = "label") -> list[Section]:
     return [labelled.pairs_section(pairs, column)]
 
 
-def _fuzzed(inputs: Inputs, fuzzed: Inputs) -> FuzzedReport:
+def _fuzzed(inputs: Material, fuzzed: Material) -> FuzzedReport:
     ours, theirs = list(inputs.solution.row_ids), list(fuzzed.solution.row_ids)
     same_rows = ours == theirs and np.array_equal(inputs.rows, fuzzed.rows)
     return compare_fuzzed(
@@ -338,7 +338,7 @@ def _shown(table: MetricTable, lowest: int) -> list[str]:
     return [line.name for line in table.lowest(lowest).lines]
 
 
-def _slices(inputs: Inputs, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
+def _slices(inputs: Material, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
     """Return the first values of each slice, and the other values with their numbers of rows."""
     slices: dict[str, Rows] = {}
     hidden = []

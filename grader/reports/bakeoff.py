@@ -17,7 +17,7 @@ from grader.metrics.expected_error import rows_needed
 from grader.metrics.prepared import BoolArray
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports import scored
-from grader.reports.analysis import Analysis, Inputs, facts_of, pairs_of
+from grader.reports.analysis import Analysis, Material, facts_of, pairs_of
 from grader.reports.blocks import Cell, Chart, Section, metric, number, share, signed, table
 from grader.text import approximate, counted, listed
 
@@ -37,7 +37,7 @@ class Bakeoff:
     threshold with the lowest cost, for all rows ("") and for each identity.
     """
 
-    inputs: Inputs
+    inputs: Material
     split: PreparedSplit
     reports: Mapping[str, intervals.UncertaintyReport]
     pairs: Mapping[tuple[str, str], PairedReport]
@@ -115,7 +115,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def measure_candidates(
-    inputs: Inputs, costs: tuple[float, float] = (1.0, 1.0), harmful_share: float | None = None
+    inputs: Material, costs: tuple[float, float] = (1.0, 1.0), harmful_share: float | None = None
 ) -> Bakeoff:
     """Measure the candidates in ``inputs.predictions``, given the costs of a false alarm and a missed row.
 

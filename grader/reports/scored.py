@@ -16,14 +16,14 @@ from grader.metrics.analysis.intervals import (
     CHECKED_MEAN,
     CHECKED_MEANS,
     CHECKED_POWERS,
-    Checked,
     Estimate,
     UncertaintyReport,
+    ValidatedRange,
 )
 from grader.metrics.analysis.paired_differences import Difference, PairedReport, paired_report
 from grader.metrics.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
 from grader.metrics.analysis.power_means import held_back, power_effect
-from grader.metrics.analysis.rows import Counted, Rows
+from grader.metrics.analysis.rows import CountedRows, Rows
 from grader.metrics.analysis.skew_scenarios import SkewExperiment
 from grader.metrics.analysis.table import (
     CELLS,
@@ -72,7 +72,7 @@ SHORT = {
 }
 
 
-def _range(checked: Checked) -> str:
+def _range(checked: ValidatedRange) -> str:
     rows, lowest, highest = checked
     return f"at least {rows} rows in each compared set and AUCs between {lowest} and {highest}"
 
@@ -289,7 +289,7 @@ def held_back_section(metrics: MetricTable, settings: MetricSettings) -> Section
     return Section("held_back", "Largest possible gains", texts, tuple(blocks), data)
 
 
-def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | None) -> Section:
+def pinned_section(rows: Rows, counted: CountedRows, experiment: SkewExperiment | None) -> Section:
     """Return the pinned AUCs with their decomposition and, if given, the skew experiment."""
     pinned = pinned_aucs(rows, counted)
     parts = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")

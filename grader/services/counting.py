@@ -21,7 +21,7 @@ KEPT = DAY
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class RateLimit:
     """A maximum number of actions within a period of at most `KEPT`."""
 
     count: int
@@ -34,8 +34,8 @@ class Limit:
 
 
 def free_at(
-    session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
-) -> tuple[Limit, datetime] | None:
+    session: Session, *, kind: str, whose: str, limits: Sequence[RateLimit], now: datetime
+) -> tuple[RateLimit, datetime] | None:
     """Return the exceeded limit that ends last and its end, or None if no limit is exceeded."""
     reached = []
     for limit in limits:
@@ -61,8 +61,8 @@ def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:
 
 
 def add_within(
-    session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
-) -> tuple[Limit, datetime] | None:
+    session: Session, *, kind: str, whose: str, limits: Sequence[RateLimit], now: datetime
+) -> tuple[RateLimit, datetime] | None:
     """Lock the counter and count an action unless a limit is reached; the result is that of `free_at`."""
     hold_lock(session, f"{kind} {whose}")
     reached = free_at(session, kind=kind, whose=whose, limits=limits, now=now)

@@ -111,7 +111,7 @@ class DiskCache:
         if size > self._room:
             self._is_full_until = time.monotonic() + LOOK_AGAIN_SECONDS
 
-    def _entries(self) -> Iterator["_Entry"]:
+    def _entries(self) -> Iterator["_CachedBlob"]:
         """Yield all files below the folder, including incomplete files of killed processes."""
         for folder in self._folder.iterdir():
             if folder.is_dir():
@@ -120,7 +120,7 @@ class DiskCache:
                         facts = path.stat()
                     except FileNotFoundError:
                         continue
-                    yield _Entry(facts.st_mtime, _on_disk(facts.st_size), path)
+                    yield _CachedBlob(facts.st_mtime, _on_disk(facts.st_size), path)
 
     def _make_folder(self) -> None:
         tag = self._folder / "CACHEDIR.TAG"
@@ -130,7 +130,7 @@ class DiskCache:
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class _Entry:
+class _CachedBlob:
     used_at: float
     size: int
     path: Path

@@ -299,10 +299,10 @@ def stream(
     `read_at` must not raise OSError, which readers treat as damage; all other exceptions are passed on. The
     web server can send a file with a `descriptor` without reading it.
     """
-    return io.BufferedReader(_Pieces(size, read_at, piece_bytes, close, descriptor), piece_bytes)
+    return io.BufferedReader(_BlobPieces(size, read_at, piece_bytes, close, descriptor), piece_bytes)
 
 
-class _Pieces(io.RawIOBase):
+class _BlobPieces(io.RawIOBase):
     def __init__(
         self,
         size: int,

@@ -21,11 +21,11 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.maintenance import doctor_checks
-from grader.maintenance.doctor_checks import Finding
+from grader.maintenance.doctor_checks import DoctorFinding
 from grader.models import Competition, JobState, OrganizerJob, ScoringJob, ScoringVersion
 from grader.services import backup_runs, monitoring
 from grader.services.monitoring import IS_LIVE, IS_RESCORING, IS_SHOWN, SHOWN_STATES, Queue, Stored
-from grader.settings import PREFIX, Setting, Settings
+from grader.settings import PREFIX, Settings, SettingSource
 from grader.supervisor import guardian, lock, valkey
 from grader.worker import broker
 from grader.worker.process import holders
@@ -54,7 +54,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobLine:
     """A claimed job, or one that failed or is being retried."""
 
     id: int
@@ -75,13 +75,13 @@ class Status:
     at: datetime
     queues: Sequence[Queue]
     processes: Sequence[Process]
-    claimed: Sequence[Job]
-    failing: Sequence[Job]
+    claimed: Sequence[JobLine]
+    failing: Sequence[JobLine]
     stored: Sequence[Stored]
     backup_at: datetime | None
     versions: Mapping[str, str]
-    settings: Sequence[Setting]
-    findings: Sequence[Finding]
+    settings: Sequence[SettingSource]
+    findings: Sequence[DoctorFinding]
 
 
 def read(settings: Settings, session: Session) -> Status:
@@ -103,7 +103,7 @@ def read(settings: Settings, session: Session) -> Status:
     )
 
 
-def of_service(settings: Settings) -> Iterator[Finding]:
+def of_service(settings: Settings) -> Iterator[DoctorFinding]:
     """Report whether `fairboard serve` runs on the data folder."""
     served_by = lock.holder(settings.data_dir)
     yield doctor_checks.ok(
@@ -114,12 +114,12 @@ def of_service(settings: Settings) -> Iterator[Finding]:
     )
 
 
-def of_broker(settings: Settings) -> Iterator[Finding]:
+def of_broker(settings: Settings) -> Iterator[DoctorFinding]:
     """Check that the broker responds."""
     yield _broker(settings)[0]
 
 
-def _broker(settings: Settings) -> tuple[Finding, str]:
+def _broker(settings: Settings) -> tuple[DoctorFinding, str]:
     """Return whether the broker responds, and its version."""
     url = _broker_url(settings)
     if url is None:
@@ -144,7 +144,7 @@ def _broker(settings: Settings) -> tuple[Finding, str]:
     return doctor_checks.ok("queue", "The broker responds."), shown
 
 
-def _findings(settings: Settings, session: Session) -> Iterator[Finding]:
+def _findings(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     """Run the checks of `fairboard doctor` that take milliseconds and write nothing."""
     yield from doctor_checks.of_settings(settings)
     yield from doctor_checks.of_disks(settings)
@@ -155,7 +155,7 @@ def _findings(settings: Settings, session: Session) -> Iterator[Finding]:
         yield from doctor_checks.of_mail(session)
 
 
-def _jobs(session: Session, now: datetime, lease: timedelta) -> tuple[list[Job], list[Job]]:
+def _jobs(session: Session, now: datetime, lease: timedelta) -> tuple[list[JobLine], list[JobLine]]:
     """Return the claimed jobs and the newest jobs that failed or are being retried."""
     scoring = (
         select(ScoringJob, Competition.slug)
@@ -168,8 +168,8 @@ def _jobs(session: Session, now: datetime, lease: timedelta) -> tuple[list[Job],
         .join(Competition, Competition.id == OrganizerJob.competition_id)
         .where(IS_SHOWN)
     )
-    claimed: list[Job] = []
-    failing: list[Job] = []
+    claimed: list[JobLine] = []
+    failing: list[JobLine] = []
     for query, queue in ((scoring, ScoringJob), (others, OrganizerJob)):
         is_claimed = (queue.state == JobState.CLAIMED) & (queue.lease_until > now)
         # The first condition lets the database use its index of states.
@@ -182,7 +182,7 @@ def _jobs(session: Session, now: datetime, lease: timedelta) -> tuple[list[Job],
     return claimed, failing
 
 
-def _job(job: ScoringJob | OrganizerJob, slug: str, lease: timedelta) -> Job:
+def _job(job: ScoringJob | OrganizerJob, slug: str, lease: timedelta) -> JobLine:
     at = job.finished_at or job.available_at
     if isinstance(job, ScoringJob):
         kind = f"submission {job.submission_id}"
@@ -192,7 +192,7 @@ def _job(job: ScoringJob | OrganizerJob, slug: str, lease: timedelta) -> Job:
         kind = str(job.kind)
         if job.state is JobState.CLAIMED and job.holder:  # each of these jobs has its own process
             at = datetime.fromtimestamp(float(job.holder.rsplit("/", 1)[1]), UTC)
-    return Job(
+    return JobLine(
         *(job.id, kind, slug, job.state, job.attempt_count, job.error_count, job.incident, at),
         holder=_named(job.holder) if job.state is JobState.CLAIMED and job.holder else None,
     )

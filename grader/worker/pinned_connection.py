@@ -27,7 +27,7 @@ class NoAnswer(Exception):
     """The receiver was unreachable, forbidden or too slow; the error does not reveal which."""
 
 
-class Deadline:
+class TimeLimit:
     """The time by which a request must have finished."""
 
     def __init__(self, seconds: float) -> None:
@@ -44,7 +44,7 @@ class Deadline:
 class PinnedBackend(httpcore2.NetworkBackend):
     """Network backend that connects only to permitted addresses, within a deadline."""
 
-    def __init__(self, *, networks: Sequence[Network], resolve: Resolve, deadline: Deadline) -> None:
+    def __init__(self, *, networks: Sequence[Network], resolve: Resolve, deadline: TimeLimit) -> None:
         self._networks, self._resolve, self._deadline = networks, resolve, deadline
 
     def connect_tcp(
@@ -93,7 +93,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
 class _Timed(httpcore2.NetworkStream):
     """A connection that uses the deadline as the timeout of every operation."""
 
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: TimeLimit) -> None:
         self._stream, self._deadline = stream, deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
@@ -135,7 +135,7 @@ def post(
     seconds: float = SECONDS,
 ) -> int:
     """Send a POST request and return the response's status code; raise NoAnswer."""
-    deadline = Deadline(seconds)
+    deadline = TimeLimit(seconds)
     backend = PinnedBackend(networks=networks, resolve=resolve, deadline=deadline)
     try:
         with (

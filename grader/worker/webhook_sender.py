@@ -13,7 +13,7 @@ from grader.models import Delivery, OffReason, Webhook
 from grader.services import webhook_outbox as outbox
 from grader.services.webhook_outbox import Claimed
 from grader.services.webhooks import payloads, subscriptions, timed_events
-from grader.services.webhooks.payloads import Letter, OwnerLeft
+from grader.services.webhooks.payloads import OwnerLeft, SignedPayload
 from grader.settings import Settings
 from grader.worker import pinned_connection
 from grader.worker.pinned_connection import NoAnswer, Resolve
@@ -96,13 +96,13 @@ class WebhookSender:
         record = self._record_delivered if 200 <= status < 300 else self._record_failed
         insist(partial(record, claimed, status, duration_ms), patience_seconds=math.inf)
 
-    def _letter(self, claimed: Claimed) -> Letter | None:
+    def _letter(self, claimed: Claimed) -> SignedPayload | None:
         with self._database.read() as session:
             return payloads.letter_of(
                 session, delivery_id=claimed.delivery_id, site=self._settings.site(), now=db.now(session)
             )
 
-    def _post(self, letter: Letter) -> int:
+    def _post(self, letter: SignedPayload) -> int:
         timestamp = int(time.time())
         headers = {
             "Content-Type": "application/json",

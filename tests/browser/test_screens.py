@@ -144,8 +144,8 @@ def _add_webhook(live, ann):
         made = subscriptions.create(
             acting.as_person(session, competition, ann.user, now=now),
             team=rosters.require_team(session, competition=competition, user=ann.user),
-            wanted=subscriptions.Wanted("https://hooks.board.example:8443/services/T0/B0/x", EVENTS),
-            rules=subscriptions.Rules(),
+            wanted=subscriptions.WebhookFields("https://hooks.board.example:8443/services/T0/B0/x", EVENTS),
+            rules=subscriptions.AddressRules(),
         )
         outbox.write(session, webhook_ids=[made.id] * 3, event=Event.RANK_CHANGED, now=now)
         for place, status in enumerate((200, 503, None)):

@@ -13,7 +13,7 @@ from grader.charts.frontier import MOST_POINTS, Cloud, Spot, cloud, front, front
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import AREA, Steps, step_chart
 from grader.charts.svg import NAME_LENGTH, shortened, spread
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -28,7 +28,7 @@ def teams(draw: st.DrawFn) -> list[Steps]:
         units = sorted(draw(st.sets(st.integers(0, 100_000), min_size=1, max_size=4)))
         minutes = sorted(draw(st.sets(st.integers(0, 10**5), min_size=len(units), max_size=len(units))))
         entries = [
-            Entry(number, place, each, NOON + at * MINUTE)
+            TeamEntry(number, place, each, NOON + at * MINUTE)
             for place, (each, at) in enumerate(zip(units, minutes, strict=True))
         ]
         found.append(entries)
@@ -71,9 +71,9 @@ def test_baselines_do_not_compress_the_best_teams_in_any_chart():
     good = [93_000 + 60 * place for place in range(9)]
     units = [*good, 50_000, 39_000, 44_000]
     steps = step_chart(
-        [Steps(1, "Best", False, [Entry(1, 1, max(good), NOON)])],
+        [Steps(1, "Best", False, [TeamEntry(1, 1, max(good), NOON)])],
         until=NOON,
-        others=[[Entry(2, 2, each, NOON)] for each in units],
+        others=[[TeamEntry(2, 2, each, NOON)] for each in units],
     )
     assert steps is not None and steps.floor is not None and float(steps.floor) > 0.92
     drawn = cloud([Spot(each / 100_000, each / 100_000) for each in units])
@@ -120,7 +120,7 @@ def test_no_teams_have_no_chart():
 
 
 def test_names_are_escaped_and_charts_have_no_styles():
-    steps = step_chart([Steps(1, HOSTILE, True, [Entry(1, 1, 5, NOON)])], until=NOON)
+    steps = step_chart([Steps(1, HOSTILE, True, [TeamEntry(1, 1, 5, NOON)])], until=NOON)
     slopes = slope_chart([Slope(1, 2, HOSTILE, False)])
     assert steps is not None and slopes is not None
     for svg in (steps.svg, slopes):
@@ -163,7 +163,7 @@ def test_labels_keep_their_order_and_a_gap_if_there_is_space(wanted: list[float]
 
 
 def test_colors_repeat_after_ten_teams():
-    shown = [Steps(rank, "t", False, [Entry(rank, rank, 99 - rank, NOON)]) for rank in range(1, 13)]
+    shown = [Steps(rank, "t", False, [TeamEntry(rank, rank, 99 - rank, NOON)]) for rank in range(1, 13)]
     chart = step_chart(shown, until=NOON)
     assert chart is not None
     drawn = re.findall(r'class="step s(\d+)"', chart.svg)
@@ -185,7 +185,7 @@ def test_crowd_is_an_ordered_band_inside_the_chart(shown: list[Steps], until: in
 
 
 def test_single_entry_is_rendered_as_a_point_with_ticks_on_both_axes():
-    chart = step_chart([Steps(1, "Ann", True, [Entry(1, 1, 90_000, NOON)])], until=NOON)
+    chart = step_chart([Steps(1, "Ann", True, [TeamEntry(1, 1, 90_000, NOON)])], until=NOON)
     assert chart is not None and chart.svg.count("<circle") == 1
     assert chart.svg.count('class="tick"') >= 2 and chart.svg.count('class="level-text"') >= 2
 

@@ -17,7 +17,7 @@ from grader import db
 from grader.cli import installation
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
-from grader.maintenance.doctor_checks import Level
+from grader.maintenance.doctor_checks import Urgency
 from grader.models import Submission
 from grader.services.mail import outbox
 from grader.worker.scheduled_tasks import Keeper
@@ -405,7 +405,7 @@ def test_the_doctor_checks_file_permissions_and_the_key(admin, service, settings
 def test_the_doctor_warns_of_a_postgresql_that_does_not_sync(database):
     (finding,) = (each for each in doctor_checks.of_tables(database) if each.subject == "database")
     # The test server runs with these two settings off.
-    assert (finding.level, "fsync, full_page_writes" in finding.message) == (Level.ALARM, True)
+    assert (finding.level, "fsync, full_page_writes" in finding.message) == (Urgency.ALARM, True)
 
 
 def test_the_daily_run_deletes_orphans_and_reports_rows_without_a_blob(service, caplog):

@@ -15,34 +15,34 @@ from grader.demo.competition import (
     NEWCOMER,
     ORGANIZER,
     Demo,
-    Progress,
-    Steps,
+    DemoProgress,
+    StepPrinter,
     create_competition,
     write_files,
 )
 from grader.demo.dataset import generate
 from grader.demo.run import tell_how_to_go_on
-from grader.demo.service import Installation
+from grader.demo.service import DemoInstallation
 
 
 def test_next_start_continues_from_the_saved_progress(tmp_path):
-    progress = Progress.of(tmp_path, resume=False)
+    progress = DemoProgress.of(tmp_path, resume=False)
     progress.tokens["words"] = "token"
     progress.submissions["word-pairs"] = 7
     progress.write()
-    assert Progress.of(tmp_path, resume=True) == progress
-    assert Progress.of(tmp_path, resume=False).tokens == {}
+    assert DemoProgress.of(tmp_path, resume=True) == progress
+    assert DemoProgress.of(tmp_path, resume=False).tokens == {}
 
 
 def test_logins_are_readable_only_by_their_owner(tmp_path):
-    progress = Progress.of(tmp_path, resume=False)
+    progress = DemoProgress.of(tmp_path, resume=False)
     progress.write()
     assert progress.path.stat().st_mode & 0o077 == 0
 
 
 def test_steps_are_numbered():
     said: list[str] = []
-    steps = Steps(12, said.append)
+    steps = StepPrinter(12, said.append)
     steps.begin("one")
     steps.begin("two")
     assert said == ["[ 1/12] one", "[ 2/12] two"]
@@ -51,7 +51,7 @@ def test_steps_are_numbered():
 @pytest.fixture
 def demo(arena, tmp_path: Path) -> Demo:
     """The demo's commands, on a site that does not have the demo competition."""
-    installation = Installation("127.0.0.1", 1, os.environ | arena.settings.environment())
+    installation = DemoInstallation("127.0.0.1", 1, os.environ | arena.settings.environment())
     return Demo(installation, tmp_path / "demo", print, competition.steps(print))
 
 
@@ -114,7 +114,7 @@ def test_accounts_are_created_once_and_one_is_the_administrator(arena, demo):
 def test_one_login_link_is_printed_and_passwords_are_in_a_private_file(arena, demo):
     demo.folder.mkdir()
     demo.installation.make_accounts(ORGANIZER, NEWCOMER)
-    progress = Progress(demo.folder / "progress.json", {name: f"secret of {name}" for name in ACCOUNTS})
+    progress = DemoProgress(demo.folder / "progress.json", {name: f"secret of {name}" for name in ACCOUNTS})
     said: list[str] = []
     tell_how_to_go_on(replace(demo, say=said.append), arena.settings, progress)
     assert "secret of" not in said[0]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.demo.oracle import Entry, leaderboards
+from grader.demo.oracle import SubmittedFile, leaderboards
 
 SOLUTION = """id,target,a,b,Usage
 1,1,1,0,Public
@@ -27,11 +27,11 @@ def solution(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def entry(tmp_path: Path):
-    def write(team: str, predictions: list[float]) -> Entry:
+    def write(team: str, predictions: list[float]) -> SubmittedFile:
         path = tmp_path / f"{team}-{len(list(tmp_path.iterdir()))}.csv"
         lines = [f"{at},{value}" for at, value in enumerate(predictions, start=1)]
         path.write_text("\n".join(["id,prediction", *lines]))
-        return Entry(team, path)
+        return SubmittedFile(team, path)
 
     return write
 

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from grader.demo.service import CommandFailed, Installation, ServiceFailed, serving
+from grader.demo.service import CommandFailed, DemoInstallation, ServiceFailed, serving
 from tests.fixtures.patience import HANG_SECONDS
 
 
@@ -13,7 +13,7 @@ def test_address_in_use_is_rejected(tmp_path):
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
         answering = threading.Thread(target=other.handle_request)
         answering.start()
-        installation = Installation("127.0.0.1", other.server_port, {})
+        installation = DemoInstallation("127.0.0.1", other.server_port, {})
         with pytest.raises(ServiceFailed, match="already running"), serving(installation, tmp_path / "log"):
             pass
         answering.join()
@@ -24,14 +24,14 @@ def test_failed_start_shows_the_services_log(tmp_path):
     file = tmp_path / "file"
     file.touch()
     environment = {"FAIRBOARD_DATA_DIR": str(file), "FAIRBOARD_PORT": "1"}
-    installation = Installation("127.0.0.1", 1, environment)
+    installation = DemoInstallation("127.0.0.1", 1, environment)
     with pytest.raises(ServiceFailed, match=str(file)), serving(installation, tmp_path / "log"):
         pass
 
 
 def test_failed_command_shows_its_error():
     with pytest.raises(CommandFailed, match="No such command 'dance'"):
-        Installation("127.0.0.1", 1, {}).command("dance")
+        DemoInstallation("127.0.0.1", 1, {}).command("dance")
 
 
 def guard(pid: int) -> subprocess.Popen:

@@ -5,9 +5,9 @@ import io
 import numpy as np
 import pytest
 
-from grader.disclosure import Disclosure, Examined, Hidden, Kind, Unopened, evidence, examine, hidden
+from grader.disclosure import Disclosure, Examined, Hidden, TargetKind, Unopened, evidence, examine, hidden
 from grader.disclosure.evidence import Evidence, Gathered
-from grader.disclosure.tables import Table
+from grader.disclosure.tables import FileTable
 
 
 def of(ids: list[str], labels: list[float], usage: list[int], **columns) -> Hidden:
@@ -26,11 +26,11 @@ def test_targets_are_the_varying_columns_and_the_split():
         ["a", "b", "c", "d"], [0.5, 0.4, 1, 0], [1, 1, 2, 2], other=[0, 0, 0, 1], all=[1] * 4, no=[0] * 4
     )
     assert [(each.kind, each.name, each.is_true.tolist()) for each in found.targets] == [
-        (Kind.LABEL, "y", [True, False, True, False]),
-        (Kind.LABEL, "other", [False, False, False, True]),
-        (Kind.LABEL, "y", [True, True, True, False]),
-        (Kind.USAGE, "Usage", [True, True, False, False]),
-        (Kind.USAGE, "Usage", [False, False, True, True]),
+        (TargetKind.LABEL, "y", [True, False, True, False]),
+        (TargetKind.LABEL, "other", [False, False, False, True]),
+        (TargetKind.LABEL, "y", [True, True, True, False]),
+        (TargetKind.USAGE, "Usage", [True, True, False, False]),
+        (TargetKind.USAGE, "Usage", [False, False, True, True]),
     ]
     assert found.truths.tolist() == [[each.is_true[row] for each in found.targets] for row in found.drawn]
     assert found.index == {found.ids[place]: number for number, place in enumerate(found.drawn)}
@@ -63,9 +63,9 @@ def test_other_solution_of_the_same_ids_adds_its_targets():
     both = one.with_other(other)
     assert both.targets[: len(one.targets)] == one.targets
     assert [(each.kind, each.name, each.is_true.tolist()) for each in both.targets[len(one.targets) :]] == [
-        (Kind.LABEL, "y", [False, True, False]),
-        (Kind.USAGE, "Usage", [False, False, True]),
-        (Kind.USAGE, "Usage", [True, True, False]),
+        (TargetKind.LABEL, "y", [False, True, False]),
+        (TargetKind.USAGE, "Usage", [False, False, True]),
+        (TargetKind.USAGE, "Usage", [True, True, False]),
     ]
     assert [2, 1, 0] in orders(both) and [2, 1, 0] not in orders(one)
     assert orders(one.with_other(one)) == orders(one)
@@ -92,14 +92,14 @@ def test_fewer_rows_of_wide_tables_are_compared(monkeypatch: pytest.MonkeyPatch)
         (gathered,) = _read(one, lines).by_id.values()
         assert (gathered.size, len(gathered.numbers)) == (rows, rows)
         found = examine(io.BytesIO("\n".join(map(",".join, lines)).encode()), one).disclosures
-        assert {(each.kind, each.rows) for each in found} == {(Kind.LABEL, rows)}
+        assert {(each.kind, each.rows) for each in found} == {(TargetKind.LABEL, rows)}
         without_ids = "\n".join(",".join(line[1:]) for line in lines)
         assert examine(io.BytesIO(without_ids.encode()), one).disclosures[0].names == ("y",)
 
 
 def _read(hidden_values: Hidden, rows: list[list[str]]) -> Evidence:
     read = Evidence(hidden_values)
-    read.read(Table("", iter(rows)))
+    read.read(FileTable("", iter(rows)))
     return read
 
 
@@ -116,14 +116,14 @@ def test_examination_counts_its_input_and_names_the_columns():
     lines = [f"{row_id},{label}" for row_id, label in zip(ids, labels, strict=True)]
     found = examine(io.BytesIO("\n".join(["id,x", *lines]).encode()), one)
     preview = found.preview
-    told = (Disclosure("", "x", Kind.LABEL, ("y",), 200),)
+    told = (Disclosure("", "x", TargetKind.LABEL, ("y",), 200),)
     assert found == Examined(told, (), 0, tables=1, rows=201, preview=preview)
     assert preview is not None and preview["rows"] == 200
     ordered = [row_id for _, row_id in sorted(zip(labels, ids, strict=True))]
     public = [row_id for place, row_id in enumerate(ids) if place % 2 == 0]
     for rows_of, column, kind, name, compared in (
-        (ordered, "the order of its rows", Kind.LABEL, "y", 200),
-        (public, "which rows are in it", Kind.USAGE, "Usage", 200),
+        (ordered, "the order of its rows", TargetKind.LABEL, "y", 200),
+        (public, "which rows are in it", TargetKind.USAGE, "Usage", 200),
     ):
         told = examine(io.BytesIO("\n".join(["id", *rows_of]).encode()), one).disclosures
         assert told == (Disclosure("", column, kind, (name,), compared),)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from grader.disclosure import Examined, Hidden, Kind, examine
+from grader.disclosure import Examined, Hidden, TargetKind, examine
 from grader.disclosure.source import Budget
 
 ROWS = 600
@@ -27,7 +27,11 @@ MUSLIM = np.where(RANDOM.random(ROWS) < 0.2, 1.0, 0.0)
 USAGE = RANDOM.choice(np.array([0, 1, 2], np.int8), ROWS, p=[0.1, 0.3, 0.6])
 WORDS = np.array(["Ignored", "Public", "Private"])[USAGE]
 TRUE = LABELS >= 0.5
-LABEL, IDENTITY, SPLIT = (Kind.LABEL, "toxicity"), (Kind.IDENTITY, "muslim"), (Kind.USAGE, "Usage")
+LABEL, IDENTITY, SPLIT = (
+    (TargetKind.LABEL, "toxicity"),
+    (TargetKind.IDENTITY, "muslim"),
+    (TargetKind.USAGE, "Usage"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +49,7 @@ def csv(table: pd.DataFrame, **options) -> bytes:
     return str(table.to_csv(index=False, **options)).encode()
 
 
-def found(hidden: Hidden, data: bytes) -> set[tuple[Kind, str]]:
+def found(hidden: Hidden, data: bytes) -> set[tuple[TargetKind, str]]:
     examined = examine(io.BytesIO(data), hidden)
     assert examined.unopened == ()
     return {(each.kind, name) for each in examined.disclosures for name in each.names}
@@ -89,7 +93,7 @@ def test_json_lines_are_recognized_by_a_first_line_of_any_length(hidden: Hidden)
     assert LABEL in found(hidden, str(table.to_json(orient="records", lines=True)).encode())
 
 
-DISGUISES: dict[str, tuple[Any, tuple[Kind, str]]] = {
+DISGUISES: dict[str, tuple[Any, tuple[TargetKind, str]]] = {
     "as it is": (LABELS, LABEL),
     "true or false": (TRUE, LABEL),
     "inverted": (1 - LABELS, LABEL),
@@ -114,7 +118,7 @@ def test_disclosing_column_is_found_in_any_notation(hidden: Hidden, disguise: st
 
 def test_only_the_agreeing_column_is_named_with_its_rows(hidden: Hidden):
     (told,) = examine(io.BytesIO(csv(frame(f1=RANDOM.random(ROWS), k9=MUSLIM))), hidden).disclosures
-    assert (told.column, told.kind, told.names, told.rows) == ("k9", Kind.IDENTITY, ("muslim",), ROWS)
+    assert (told.column, told.kind, told.names, told.rows) == ("k9", TargetKind.IDENTITY, ("muslim",), ROWS)
 
 
 @pytest.mark.parametrize("with_header", [True, False])
@@ -212,9 +216,9 @@ def test_second_solution_is_also_searched_for():
     order = RANDOM.permutation(ROWS)
     second = Hidden.of([IDS[place] for place in order], label=("new", other[order]), usage=usage, **options)
     both = Hidden.of(IDS, label=("old", one), usage=usage, **options).with_other(second)
-    assert found(both, csv(frame(x=one))) == {(Kind.LABEL, "old")}
-    assert found(both, csv(frame(x=other))) == {(Kind.LABEL, "new")}
-    assert found(both, "\n".join(map(str, other[order])).encode()) == {(Kind.LABEL, "new")}
+    assert found(both, csv(frame(x=one))) == {(TargetKind.LABEL, "old")}
+    assert found(both, csv(frame(x=other))) == {(TargetKind.LABEL, "new")}
+    assert found(both, "\n".join(map(str, other[order])).encode()) == {(TargetKind.LABEL, "new")}
 
 
 def unopened(hidden: Hidden, data: bytes, **options) -> tuple[Examined, list[str]]:

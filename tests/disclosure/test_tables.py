@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from grader.disclosure import tables
 from grader.disclosure.source import GivenUp
-from grader.disclosure.tables import MOST_COLUMNS, Table, _delimiter, delimited, json_lines
+from grader.disclosure.tables import MOST_COLUMNS, FileTable, _delimiter, delimited, json_lines
 from tests.fixtures.examples import examples
 
 CELL = st.text("ab;\"\n '", max_size=4)
 ROWS = st.lists(st.lists(CELL, min_size=1, max_size=4), min_size=1, max_size=9)
 
 
-def read(table: Table) -> tuple[list[str], list[list[str]]]:
+def read(table: FileTable) -> tuple[list[str], list[list[str]]]:
     rows = list(table.rows)
     return table.names, rows
 

@@ -9,8 +9,8 @@ import tracemalloc
 import pytest
 
 from grader.files import (
+    FileProblem,
     FileRejected,
-    Problem,
     RowIds,
     read_submission,
     submission_size_cap,
@@ -23,7 +23,7 @@ HEADER = b"id,prediction\n"
 SIZE = 3_000_000
 
 
-def problems(data: bytes, row_ids: RowIds | None = None) -> tuple[Problem, ...]:
+def problems(data: bytes, row_ids: RowIds | None = None) -> tuple[FileProblem, ...]:
     with pytest.raises(FileRejected) as rejection:
         read_submission(data, RowIds.of(IDS) if row_ids is None else row_ids)
     assert rejection.value.file == "submission"

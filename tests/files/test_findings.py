@@ -9,7 +9,7 @@ import pytest
 from grader.files.reading.containers import CHUNK_BYTES, GzipMembers
 from grader.files.reading.numbers import describe_number, may_underflow
 from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
-from grader.files.solution.column_roles import ColumnSample, Tally
+from grader.files.solution.column_roles import ColumnSample, ColumnTally
 from grader.files.solution.header import Choice, assign
 from grader.files.submission.faults import remarks_on
 
@@ -150,7 +150,7 @@ def test_missing_label_is_reported_with_the_existing_columns():
         (["id", "cat"], "missing_label", "'id' and 'cat'"),
         (["id", "label", "target"], "several_labels", "'label' and 'target'"),
     ):
-        (problem,) = assign([ColumnSample(name, (), Tally()) for name in names], Choice())  # type: ignore[misc]
+        (problem,) = assign([ColumnSample(name, (), ColumnTally()) for name in names], Choice())  # type: ignore[misc]
         assert (problem.code, problem.found) == (code, shown)
 
 

@@ -82,7 +82,7 @@ def recounted() -> dict[tuple[str, str], dict[str, Decimal]]:
     """Return each file's scores under each solution, computed by the second implementation."""
     metric = {"power": -5.0, "label_threshold": 0.5, "identity_threshold": 0.5, "undefined": "error"}
     metric["weights"] = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), 0.25)
-    rules = slowly.Settings.from_dict({"identities": IDENTITIES, "metric": metric})
+    rules = slowly.RecountSettings.from_dict({"identities": IDENTITIES, "metric": metric})
     found = {}
     for truth, csv in TRUTHS.items():
         rows = read_truth(csv, rules, label="toxicity", identities=IDENTITIES)

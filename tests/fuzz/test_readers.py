@@ -11,9 +11,9 @@ from hypothesis import given
 
 from grader.errors import FairboardError
 from grader.files import (
+    FileProblem,
     FileRejected,
     Note,
-    Problem,
     RowIds,
     WrongColumns,
     guess_columns,
@@ -23,7 +23,14 @@ from grader.files import (
     read_solution,
     read_submission,
 )
-from grader.receipts import InvalidReceipt, Receipt, Settings, UnreadableFile, read_predictions, read_truth
+from grader.receipts import (
+    InvalidReceipt,
+    Receipt,
+    RecountSettings,
+    UnreadableFile,
+    read_predictions,
+    read_truth,
+)
 from tests.fixtures.examples import examples
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
 
@@ -93,7 +100,7 @@ LABEL_PREDICTIONS = b"id,insult,toxicity\n" + b"".join(
 PREDICTIONS_BESIDE = PREDICTIONS.replace(b"\n", b',?,"a, b"\n').replace(
     b'?,"a, b"', b'insult,"severe, toxic"', 1
 )
-METRIC = Settings.from_dict(json.loads(RECEIPT)["settings"])
+METRIC = RecountSettings.from_dict(json.loads(RECEIPT)["settings"])
 # Each reader with a valid file, its errors for invalid files, and its share of the files.
 READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...], float]] = {
     "submission": (submission, PREDICTIONS, (FileRejected,), 0.4),
@@ -156,7 +163,7 @@ def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[Fa
         return refused.message
 
 
-def require_readable(remarks: Iterable[Problem | Note]):
+def require_readable(remarks: Iterable[FileProblem | Note]):
     """Fail unless a database can store these remarks and a person can read them."""
     for remark in remarks:
         require_text(remark.as_dict())

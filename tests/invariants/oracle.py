@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
-from grader.receipts import Settings, SlowTruth, UnreadableFile, read_predictions, read_truth
+from grader.receipts import RecountSettings, SlowTruth, UnreadableFile, read_predictions, read_truth
 from grader.receipts.recount import count, score
 from grader.receipts.truth import SPLITS
 
@@ -14,7 +14,7 @@ from grader.receipts.truth import SPLITS
 WORTH_PROCESSES = 400
 
 # Each worker process caches its solutions by configuration key.
-_truths: dict[str, tuple[SlowTruth, Settings]] = {}
+_truths: dict[str, tuple[SlowTruth, RecountSettings]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Oracle:
 def _learn(ways: Mapping[str, tuple[bytes, Mapping[str, Any]]]):
     _truths.clear()
     for way, (solution, data) in ways.items():
-        settings = Settings.from_dict(data)
+        settings = RecountSettings.from_dict(data)
         _truths[way] = read_truth(solution, settings), settings
 
 

@@ -441,7 +441,7 @@ def test_backup_deleted_while_the_backups_are_listed_is_left_out(service, config
 
 
 def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured: Settings):
-    def finding(settings: Settings) -> doctor_checks.Finding:
+    def finding(settings: Settings) -> doctor_checks.DoctorFinding:
         with service.database.read() as session:
             (found,) = doctor_checks.of_backups(settings, session)
         return found

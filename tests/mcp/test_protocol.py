@@ -19,7 +19,7 @@ from sqlalchemy import update
 from grader import db
 from grader.client import Unusable
 from grader.mcp.protocol import serve
-from grader.mcp.tools import Folder, Tool
+from grader.mcp.tools import Tool, WorkFolder
 from grader.models import DataCheckState, DataFile
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
@@ -147,7 +147,7 @@ def test_files_outside_the_folder_are_inaccessible_and_wrong_arguments_are_repor
 
 
 def test_download_is_written_to_the_folder(folder: Path, database_url: str):
-    found = Folder(folder)
+    found = WorkFolder(folder)
     assert found.new("train.csv") == folder / "train.csv"
     (folder / "below").mkdir()
     for name in ("../x.csv", "below/x.csv", "link.csv", "new.csv", "/etc/passwd"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
-from grader.ranking.comparison import Difference, ScorePair, TeamChange, compare
+from grader.ranking.comparison import ScorePair, TeamChange, VersionDifference, compare
 from grader.ranking.selection import Scored, SubmissionKind
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -121,7 +121,7 @@ def test_automatic_selection_changes_and_a_selected_submission_stays():
 
 
 def test_team_without_scores_in_the_new_version_is_listed_as_gone():
-    found: Difference = compare(
+    found: VersionDifference = compare(
         [*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))]
     )
     assert [team.team_id for team in found.public.teams] == [1, 2]

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 unit_floats = st.floats(min_value=0, max_value=1)
 entries = st.builds(
-    Entry,
+    TeamEntry,
     team_id=st.integers(1, 10**6),
     submission_id=st.integers(1, 10**6),
     score_units=st.integers(0, 3),
@@ -25,8 +25,8 @@ entries = st.builds(
 boards = st.lists(entries, max_size=12, unique_by=(lambda e: e.team_id, lambda e: e.submission_id))
 
 
-def entry(submission_id: int, units: int, *, second: int = 0, team_id: int = 1) -> Entry:
-    return Entry(team_id, submission_id, units, NOON + timedelta(seconds=second))
+def entry(submission_id: int, units: int, *, second: int = 0, team_id: int = 1) -> TeamEntry:
+    return TeamEntry(team_id, submission_id, units, NOON + timedelta(seconds=second))
 
 
 @given(unit_floats)
@@ -85,12 +85,12 @@ def test_terms_have_four_decimals_and_cells_two():
 
 
 @given(boards)
-def test_ranks_are_consecutive_from_one_and_never_shared(board: list[Entry]):
+def test_ranks_are_consecutive_from_one_and_never_shared(board: list[TeamEntry]):
     assert [line.rank for line in order.rank(board)] == list(range(1, len(board) + 1))
 
 
 @given(boards, st.randoms())
-def test_ranking_does_not_depend_on_the_input_order(board: list[Entry], dice: object):
+def test_ranking_does_not_depend_on_the_input_order(board: list[TeamEntry], dice: object):
     shuffled = board.copy()
     dice.shuffle(shuffled)  # type: ignore[attr-defined]
     assert order.rank(shuffled) == order.rank(board)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
-from grader.ranking.order import Entry, Standing
+from grader.ranking.order import RankedEntry, TeamEntry
 from grader.ranking.selection import Scored, SubmissionKind
 from tests.fixtures.examples import examples
 
@@ -144,7 +144,7 @@ def is_better(one: dict[str, Any], other: dict[str, Any], split: str) -> bool:
     return one["id"] < other["id"]
 
 
-def lines(board: tuple[Standing, ...]) -> list[tuple[int, int, int]]:
+def lines(board: tuple[RankedEntry, ...]) -> list[tuple[int, int, int]]:
     return [(line.rank, line.entry.team_id, line.entry.submission_id) for line in board]
 
 
@@ -216,7 +216,8 @@ def test_best_unselected_file_is_the_best_of_those_that_did_not_compete(
 @given(st.lists(st.tuples(st.integers(0, 5), units), max_size=12))
 def test_improvements_are_the_records_in_chronological_order(values: list[tuple[int, int]]):
     entries = [
-        Entry(1, number, score, NOON + timedelta(hours=hours)) for number, (hours, score) in enumerate(values)
+        TeamEntry(1, number, score, NOON + timedelta(hours=hours))
+        for number, (hours, score) in enumerate(values)
     ]
     steps = selection.improvements(entries)
     best = -1

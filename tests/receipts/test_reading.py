@@ -12,7 +12,7 @@ import pytest
 from grader.files import FileRejected, RowIds, read_solution, read_submission
 from grader.files.solution.canonical_form import canonical_solution, solution_digest
 from grader.metrics import MetricSettings
-from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
+from grader.receipts import RecountSettings, UnreadableFile, read_predictions, read_truth
 from grader.receipts.reading import finite_number, shown, text_of
 
 IDS = ["7000000", "7", "70", "9007199254740993"]
@@ -140,7 +140,7 @@ def test_changed_file_is_accepted_by_both_or_by_neither():
     assert accepted > 100
 
 
-SETTINGS = Settings.from_dict({"identities": ["dog", "cat"], "metric": MetricSettings().as_dict()})
+SETTINGS = RecountSettings.from_dict({"identities": ["dog", "cat"], "metric": MetricSettings().as_dict()})
 SOLUTION = (
     b"id,text,target,cat,dog,Usage\n"
     b'10,"a\n""b"", c",1,0.5,,Public\n'

@@ -9,7 +9,7 @@ import pytest
 
 from grader.metrics import MetricSettings, Weights, count_pairs, power_mean, prepare, report
 from grader.receipts import recount
-from grader.receipts.recount import Row, Settings
+from grader.receipts.recount import RecountSettings, Row
 
 SETTINGS = [
     MetricSettings(),
@@ -25,7 +25,9 @@ SETTINGS = [
 
 def settings_of(metric, names):
     # The settings pass through JSON, as in a receipt.
-    return Settings.from_dict(json.loads(json.dumps({"identities": names, "metric": metric.as_dict()})))
+    return RecountSettings.from_dict(
+        json.loads(json.dumps({"identities": names, "metric": metric.as_dict()}))
+    )
 
 
 def both(labels, identities, predictions, metric):

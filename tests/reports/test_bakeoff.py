@@ -13,7 +13,7 @@ from grader.metrics.analysis.paired_differences import score_difference
 from grader.metrics.expected_error import rows_needed
 from grader.metrics.prepared import prepare
 from grader.metrics.subgroups import BIAS_AUCS
-from grader.reports import Inputs, bakeoff_report, html_page, measure_candidates, plain_text
+from grader.reports import Material, bakeoff_report, html_page, measure_candidates, plain_text
 from grader.reports.bakeoff import holm
 from grader.reports.model_card import model_card
 
@@ -22,7 +22,7 @@ SKIP = MetricSettings(undefined="skip")
 
 def inputs(
     rows: int, noise: dict[str, float], *, shares: dict[str, float] | None = None, **options
-) -> Inputs:
+) -> Material:
     """Candidates with a common error and an error of their own, whose size is the noise."""
     rng = np.random.default_rng(3)
     labels = (rng.random(rows) < 0.4).astype(int)
@@ -37,7 +37,7 @@ def inputs(
     solution = read_solution("\n".join([f"id,target{pairs}", *lines]).encode())
     common = labels + rng.normal(size=rows)
     predictions = {name: common + size * rng.normal(size=rows) for name, size in noise.items()}
-    return Inputs(solution, predictions=predictions, settings=SKIP, **options)
+    return Material(solution, predictions=predictions, settings=SKIP, **options)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
@@ -193,7 +193,7 @@ def test_counterfactual_pairs_are_compared_for_all_candidates():
     roles = {"id": "id", "target": "label", "cat": "identity", "pair": "pair", "role": "slice"}
     solution = read_solution(text, roles={name: ColumnRole(role) for name, role in roles.items()})
     rng = np.random.default_rng(1)
-    data = Inputs(solution, predictions={"a": rng.random(80), "b": rng.random(80)}, settings=SKIP)
+    data = Material(solution, predictions={"a": rng.random(80), "b": rng.random(80)}, settings=SKIP)
     sections = {each.key: each for each in bakeoff_report(measure_candidates(data)).sections}
     table = sections["pairs"].blocks[1]
     assert table.head[0] == "candidate"
@@ -224,7 +224,7 @@ def test_model_card_has_metadata_in_the_form_of_the_hub():
 
 def test_undefined_terms_are_not_metrics_of_the_model_card():
     text = "\n".join(["id,target,cat", *(f"r{row},1,{row % 2}" for row in range(40))])
-    data = Inputs(read_solution(text.encode()), predictions={"a": np.arange(40.0)}, settings=SKIP)
+    data = Material(read_solution(text.encode()), predictions={"a": np.arange(40.0)}, settings=SKIP)
     found = measure_candidates(data)
     assert found.recommended is None and found.reports["a"].score.value is None
     assert '"metrics": []' in model_card(found, "comments.csv")

@@ -15,7 +15,7 @@ from grader.metrics.analysis.paired_differences import paired_report, score_diff
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.analysis.table import compare_tables, metric_table
 from grader.metrics.prepared import prepare
-from grader.reports import Inputs, analyse, html_page, plain_text
+from grader.reports import Material, analyse, html_page, plain_text
 from grader.reports.blocks import Table
 
 # The better model is perfect. The worse one ranks a positive row of the identity below the negatives.
@@ -56,7 +56,7 @@ def test_every_format_of_a_report_subtracts_the_baseline_from_the_candidate(
     solution: Solution, candidate, baseline, sign: int
 ):
     found = analyse(
-        Inputs(solution, {"toxic": candidate}, {"toxic": baseline}, names=("ours.csv", "theirs.csv"))
+        Material(solution, {"toxic": candidate}, {"toxic": baseline}, names=("ours.csv", "theirs.csv"))
     )
     _check_json(json.loads(json.dumps(found.as_dict()))["comparison"], sign)
     section = next(each for each in found.sections if each.key == "comparison")

@@ -17,7 +17,7 @@ import pytest
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
 from grader.metrics import MetricSettings
-from grader.reports import Analysis, Inputs, analyse, plain_text
+from grader.reports import Analysis, Material, analyse, plain_text
 from grader.reports.blocks import Chart, Table
 
 FOLDER = Path(__file__).with_name("recorded")
@@ -57,15 +57,15 @@ def _predictions(truth: Solution, seed: int) -> Any:
     return np.round(truth.labels + (np.arange(ROWS) * seed % 31) / 20, 3)
 
 
-def _compared() -> Inputs:
+def _compared() -> Material:
     truth = solution()
     ours, theirs = _predictions(truth, 7), _predictions(truth, 17)
-    return Inputs(
+    return Material(
         truth,
         {"toxic": ours, "insult": 1 - ours},
         {"toxic": theirs},
         names=("ours", "theirs"),
-        fuzzed=Inputs(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}),
+        fuzzed=Material(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}),
         minimum_size=3,
         lowest=1,
         skewed="cat",
@@ -73,16 +73,16 @@ def _compared() -> Inputs:
     )
 
 
-def _twins() -> Inputs:
+def _twins() -> Material:
     truth = solution("original", "fuzzed")
-    return Inputs(
+    return Material(
         truth, {"toxic": _predictions(truth, 7)}, split="public", pair_columns=("role", None), lowest=2
     )
 
 
-def _alone() -> Inputs:
+def _alone() -> Material:
     truth = replace(solution(), other_labels={}, pair=None, slices={})
-    return Inputs(
+    return Material(
         truth,
         {"toxic": np.where(np.arange(ROWS) % 2, 1e-5, 2e-5)},
         {"toxic": np.full(ROWS, 0.5)},
@@ -92,28 +92,28 @@ def _alone() -> Inputs:
     )
 
 
-def _nobody() -> Inputs:
+def _nobody() -> Material:
     truth = solution()
-    return Inputs(
+    return Material(
         truth, {"toxic": np.full(ROWS, 1500.0)}, split="private", minimum_size=ROWS, roles=("pro", "anti")
     )
 
 
-def _data() -> Inputs:
-    return Inputs(solution(), minimum_size=1)
+def _data() -> Material:
+    return Material(solution(), minimum_size=1)
 
 
-def _data_of_one_label() -> Inputs:
+def _data_of_one_label() -> Material:
     truth = replace(solution(), other_labels={})
     settings = MetricSettings(label_threshold=0.3, identity_threshold=0.7)
-    return Inputs(truth, split="private", background="annotated", settings=settings)
+    return Material(truth, split="private", background="annotated", settings=settings)
 
 
-def _data_without_identities() -> Inputs:
-    return Inputs(replace(solution(), identities={}))
+def _data_without_identities() -> Material:
+    return Material(replace(solution(), identities={}))
 
 
-CASES: dict[str, Callable[[], Inputs]] = {
+CASES: dict[str, Callable[[], Material]] = {
     each.__name__.strip("_"): each
     for each in (_compared, _twins, _alone, _nobody, _data, _data_of_one_label, _data_without_identities)
 }

@@ -14,7 +14,7 @@ from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
 from grader.files.solution.columns import Categories
 from grader.metrics import MetricSettings, bias_report
-from grader.reports import Inputs, analyse, formats, html_page, plain_text
+from grader.reports import Material, analyse, formats, html_page, plain_text
 from grader.reports.blocks import Chart, Table
 
 ROWS = 600
@@ -66,7 +66,7 @@ def test_values_equal_those_of_the_bias_report(solution: Solution, predictions):
         settings=MetricSettings(undefined="skip"),
     )
     settings = MetricSettings(undefined="skip")
-    found = analyse(Inputs(solution, {"toxic": predictions}, split="public", settings=settings)).as_dict()
+    found = analyse(Material(solution, {"toxic": predictions}, split="public", settings=settings)).as_dict()
     assert found["score"]["score"] == expected.score
     by_name = {line["name"]: line for line in found["identities"]["identities"]}
     assert by_name["cat"]["bpsn_auc"] == expected.subgroups[0].bpsn_auc
@@ -75,7 +75,7 @@ def test_values_equal_those_of_the_bias_report(solution: Solution, predictions):
 def test_reasons_of_empty_cells_are_listed_below_their_table(solution: Solution, predictions):
     nobody = replace(solution, identities={**solution.identities, "<rare>": np.zeros(ROWS)})
     text = plain_text(
-        analyse(Inputs(nobody, {"toxic": predictions}, settings=MetricSettings(undefined="skip")))
+        analyse(Material(nobody, {"toxic": predictions}, settings=MetricSettings(undefined="skip")))
     )
     assert "Undefined AUCs: 3. The power means omit them:" in text
     assert "- there are no positive rows that mention the identity and no negative rows" in text
@@ -83,7 +83,7 @@ def test_reasons_of_empty_cells_are_listed_below_their_table(solution: Solution,
 
 
 def test_report_on_a_constant_model_explains_the_missing_interval(solution: Solution):
-    found = analyse(Inputs(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
+    found = analyse(Material(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
     assert found.as_dict()["score"]["intervals"]["score"]["low"] is None
     assert "The score has no interval because the compared rows do not vary" in plain_text(found)
     assert "0.50000 to 0.50000" not in plain_text(found)
@@ -110,11 +110,11 @@ def test_no_section_lists_an_identity_with_too_few_rows(solution: Solution, pred
     model = {"toxic": predictions, "insult": predictions}
     reports = []
     for size in (9, 10):
-        fuzzed = Inputs(solution, model, minimum_size=size)
-        inputs = Inputs(
+        fuzzed = Material(solution, model, minimum_size=size)
+        inputs = Material(
             solution, model, {"toxic": -predictions}, fuzzed=fuzzed, minimum_size=size, skewed="cat"
         )
-        sections = (*analyse(inputs).sections, *analyse(Inputs(solution, minimum_size=size)).sections)
+        sections = (*analyse(inputs).sections, *analyse(Material(solution, minimum_size=size)).sections)
         reports.append({part.key: part for part in sections})
         assert set(reports[-1]) == set(SECTIONS)
     everything, kept = (report[key] for report in reports)
@@ -130,8 +130,8 @@ def test_omitted_identities_and_values_are_listed_with_their_rows(solution: Solu
     many = Categories(tuple(f"author {code}" for code in range(14)), np.arange(ROWS, dtype=np.int32) % 14)
     some = np.where(many.codes == 0, 1.0, 0.0)
     solution = replace(solution, identities={"some": some}, slices={"author": many}, usage=None)
-    fuzzed = Inputs(replace(solution, identities={"some": np.zeros(ROWS)}), {"toxic": predictions})
-    text = plain_text(analyse(Inputs(solution, {"toxic": predictions}, fuzzed=fuzzed, minimum_size=3)))
+    fuzzed = Material(replace(solution, identities={"some": np.zeros(ROWS)}), {"toxic": predictions})
+    text = plain_text(analyse(Material(solution, {"toxic": predictions}, fuzzed=fuzzed, minimum_size=3)))
     assert "author = author 1: 43 rows" in text
     assert "Omitted because too few rows mention them: some (0)." in text
     assert "only the number of rows is shown: author = author 12 (42), author = author 13 (42)." in text
@@ -140,8 +140,8 @@ def test_omitted_identities_and_values_are_listed_with_their_rows(solution: Solu
 
 def test_first_lines_list_identities_with_too_few_rows(solution: Solution, predictions):
     for inputs in (
-        Inputs(solution, minimum_size=10),
-        Inputs(solution, {"toxic": predictions}, minimum_size=10),
+        Material(solution, minimum_size=10),
+        Material(solution, {"toxic": predictions}, minimum_size=10),
     ):
         assert analyse(inputs).facts[-1] == "Omitted because fewer than 10 rows mention them: <rare> (3)"
         assert "Left out" not in "".join(analyse(replace(inputs, minimum_size=3)).facts)
@@ -151,7 +151,7 @@ def test_first_lines_list_identities_with_too_few_rows(solution: Solution, predi
             in (analyse(inputs).facts[0])
         )
         assert analyse(replace(inputs, minimum_size=3)).facts[0].endswith(f", {count} identities")
-    nobody = analyse(Inputs(solution, {"toxic": predictions}, minimum_size=ROWS))
+    nobody = analyse(Material(solution, {"toxic": predictions}, minimum_size=ROWS))
     assert (
         f"0 of {count} identities are included: fewer than {ROWS:,} rows mention each of them"
         in nobody.facts[0]
@@ -164,14 +164,14 @@ def test_unknown_identity_or_split_without_rows_is_rejected(solution: Solution, 
     with pytest.raises(
         ValueError, match=r"There is no identity 'cow' to skew\. Choose one of: cat, dog, <rare>"
     ):
-        analyse(Inputs(solution, {"toxic": predictions}, skewed="cow"))
+        analyse(Material(solution, {"toxic": predictions}, skewed="cow"))
     lonely = read_solution(b"id,target,a,Usage\n1,1,0,Public\n2,0,1,Public\n")
     with pytest.raises(ValueError, match="The solution has no rows in the split 'private'"):
-        analyse(Inputs(lonely, split="private"))
+        analyse(Material(lonely, split="private"))
 
 
 def test_page_is_self_contained_and_escapes_names(solution: Solution, predictions):
-    page = html_page(analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions})))
+    page = html_page(analyse(Material(solution, {"toxic": predictions}, {"toxic": -predictions})))
     assert "<script" not in page
     assert "http:" not in page
     assert "https:" not in page
@@ -187,10 +187,10 @@ def test_page_is_self_contained_and_escapes_names(solution: Solution, prediction
 
 def test_every_section_of_a_report_is_valid_json(solution: Solution, predictions):
     everything = analyse(
-        Inputs(
+        Material(
             solution,
             {"toxic": predictions, "insult": predictions},
-            fuzzed=Inputs(solution, {"toxic": predictions}),
+            fuzzed=Material(solution, {"toxic": predictions}),
         )
     )
     data = json.loads(json.dumps(everything.as_dict(), allow_nan=False))
@@ -200,7 +200,7 @@ def test_every_section_of_a_report_is_valid_json(solution: Solution, predictions
 def test_every_chart_has_a_table(solution: Solution, predictions):
     charts = [
         block
-        for section in analyse(Inputs(solution, {"toxic": predictions})).sections
+        for section in analyse(Material(solution, {"toxic": predictions})).sections
         for block in section.blocks
         if isinstance(block, Chart)
     ]
@@ -235,7 +235,7 @@ def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: lis
 
 
 def test_stored_report_is_read_back_unchanged(solution: Solution, predictions):
-    found = {"public": analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}))}
+    found = {"public": analyse(Material(solution, {"toxic": predictions}, {"toxic": -predictions}))}
     stored = formats.to_bytes(found)
     assert formats.from_bytes(stored) == found
     # The file contains no time, so equal reports have equal bytes.
@@ -250,15 +250,15 @@ def test_predictions_of_any_size_can_be_plotted():
         [5e-324, 0, 5e-324, 0],
         [1e-310, -1e-310, 0, 0],
     ):
-        page = html_page(analyse(Inputs(four, {"target": np.array(values)})))
+        page = html_page(analyse(Material(four, {"target": np.array(values)})))
         assert not re.search(r"[ ,\"]-?(nan|inf)", page)
 
 
 def test_report_without_identities_has_a_score_section_and_no_empty_table():
     two = read_solution(b"id,target\n1,1\n2,0\n")
-    found = analyse(Inputs(two, {"target": np.array([0.9, 0.1])}))
+    found = analyse(Material(two, {"target": np.array([0.9, 0.1])}))
     assert "There are no identities to compare." in plain_text(found)
-    for section in (*found.sections, *analyse(Inputs(two)).sections):
+    for section in (*found.sections, *analyse(Material(two)).sections):
         for block in section.blocks:
             assert (block.table if isinstance(block, Chart) else block).lines
 

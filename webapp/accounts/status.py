@@ -6,7 +6,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 from pydantic import Field
 
-from grader.maintenance.doctor_checks import Level
+from grader.maintenance.doctor_checks import Urgency
 from grader.models import JobState
 from grader.supervisor import status
 from webapp.accounts.people import administrators_operation
@@ -71,7 +71,7 @@ class SettingInForce(Answer):
 class CheckResult(Answer):
     """The result of a quick check; `fairboard doctor` runs all checks."""
 
-    level: Level
+    level: Urgency
     subject: str
     message: str
 

@@ -14,7 +14,7 @@ from grader.services.leaderboards.glance import Glance
 from grader.services.limits.limits import DailyLimitReached
 from grader.services.submissions import refusal, selections, situation
 from grader.services.submissions.refusal import TeamDisqualified
-from grader.services.submissions.selections import Choice, Reason
+from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from grader.services.teams.participations import (
@@ -54,7 +54,7 @@ def of_stranger(view: CompetitionView) -> NextStep:
     return NextStep("Log in to join", url_for("account.log_in", next=aim))
 
 
-def of_person(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep:
+def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep:
     """Return a user's next step; `choice` is the current final selection, if it was read."""
     if situation.is_test:
         return NextStep("Organize", _to("organize_console.index", view))
@@ -89,7 +89,7 @@ def wants_choice(view: CompetitionView, situation: Situation) -> bool:
     return situation.team is not None and not situation.is_test and view.phase in (Phase.OPEN, Phase.CLOSED)
 
 
-def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
+def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep | None:
     """Return the step that leads to the final selection, while that is open and incomplete."""
     is_open = selections.is_open(situation.competition, situation.now)
     if choice is None or not is_open or (situation.team and situation.team.is_disqualified):

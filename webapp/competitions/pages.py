@@ -56,14 +56,14 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CardGroup:
     """Cards of competitions in one state."""
 
     name: str
     cards: Sequence[Card]
 
 
-def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Group]:
+def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[CardGroup]:
     """Return a page's cards in groups, using a constant number of queries."""
     figures = glance.figures(session, competitions=competitions, now=now)
     teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
@@ -86,11 +86,11 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
     return _grouped(cards)
 
 
-def _grouped(cards: Iterable[Card]) -> list[Group]:
+def _grouped(cards: Iterable[Card]) -> list[CardGroup]:
     by_state: dict[str, list[Card]] = {}
     for card in cards:
         by_state.setdefault(GROUPS[card.competition.state], []).append(card)
-    return [Group(name, each) for name, each in by_state.items()]
+    return [CardGroup(name, each) for name, each in by_state.items()]
 
 
 @blueprint.get("/")

@@ -7,7 +7,7 @@ from flask import g, url_for
 from markupsafe import Markup
 
 from grader.models import Announcement, Competition
-from grader.prose.drawn import Drawn, Figure, plain
+from grader.prose.drawn import Drawn, FigureSource, plain
 from grader.services.figures import formatted_texts
 from grader.worker.process.shares import ShareUsed
 from webapp.http.site import current_site
@@ -18,7 +18,7 @@ class Texts(NamedTuple):
 
     slug: str
     stored: Mapping[str, Any]
-    figures: tuple[Figure, ...]
+    figures: tuple[FigureSource, ...]
 
     @classmethod
     def of(cls, session: Any, competition: Competition) -> "Texts":
@@ -61,7 +61,7 @@ def format_saved(slug: str) -> dict[str, Drawn]:
         return {}
 
 
-def figure_url(slug: str, figure: Figure) -> str:
+def figure_url(slug: str, figure: FigureSource) -> str:
     """Return the URL of a figure."""
     return _base(slug) + figure.url.removeprefix("figures/")
 

@@ -11,7 +11,14 @@ from pathlib import Path
 from markupsafe import Markup
 
 from webapp.documentation import reference
-from webapp.documentation.rendering import Section, anchor_of, name_rows, put_into_sections, render, terms_of
+from webapp.documentation.rendering import (
+    ChapterSection,
+    anchor_of,
+    name_rows,
+    put_into_sections,
+    render,
+    terms_of,
+)
 
 ADDRESS = "/docs"
 SHIPPED = Path(__file__).parent / "shipped"  # location of the chapters in a wheel
@@ -35,7 +42,7 @@ class Chapter:
 
     name: str
     html: Markup
-    sections: tuple[Section, ...]
+    sections: tuple[ChapterSection, ...]
 
     @property
     def title(self) -> str:
@@ -49,7 +56,7 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Group:
+class ChapterGroup:
     """The chapters for one kind of reader."""
 
     readers: str
@@ -82,13 +89,13 @@ def chapters() -> dict[str, Chapter]:
 
 
 @cache
-def groups() -> tuple[Group, ...]:
+def groups() -> tuple[ChapterGroup, ...]:
     """Return the chapters by reader, in the order of the table of contents, each only once."""
     _, *parts = GROUP.split(_text(CONTENTS))
     found, placed = [], {""}
     for readers, body in zip(parts[::2], parts[1::2], strict=True):
         linked = dict.fromkeys(_names()[_within(CONTENTS, target)] for target in LINK.findall(body))
-        found.append(Group(readers, tuple(chapters()[name] for name in linked if name not in placed)))
+        found.append(ChapterGroup(readers, tuple(chapters()[name] for name in linked if name not in placed)))
         placed |= linked.keys()
     return tuple(found)
 

@@ -23,7 +23,7 @@ UNSCROLLED_COLUMNS = 40  # maximum width of code that fits on a phone
 
 
 @dataclass(frozen=True)
-class Section:
+class ChapterSection:
     """A heading of a chapter, with its anchor."""
 
     level: int
@@ -33,7 +33,7 @@ class Section:
 
 def render(
     text: str, *, address_of: Callable[[str], str], explain: Callable[[list[Token]], None] | None
-) -> tuple[Markup, tuple[Section, ...]]:
+) -> tuple[Markup, tuple[ChapterSection, ...]]:
     """Return a chapter's HTML and its headings, starting with the title.
 
     `address_of` resolves links, and `explain` makes chapter-specific changes.
@@ -106,10 +106,10 @@ def _set_addresses(tokens: list[Token], address_of: Callable[[str], str]) -> Non
                 child.attrs[name] = address_of(str(child.attrs[name]))
 
 
-def _sections(tokens: list[Token]) -> Iterator[Section]:
+def _sections(tokens: list[Token]) -> Iterator[ChapterSection]:
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":
-            yield Section(int(token.tag[1]), str(token.attrs["id"]), _plain(inline))
+            yield ChapterSection(int(token.tag[1]), str(token.attrs["id"]), _plain(inline))
 
 
 def _plain(token: Token) -> str:

@@ -16,8 +16,8 @@ from grader.ranking.order import score_text
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import score_history
-from grader.services.leaderboards.leaderboard import Asked, Board
-from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.leaderboard import Board, BoardRequest
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.teams import rosters
 from grader.text import csv_lines
 from grader.visibility import Phase
@@ -52,7 +52,7 @@ def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
-        board = _board(session, competition, Asked(page=page, page_size=size))
+        board = _board(session, competition, BoardRequest(page=page, page_size=size))
     listed = [
         {
             "teamId": row.team_id,
@@ -70,7 +70,7 @@ def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
     """Redirect to the whole leaderboard as CSV in a ZIP file."""
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
-        _board(session, competition, Asked(page_size=1))
+        _board(session, competition, BoardRequest(page_size=1))
     return offer("leaderboard", competition, f"{competition.slug}.zip")
 
 
@@ -104,7 +104,7 @@ def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     }
 
 
-def _board(session: Any, competition: Competition, request: Asked) -> Board:
+def _board(session: Any, competition: Competition, request: BoardRequest) -> Board:
     now = db.now(session)
     is_revealed = phases.phase(competition, now) is Phase.REVEALED
     return boards.board_of(
@@ -119,7 +119,7 @@ def _board(session: Any, competition: Competition, request: Asked) -> Board:
 
 def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
     """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date, and its newest time."""
-    board, packed = _board(session, competition, Asked(page_size=WHOLE)), BytesIO()
+    board, packed = _board(session, competition, BoardRequest(page_size=WHOLE)), BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         name = f"{competition.slug}-{board.split.value}leaderboard.csv"
         archive.writestr(zipfile.ZipInfo(name), csv_lines([COLUMNS, *map(_cells, _teams(board))]))
@@ -127,10 +127,10 @@ def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
     return packed.getvalue(), newest
 
 
-def _teams(board: Board) -> list[BoardRow]:
+def _teams(board: Board) -> list[ShownRow]:
     return [row for row in board.rows if not row.is_benchmark]
 
 
-def _cells(row: BoardRow) -> tuple[str | int | None, ...]:
+def _cells(row: ShownRow) -> tuple[str | int | None, ...]:
     last = f"{row.last_submitted_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     return row.rank, row.team_id, row.team, last, row.score, row.entry_count, ",".join(row.members)

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from grader.models import Split
 from grader.services.leaderboards.leaderboard import Board
-from grader.services.leaderboards.lines import BoardRow, Sort
-from grader.services.leaderboards.submission_results import Counted, SplitResult
+from grader.services.leaderboards.lines import ShownRow, Sort
+from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
 from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.views import counted_id
@@ -185,7 +185,7 @@ def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardP
     )
 
 
-def _line(row: BoardRow, board: Board) -> BoardLine:
+def _line(row: ShownRow, board: Board) -> BoardLine:
     counts = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
     return BoardLine.of(
         row,
@@ -208,7 +208,7 @@ def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) 
     )
 
 
-def counted_submission(counted: Counted) -> CountedSubmission:
+def counted_submission(counted: CountedEntry) -> CountedSubmission:
     """Return a counted submission with its results on both splits as the API model."""
     results = {split.value: _split(result) for split, result in counted.results.items()}
     return CountedSubmission.of(counted, submission=counted.submission_id, **results)

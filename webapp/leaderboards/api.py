@@ -51,14 +51,14 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     return answers.board_page(board, page_size=query.page_size, next_page=next_page)
 
 
-def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
+def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.BoardRequest:
     """Return the requested rows; a cursor continues in rank order."""
     wanted = replace(requests.asked_lines(own_team_id=own_team_id), page_size=query.page_size)
     if query.cursor is None:
         return wanted
     if not wanted.is_plain or query.page is not None:
         raise Unreadable("cursor", query.cursor, "used without `page` and `q`, and only when sorting by rank")
-    return replace(wanted, after=boards.Place.of(query.cursor))
+    return replace(wanted, after=boards.BoardCursor.of(query.cursor))
 
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")

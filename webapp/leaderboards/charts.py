@@ -6,10 +6,10 @@ from datetime import datetime
 
 from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
-from grader.charts.steps import Level, Steps, step_chart
+from grader.charts.steps import BandLevel, Steps, step_chart
 from grader.ranking.order import score_text
-from grader.services.leaderboards.leaderboard import Asked, Board
-from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.leaderboard import Board, BoardRequest
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
 from webapp.http.caches import Frontier
 from webapp.presentation.terms import NAMES
@@ -48,7 +48,7 @@ class SlopesView:
     rows: tuple[tuple[str, int, int], ...]
 
 
-def top(board: Board, request: Asked, *, own_team_id: int | None) -> list[BoardRow]:
+def top(board: Board, request: BoardRequest, *, own_team_id: int | None) -> list[ShownRow]:
     """Return the teams of the step chart; none unless this is the unfiltered first page."""
     if not is_first(board, request):
         return []
@@ -56,18 +56,18 @@ def top(board: Board, request: Asked, *, own_team_id: int | None) -> list[BoardR
     return [row for place, row in enumerate(ranked) if place < TEAM_COUNT or row.team_id == own_team_id]
 
 
-def is_first(board: Board, request: Asked) -> bool:
+def is_first(board: Board, request: BoardRequest) -> bool:
     """Return whether the page has charts."""
     return request.is_plain and board.page == 1
 
 
-def has_terms(board: Board, request: Asked) -> bool:
+def has_terms(board: Board, request: BoardRequest) -> bool:
     """Return whether the page has the chart of the terms."""
     return board.has_terms and is_first(board, request)
 
 
 def steps(
-    rows: Sequence[BoardRow],
+    rows: Sequence[ShownRow],
     histories: Sequence[TeamSteps],
     others: Sequence[TeamSteps],
     *,
@@ -102,7 +102,7 @@ def steps(
     )
 
 
-def _band(levels: Sequence[Level], decimals: int) -> tuple[tuple[datetime, str, str, str], ...]:
+def _band(levels: Sequence[BandLevel], decimals: int) -> tuple[tuple[datetime, str, str, str], ...]:
     every = max(1, len(levels) // BAND_LINES)
     return tuple(
         (
@@ -135,7 +135,7 @@ def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, st
     return point.rank, name, *values, NAMES[point.worst_term], is_own
 
 
-def slopes(board: Board, request: Asked, *, own_team_id: int | None) -> SlopesView | None:
+def slopes(board: Board, request: BoardRequest, *, own_team_id: int | None) -> SlopesView | None:
     """Return the slope chart for the first page with the viewer's team; None for other pages."""
     if not is_first(board, request):
         return None

@@ -22,8 +22,8 @@ from grader.services.leaderboards import (
     team_results,
     tied_teams,
 )
-from grader.services.leaderboards.leaderboard import Asked, Board
-from grader.services.leaderboards.submission_results import Counted
+from grader.services.leaderboards.leaderboard import Board, BoardRequest
+from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.moderation import diagnoses
 from grader.services.rescoring import mail
 from grader.services.standings import final_standings
@@ -50,7 +50,7 @@ WHOLE = 10**9
 class CountedView:
     """The submission behind a row of the private leaderboard."""
 
-    def __init__(self, counted: Counted, *, own_team_id: int | None) -> None:
+    def __init__(self, counted: CountedEntry, *, own_team_id: int | None) -> None:
         self.submission_id = counted.submission_id
         self.team = counted.team
         self.is_own = counted.team_id == own_team_id
@@ -218,7 +218,7 @@ def results(slug: str) -> ResponseReturnValue:
         )
         stage = phases.stage(competition, now)
     if own is None and not view.is_revealed:
-        raise leaderboard.NotRevealed
+        raise leaderboard.BoardNotRevealed
     return render_template(
         "leaderboards/results.html",
         competition=view,
@@ -295,7 +295,7 @@ def _line(slug: str, board: BoardView, row: RowView) -> str:
 
 
 def _steps(
-    session: Any, competition: Competition, board: Board, wanted: Asked, now: datetime
+    session: Any, competition: Competition, board: Board, wanted: BoardRequest, now: datetime
 ) -> charts.StepsView | None:
     """Return the step chart; viewers whose team is not among its teams share one."""
     kept, own_team_id = lookups.snapshot(session, competition, now), wanted.own_team_id
@@ -340,7 +340,7 @@ def _frontier(
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        whole = leaderboard.Asked(page_size=WHOLE)
+        whole = leaderboard.BoardRequest(page_size=WHOLE)
         viewer, phase = lookups.viewer(), phases.phase(competition, now)
         if split is Split.PRIVATE:
             leaderboard.require_private(competition, viewer=viewer, phase=phase)

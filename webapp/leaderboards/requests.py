@@ -9,9 +9,9 @@ from grader import db
 from grader.models import Competition, OrganizerJob, Split
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard, submission_results
-from grader.services.leaderboards.leaderboard import Asked, Board
+from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import Sort
-from grader.services.leaderboards.submission_results import Counted
+from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.moderation import diagnoses
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
@@ -51,9 +51,9 @@ def asked_split() -> Split:
         raise UnknownSplit(name=name) from None
 
 
-def asked_lines(*, own_team_id: int | None) -> Asked:
+def asked_lines(*, own_team_id: int | None) -> BoardRequest:
     """Parse `page`, `sort`, `order` and `q`; raise Unreadable, UnknownColumn or UnknownOrder."""
-    return Asked(
+    return BoardRequest(
         page=asked_page(),
         sort=_sort(request.args.get("sort", Sort.RANK.value)),
         descending=_is_descending(request.args.get("order", "")),
@@ -62,7 +62,9 @@ def asked_lines(*, own_team_id: int | None) -> Asked:
     )
 
 
-def board(session: Any, competition: Competition, split: Split, wanted: Asked, *, now: datetime) -> Board:
+def board(
+    session: Any, competition: Competition, split: Split, wanted: BoardRequest, *, now: datetime
+) -> Board:
     """Return a page of a leaderboard with the parts visible to the current user."""
     return leaderboard.board_of(
         session,
@@ -76,7 +78,7 @@ def board(session: Any, competition: Competition, split: Split, wanted: Asked, *
     )
 
 
-def counted(session: Any, competition: Competition, submission_id: int) -> Counted:
+def counted(session: Any, competition: Competition, submission_id: int) -> CountedEntry:
     """Return a team's counted submission, after the reveal."""
     return submission_results.get_counted(
         session,

@@ -9,13 +9,13 @@ from grader.metrics import MetricSettings
 from grader.metrics.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
-from grader.services.leaderboards.leaderboard import Asked, Board
-from grader.services.leaderboards.lines import BoardRow, Sort
+from grader.services.leaderboards.leaderboard import Board, BoardRequest
+from grader.services.leaderboards.lines import ShownRow, Sort
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from grader.services.paging import PAGE_SIZE
 from grader.text import csv_lines
 from webapp.presentation import formats
-from webapp.presentation.terms import TERMS, Classes
+from webapp.presentation.terms import TERMS, ClassNames
 
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_SPREAD = 200
@@ -70,7 +70,7 @@ class OwnPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnView:
+class HeadingView:
     """A column heading: name, help, sort query, current order."""
 
     key: str
@@ -87,10 +87,10 @@ class BoardView:
     def __init__(
         self,
         board: Board,
-        wanted: Asked,
+        wanted: BoardRequest,
         *,
         own_team_id: int | None,
-        classes: Classes,
+        classes: ClassNames,
         tied_team_ids: Collection[int] = (),
         is_revealed: bool = False,
         is_final: bool = False,
@@ -138,7 +138,7 @@ def _caution(board: Board, *, is_revealed: bool) -> str:
     return f"The private leaderboard uses the other {other}{'' if is_revealed else ', so expect changes'}."
 
 
-def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]:
+def _columns(board: Board, classes: ClassNames) -> list[tuple[Sort, str, str, str]]:
     since = (
         "compared with the public leaderboard" if board.split is Split.PRIVATE else "since 00:00 UTC today"
     )
@@ -173,11 +173,11 @@ def _own_place(board: Board, own_team_id: int | None) -> OwnPlace | None:
     return OwnPlace(rank, (rank - 1) // PAGE_SIZE + 1, own_team_id)
 
 
-def _column(sort: Sort, name: str, css: str, help_text: str, wanted: Asked) -> ColumnView:
+def _column(sort: Sort, name: str, css: str, help_text: str, wanted: BoardRequest) -> HeadingView:
     is_sorted = wanted.sort is sort
     descending = not wanted.is_descending if is_sorted else sort.is_usually_descending
     now = "descending" if wanted.is_descending else "ascending"
-    return ColumnView(
+    return HeadingView(
         key=sort.value,
         name=name,
         css=css,
@@ -187,7 +187,7 @@ def _column(sort: Sort, name: str, css: str, help_text: str, wanted: Asked) -> C
     )
 
 
-def _query(wanted: Asked) -> dict[str, str]:
+def _query(wanted: BoardRequest) -> dict[str, str]:
     """Return the query parameters that links to the leaderboard's other pages keep."""
     query = {"q": wanted.search.strip()} if wanted.search.strip() else {}
     if wanted.sort is not Sort.RANK or wanted.is_descending:
@@ -198,7 +198,9 @@ def _query(wanted: Asked) -> dict[str, str]:
 class _Lines:
     """Builder of a page's rows, which depend on each other."""
 
-    def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], wanted: Asked) -> None:
+    def __init__(
+        self, board: Board, own_team_id: int | None, tied: Collection[int], wanted: BoardRequest
+    ) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
         self._is_plain = wanted.is_plain
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
@@ -214,7 +216,7 @@ class _Lines:
             for row, is_tied, below in zip(rows, follows, [*follows, False][1:], strict=True)
         ]
 
-    def row(self, row: BoardRow, *, up: bool = False, down: bool = False) -> RowView:
+    def row(self, row: ShownRow, *, up: bool = False, down: bool = False) -> RowView:
         """Return a row as displayed on the page."""
         has_change = self._board.has_changes and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
@@ -254,7 +256,7 @@ def _gap(units: int, leader: int | None, decimals: int) -> str:
     return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
 
 
-def _differ(rows: Sequence[BoardRow], term: str) -> bool:
+def _differ(rows: Sequence[ShownRow], term: str) -> bool:
     """Return whether the teams on the page differ by more than the standard error of the term."""
     shown = [row for row in rows if term in row.terms and not row.is_benchmark]
     values = [row.terms[term] for row in shown]
@@ -273,7 +275,7 @@ def _terms(
     )
 
 
-def counted_id(row: BoardRow, board: Board) -> int | None:
+def counted_id(row: ShownRow, board: Board) -> int | None:
     """Return the id of the submission behind a row of the private leaderboard."""
     return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
 
@@ -302,7 +304,7 @@ def _header(board: Board) -> tuple[str, ...]:
     return "rank", "team", "members", "score", *terms, "entries", "last_submitted_at", "rank_change"
 
 
-def _cells(row: BoardRow) -> tuple[str | int | None, ...]:
+def _cells(row: ShownRow) -> tuple[str | int | None, ...]:
     return (
         row.rank,
         row.team,

@@ -30,7 +30,7 @@ class SiteForm(FlaskForm):
         csrf = False
 
 
-class Entry(StringField):
+class TextEntry(StringField):
     """A text field with a parser that raises ValueError; the value of an optional blank field is None."""
 
     def __init__(

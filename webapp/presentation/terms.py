@@ -14,7 +14,7 @@ _SHOWN = {
 _HIDDEN = "Terms, identity tables and standard errors are hidden until the reveal."
 
 
-class Classes(Protocol):
+class ClassNames(Protocol):
     """An object with the names of a competition's classes and rows."""
 
     positive_name: str
@@ -31,20 +31,20 @@ class Term:
     rows: str
     low: str
 
-    def rows_of(self, classes: Classes) -> str:
+    def rows_of(self, classes: ClassNames) -> str:
         """Return the compared rows, in the competition's own names."""
         return _in_words_of(classes, self.rows)
 
-    def low_of(self, classes: Classes) -> str:
+    def low_of(self, classes: ClassNames) -> str:
         """Return the meaning of a low value, in the competition's own names."""
         return _in_words_of(classes, self.low)
 
-    def explained(self, classes: Classes) -> str:
+    def explained(self, classes: ClassNames) -> str:
         """Return the explanation below a column heading."""
         return f"{self.rows_of(classes)}; low = {self.low_of(classes)}"
 
 
-def words_of(classes: Classes) -> dict[str, str]:
+def words_of(classes: ClassNames) -> dict[str, str]:
     """Return the names of a competition's classes and rows, as format values."""
     return {
         "positive": classes.positive_name,
@@ -53,7 +53,7 @@ def words_of(classes: Classes) -> dict[str, str]:
     }
 
 
-def _in_words_of(classes: Classes, text: str) -> str:
+def _in_words_of(classes: ClassNames, text: str) -> str:
     return text.format(**words_of(classes))
 
 

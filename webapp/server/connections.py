@@ -14,7 +14,7 @@ from waitress.utilities import InternalServerError
 from grader import logs
 from grader.hosts import network
 from grader.services.accounts import passwords
-from webapp.server.requests import CHECKED, Answer, Head, Refusal, Request, TooLate, ask
+from webapp.server.requests import CHECKED, Head, Refusal, Reply, Request, TooLate, ask
 
 OPEN_FILES = 65_536
 FILES_FOR_OTHERS = 256  # reserved for the database, the blobs and the checker
@@ -108,7 +108,7 @@ class LoggedRefusal(Logged, Refusal):
     """A logged response to an incomplete or invalid request."""
 
 
-class Work(Logged, WSGITask):  # type: ignore[misc]
+class RequestWork(Logged, WSGITask):  # type: ignore[misc]
     """A request on a worker thread. If its response is known, the application is not called."""
 
     def get_environment(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Work(Logged, WSGITask):  # type: ignore[misc]
 
     def execute(self) -> None:
         """Send the response."""
-        answer: Answer | None = self.request.answer
+        answer: Reply | None = self.request.answer
         if answer is None:
             self.get_environment()
             self.request.path = "(path)"  # waitress logs it if the application raises, but it may be a secret
@@ -131,7 +131,7 @@ class Work(Logged, WSGITask):  # type: ignore[misc]
         self.write(answer.body)
 
 
-class Question:
+class RequestTask:
     """A task that checks a request's headers, or parses its chunks, on a worker thread."""
 
     def __init__(self, channel: "Channel", request: Request) -> None:
@@ -149,7 +149,7 @@ class Question:
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with deadlines."""
 
-    task_class = Work
+    task_class = RequestWork
     error_task_class = LoggedRefusal
     parser_class = Request
     request: Request | None
@@ -264,7 +264,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def _ask_later(self, request: Request) -> None:
         self.is_asking = True
-        self.server.add_task(Question(self, request))
+        self.server.add_task(RequestTask(self, request))
 
     def _take_up(self, request: Request) -> None:
         """Update the request's state after receiving data."""

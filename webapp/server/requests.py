@@ -52,7 +52,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """The application's response to a request whose body it does not accept."""
 
     status: str
@@ -60,7 +60,7 @@ class Answer:
     body: bytes
 
 
-def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], head: Head) -> Answer | None:
+def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], head: Head) -> Reply | None:
     """Check the headers with the application; return its response, or None if it set a limit."""
     said: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
@@ -76,7 +76,7 @@ def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], he
         if hasattr(parts, "close"):
             parts.close()
     status, headers = said[-1]
-    return None if head.limit_bytes is not None else Answer(status, headers, body)
+    return None if head.limit_bytes is not None else Reply(status, headers, body)
 
 
 class TooLate(Error):  # type: ignore[misc]
@@ -132,7 +132,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
         self.limit_bytes: int | None = None
-        self.answer: Answer | None = None
+        self.answer: Reply | None = None
         self.head: Head | None = None
         self.ids: dict[str, Any] = {}  # ids for the log from the check of the headers
         self.waits_for_continue = False

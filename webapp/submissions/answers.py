@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import Submission, SubmissionKind, SubmissionStatus
-from grader.services.leaderboards.submission_results import SplitResult, Summary
+from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.limits.limits import Allowance
-from grader.services.submissions.selections import Choice, Reason
+from grader.services.submissions.selections import CurrentSelection, Reason
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
 
 
@@ -219,7 +219,7 @@ def allowance(limits: Allowance) -> Limits:
     return Limits.model_validate(limits)
 
 
-def selection(choice: Choice) -> Selection:
+def selection(choice: CurrentSelection) -> Selection:
     """Return the submissions that would count, with the reasons, as the API model."""
     counts = [Counted(submission=each, reason=reason) for each, reason in choice.reasons.items()]
     return Selection(
@@ -232,7 +232,7 @@ def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
     return SubmissionLine.of(submission, public_score=float(result.score) if result else None)
 
 
-def details(submission: Submission, summary: Summary) -> SubmissionDetails:
+def details(submission: Submission, summary: Overview) -> SubmissionDetails:
     """Return a submission as the API model, with private values only if the summary contains them."""
     public, private = summary.public, summary.private
     hidden: dict[str, Any] = {}

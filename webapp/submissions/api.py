@@ -11,7 +11,7 @@ from grader.models import SubmissionStatus
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
-from grader.services.leaderboards.submission_results import Summary
+from grader.services.leaderboards.submission_results import Overview
 from grader.services.moderation import disputes
 from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
@@ -237,14 +237,14 @@ def _details(submission_id: int) -> SubmissionDetails:
         return answers.details(opened.submission, _summary(session, opened))
 
 
-def _summary(session: Any, opened: viewers.Opened) -> Summary:
+def _summary(session: Any, opened: viewers.Opened) -> Overview:
     phase = phases.phase(opened.submission.competition, db.now(session))
     return submission_results.summary(
         session, submission=opened.submission, viewer=opened.viewer, phase=phase
     )
 
 
-def _accepted(accepted: accepting.Accepted, status: int) -> Any:
+def _accepted(accepted: accepting.AcceptedUpload, status: int) -> Any:
     """Return the response to an accepted file."""
     submission = accepted.submission
     location = url_for("api.submission", submission_id=submission.id)

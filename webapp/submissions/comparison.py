@@ -15,7 +15,7 @@ from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
 from grader.reports.blocks import Cell, Table, table
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import comparison
-from grader.services.submissions.comparison import Choice, Side
+from grader.services.submissions.comparison import ComparedSide, Contender
 from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
@@ -33,7 +33,7 @@ _SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AucChange:
     """An AUC of both submissions as displayed; `name` is empty for a term of the score.
 
     `contribution` is the term's part of the score difference; `is_clear` is true if the change is larger than
@@ -75,10 +75,10 @@ class Dumbbells:
 
     title: str
     scale: str
-    lines: tuple[tuple[Change, str], ...]
+    lines: tuple[tuple[AucChange, str], ...]
 
     @classmethod
-    def of(cls, title: str, changes: Sequence[Change]) -> "Dumbbells | None":
+    def of(cls, title: str, changes: Sequence[AucChange]) -> "Dumbbells | None":
         """Return the chart of the changes, or None if there are none."""
         if not changes:
             return None
@@ -99,20 +99,20 @@ class ComparedSplit:
     tables: tuple[Table, ...]
 
 
-def label(choice: Choice) -> str:
+def label(choice: Contender) -> str:
     """Return a submission's name in a sentence: `#12`, `#31 of Team 4`, `the benchmark n-grams`."""
     if choice.is_benchmark:
         return f"the benchmark {choice.name}"
     return f"#{choice.id} of {choice.team}" if choice.team else f"#{choice.id}"
 
 
-def option(choice: Choice) -> str:
+def option(choice: Contender) -> str:
     """Return the name of a submission in a select menu: number, name, score and date."""
     score = choice.score or "no score shown"
     return f"#{choice.id} · {choice.name} · {score} · {formats.short_moment(choice.submitted_at)}"
 
 
-def compared(candidate: Side, baseline: Side) -> list[ComparedSplit]:
+def compared(candidate: ComparedSide, baseline: ComparedSide) -> list[ComparedSplit]:
     """Compare two submissions on each split where both are visible."""
     return [
         _split(split.value, name, (candidate.choice, baseline.choice), one, other)
@@ -122,7 +122,7 @@ def compared(candidate: Side, baseline: Side) -> list[ComparedSplit]:
 
 
 def _split(
-    key: str, name: str, pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult
+    key: str, name: str, pair: tuple[Contender, Contender], one: SplitResult, other: SplitResult
 ) -> ComparedSplit:
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
     difference = signed_units(one.score_units - other.score_units, one.decimals)
@@ -142,11 +142,11 @@ def _split(
     )
 
 
-def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
+def _term_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
     """Return the change in each term, ordered by contribution to the score difference."""
     before = {each.term: each for each in other.costs}
     changes = [
-        Change(
+        AucChange(
             name="",
             term=NAMES[each.term],
             before=before[each.term].value,
@@ -166,11 +166,11 @@ def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str
     return len(errors) == 2 and is_clear(difference, errors)
 
 
-def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
+def _identity_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
     """Return the change in each AUC that both have: increases before decreases, each largest first."""
     by_name = {row.name: row for row in other.identities}
     changes = [
-        Change(row.name, NAMES[term.key], before, after, 2)
+        AucChange(row.name, NAMES[term.key], before, after, 2)
         for row in one.identities
         if row.name in by_name
         for term in IDENTITY_TERMS
@@ -181,7 +181,7 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
 
 
 def _sentence(
-    pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult, terms: Sequence[Change]
+    pair: tuple[Contender, Contender], one: SplitResult, other: SplitResult, terms: Sequence[AucChange]
 ) -> str:
     """Describe the difference, with either the terms that changed clearly or the standard error."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
@@ -211,7 +211,7 @@ def _typical_error(errors: Sequence[float]) -> str:
     )
 
 
-def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: Sequence[Change]) -> Table:
+def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: Sequence[AucChange]) -> Table:
     lines: list[Sequence[Cell | str]] = [("Score", *scores, scores[2])]
     for each in terms:
         values = f"{each.after:.4f}", f"{each.before:.4f}", each.text
@@ -279,8 +279,8 @@ def compare(slug: str) -> ResponseReturnValue:
 
 
 def _side(
-    session: Any, competition: Competition, phase: Phase, known: Sequence[Choice], submission_id: int
-) -> Side:
+    session: Any, competition: Competition, phase: Phase, known: Sequence[Contender], submission_id: int
+) -> ComparedSide:
     return comparison.side(
         session,
         competition=competition,
@@ -292,7 +292,7 @@ def _side(
     )
 
 
-def _pair(ids: Sequence[int | None], known: Sequence[Choice]) -> list[int | None]:
+def _pair(ids: Sequence[int | None], known: Sequence[Contender]) -> list[int | None]:
     """Return the ids to compare; by default, those of the user's newest file and best other file."""
     candidate, baseline = ids
     own = [each for each in known if not each.team]
@@ -306,12 +306,12 @@ def _pair(ids: Sequence[int | None], known: Sequence[Choice]) -> list[int | None
     return [candidate, baseline]
 
 
-def _merit(choice: Choice) -> tuple[int, int]:
+def _merit(choice: Contender) -> tuple[int, int]:
     """Return a sort key, greater for better scores and, among equal scores, for earlier submissions."""
     return (-1 if choice.score_units is None else choice.score_units), -choice.id
 
 
-def _groups(known: Sequence[Choice], picked: Sequence[Choice]) -> list[tuple[str, list[Choice]]]:
+def _groups(known: Sequence[Contender], picked: Sequence[Contender]) -> list[tuple[str, list[Contender]]]:
     """Return the options of the select menus, in groups; they include the selected submissions."""
     ids = {each.id for each in known}
     everything = [*known, *{each.id: each for each in picked if each.id not in ids}.values()]

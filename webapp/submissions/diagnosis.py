@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from grader.metrics.analysis.power_means import CellGain
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import SplitResult
-from webapp.presentation.terms import NAMES, Classes, words_of
+from webapp.presentation.terms import NAMES, ClassNames, words_of
 
 SHOWN = 10
 _DOES = {
@@ -37,7 +37,7 @@ class GainsView:
     marks: dict[tuple[str, str], str]
 
     @classmethod
-    def of(cls, result: SplitResult | None, classes: Classes, *, whose: str = "Your model") -> "GainsView":
+    def of(cls, result: SplitResult | None, classes: ClassNames, *, whose: str = "Your model") -> "GainsView":
         """Return the gains as displayed on the page."""
         gains = result.gains[:SHOWN] if result else ()
         return cls(
@@ -59,7 +59,7 @@ def _bar(gain: CellGain, largest: float, place: int) -> GainBar:
     )
 
 
-def _sentence(result: SplitResult, classes: Classes, whose: str) -> str:
+def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
     """Describe the AUC with the largest gain, or several equal ones."""
     if not result.gains:
         error = result.errors.get("score")

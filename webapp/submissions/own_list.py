@@ -11,7 +11,7 @@ from grader.ranking.order import score_text
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import selections
-from grader.services.submissions.selections import Choice, Reason
+from grader.services.submissions.selections import CurrentSelection, Reason
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import weakest_first
@@ -20,7 +20,7 @@ DRAWN_IDENTITIES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionLine:
+class OwnSubmissionLine:
     """A submission in its team's list; `cells` is a small picture of its identity table."""
 
     id: int
@@ -88,8 +88,8 @@ def lines(
     scores: Collection[OwnScore],
     *,
     best_id: int | None,
-    choice: Choice | None,
-) -> list[SubmissionLine]:
+    choice: CurrentSelection | None,
+) -> list[OwnSubmissionLine]:
     """Return the list entries; `scores` cover all files, and the file `best_id` represents the team."""
     known = {score.submission_id: score for score in scores}
     drawn = _weakest(results)
@@ -98,7 +98,7 @@ def lines(
     ]
 
 
-def slots(choice: Choice | None, scores: Collection[OwnScore], decimals: int) -> list[Slot]:
+def slots(choice: CurrentSelection | None, scores: Collection[OwnScore], decimals: int) -> list[Slot]:
     """Return the slots of the final selection, filled ones first."""
     if choice is None:
         return []
@@ -142,10 +142,10 @@ def _line(
     own: OwnScore | None,
     drawn: Sequence[str],
     best_id: int | None,
-    choice: Choice | None,
-) -> SubmissionLine:
+    choice: CurrentSelection | None,
+) -> OwnSubmissionLine:
     gain = own.gain if own and result else None
-    return SubmissionLine(
+    return OwnSubmissionLine(
         id=submission.id,
         file_name=submission.file_name,
         description=submission.description,

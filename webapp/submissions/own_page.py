@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader.errors import ParticipantError
 from grader.models import Split
-from grader.ranking.order import SCORE_DECIMALS, Entry
+from grader.ranking.order import SCORE_DECIMALS, TeamEntry
 from grader.services.competitions import lookup
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.leaderboards import score_history, submission_results, team_results
@@ -58,7 +58,7 @@ def closed_door(
     """Return the reason why the user cannot submit a file, or None if they can."""
     if refused is None:
         return None
-    if isinstance(refused, limits.LimitReached):
+    if isinstance(refused, limits.SubmissionLimitReached):
         return replace(_of_limit(refused, state), is_limit=True)
     if isinstance(refused, participations.EntryRefused):
         return _of_entry(refused, competition)
@@ -68,7 +68,7 @@ def closed_door(
     return _of_phase(refused, state, competition)
 
 
-def _of_limit(refused: limits.LimitReached, state: Situation) -> ClosedDoor:
+def _of_limit(refused: limits.SubmissionLimitReached, state: Situation) -> ClosedDoor:
     finals = (FINALS, "Select submissions") if selections.is_open(state.competition, state.now) else ("", "")
     match refused:
         case limits.DailyLimitReached():
@@ -148,7 +148,7 @@ def _door(
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class FileRefusal:
     """The reason why a file was not submitted: problems, an earlier identical file, or an error."""
 
     status: int
@@ -160,7 +160,7 @@ class Refusal:
     headers: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, error: ParticipantError) -> "Refusal":
+    def of(cls, error: ParticipantError) -> "FileRefusal":
         """Return the reason for an error."""
         return cls(
             status=errors.status_of(error),
@@ -172,7 +172,7 @@ class Refusal:
         )
 
     @classmethod
-    def for_problems(cls, problems: list[dict[str, Any]]) -> "Refusal":
+    def for_problems(cls, problems: list[dict[str, Any]]) -> "FileRefusal":
         """Return the reason why a file was not accepted."""
         messages = " ".join(problem["message"] for problem in problems)
         return cls(
@@ -197,7 +197,7 @@ def index(slug: str) -> ResponseReturnValue:
     return page(slug)
 
 
-def page(slug: str, refusal: Refusal | None = None) -> str:
+def page(slug: str, refusal: FileRefusal | None = None) -> str:
     """Render the page, with the reason if a file was not submitted."""
     with reading() as session:
         state = lookups.situation_in(session, slug)
@@ -267,7 +267,7 @@ def context(state: Situation) -> dict[str, Any]:
     }
 
 
-def _places(session: Any, state: Situation, phase: Phase) -> tuple[Entry | None, Entry | None]:
+def _places(session: Any, state: Situation, phase: Phase) -> tuple[TeamEntry | None, TeamEntry | None]:
     """Return the team's public entry and, if another team leads and may be shown, its entry."""
     version, team = lookup.live(state.competition), state.team
     if team is None:

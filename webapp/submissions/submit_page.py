@@ -13,12 +13,12 @@ from grader.services.competitions import lookup
 from grader.services.limits import limits
 from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import IdenticalFile, SentFile
-from grader.worker.children.checker import Checked
+from grader.worker.children.checker import CheckerResult
 from webapp.http import auth, errors, lookups
 from webapp.http.context import reading
 from webapp.presentation import formats
 from webapp.submissions import own_page, uploads
-from webapp.submissions.own_page import Refusal
+from webapp.submissions.own_page import FileRefusal
 from webapp.submissions.pages import blueprint
 from webapp.submissions.uploads import Upload
 
@@ -44,7 +44,7 @@ __all__ = ["blueprint"]
 NOT_CHECKED = "Your file was accepted before it could be checked. The check is in progress."
 # These errors are shown on the page itself, which keeps the entered text.
 TOLD_HERE = (
-    limits.LimitReached,
+    limits.SubmissionLimitReached,
     repeats.IdenticalFile,
     accepting.DescriptionTooLong,
     uploads.FileMissing,
@@ -52,7 +52,7 @@ TOLD_HERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CheckStep:
     """One step of a check; `state` is `done`, `bad`, or empty if the step could not be checked."""
 
     words: str
@@ -63,7 +63,7 @@ class Step:
 class CheckedFile:
     """The result of a check before submission; `identical` is a file of the team with the same bytes."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[CheckStep, ...]
     problems: Sequence[dict[str, Any]]
     notes: Sequence[dict[str, Any]]
     identical: IdenticalFile | None
@@ -76,7 +76,7 @@ class CheckedFile:
 
 
 def checked_file(
-    checked: Checked | None, *, size: str, row_count: int, refused: IdenticalFile | None
+    checked: CheckerResult | None, *, size: str, row_count: int, refused: IdenticalFile | None
 ) -> CheckedFile:
     """Return the steps of a check; `checked` is None if there was no time to read the file.
 
@@ -86,11 +86,11 @@ def checked_file(
     bad = {_STEP_OF.get(problem["code"], READABLE) for problem in problems}
     ids = f"{_found(row_count, problems):,} of {row_count:,} ids" if IDS in bad else f"All {row_count:,} ids"
     words = {READABLE: "Readable as CSV", HEADER: "Header", IDS: ids, PREDICTIONS: "Predictions are numbers"}
-    steps, is_open = [Step(size, "done")], checked is None
+    steps, is_open = [CheckStep(size, "done")], checked is None
     for step, named in words.items():
-        steps.append(Step(named, "bad" if step in bad else "" if is_open else "done"))
+        steps.append(CheckStep(named, "bad" if step in bad else "" if is_open else "done"))
         is_open = is_open or (step in bad and step in (READABLE, HEADER))
-    steps.append(Step("Not submitted before", "bad" if refused else "done"))
+    steps.append(CheckStep("Not submitted before", "bad" if refused else "done"))
     notes = checked.notes if checked else []
     return CheckedFile(tuple(steps), problems, notes, refused, checked is not None)
 
@@ -113,10 +113,10 @@ def submit(slug: str) -> ResponseReturnValue:
         competition = uploads.require_acceptable(slug, upload)
         checked = uploads.check_if_free(competition, upload)
         if checked is not None and checked.problems:
-            return _refused(slug, Refusal.for_problems(checked.problems))
+            return _refused(slug, FileRefusal.for_problems(checked.problems))
         accepted = uploads.accept(competition, upload, was_checked=checked is not None)
     except TOLD_HERE as error:
-        return _refused(slug, Refusal.of(error))
+        return _refused(slug, FileRefusal.of(error))
     if checked is None:
         flash(NOT_CHECKED)
     return _accepted(slug, accepted.submission)
@@ -131,7 +131,7 @@ def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
             submission_id, slug=slug, description=request.form.get("description", "")
         )
     except TOLD_HERE as error:
-        return _refused(slug, Refusal.of(error))
+        return _refused(slug, FileRefusal.of(error))
     return _accepted(slug, accepted.submission)
 
 
@@ -143,7 +143,7 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
     return redirect(location, 303)
 
 
-def _refused(slug: str, refused: Refusal) -> ResponseReturnValue:
+def _refused(slug: str, refused: FileRefusal) -> ResponseReturnValue:
     """Return the page with the entered text or, for the page's script, only the rendered reason."""
     g.error_name = refused.name
     if not errors.wants_json():

@@ -23,13 +23,13 @@ from grader.services.data_files import files
 from grader.services.figures import figures
 from grader.services.solutions import intake
 from grader.services.submissions import accepting, rejected_files
-from grader.services.submissions.accepting import Accepted
+from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
 from grader.services.uploads import IDLE_AFTER
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
-from grader.worker.children.checker import Checked
+from grader.worker.children.checker import CheckerResult
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, lookups, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
@@ -185,7 +185,7 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
     return state.competition
 
 
-def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> Accepted:
+def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> AcceptedUpload:
     """Store the file, record the submission, then notify the queue; this order prevents data loss."""
     try:
         return _store_and_record(competition, upload, was_checked=was_checked)
@@ -193,7 +193,7 @@ def accept(competition: Competition, upload: Upload, *, was_checked: bool = Fals
         return _store_and_record(competition, upload, was_checked=was_checked)
 
 
-def _store_and_record(competition: Competition, upload: Upload, *, was_checked: bool) -> Accepted:
+def _store_and_record(competition: Competition, upload: Upload, *, was_checked: bool) -> AcceptedUpload:
     upload.stream.seek(0)
     blob = current_site().storage.put(upload.stream, sha256=upload.sha256)
     reach("accept.after_blob")
@@ -211,7 +211,7 @@ def _store_and_record(competition: Competition, upload: Upload, *, was_checked: 
     return hinted(accepted)
 
 
-def accept_again(submission_id: int, *, description: str, slug: str | None = None) -> Accepted:
+def accept_again(submission_id: int, *, description: str, slug: str | None = None) -> AcceptedUpload:
     """Submit the file of an earlier submission again; `slug` restricts it to one competition.
 
     Raises UnknownSubmission, or FileDeleted if the bytes are no longer stored.
@@ -235,7 +235,7 @@ def accept_again(submission_id: int, *, description: str, slug: str | None = Non
     return hinted(accepted)
 
 
-def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
+def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> AcceptedUpload:
     """Record the submission of a stored blob. Call `hinted` after the transaction's commit."""
     blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
     accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
@@ -243,7 +243,7 @@ def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: A
     return accepted
 
 
-def hinted(accepted: Accepted) -> Accepted:
+def hinted(accepted: AcceptedUpload) -> AcceptedUpload:
     """Send the jobs of a committed submission to the queue."""
     reach("accept.after_commit")
     if accepted.is_new:
@@ -254,7 +254,7 @@ def hinted(accepted: Accepted) -> Accepted:
     return accepted
 
 
-def check(competition: Competition, upload: Upload) -> Checked | None:
+def check(competition: Competition, upload: Upload) -> CheckerResult | None:
     """Return all problems and notes of a file, or None if there was no time to check it.
 
     Scoring finds the problems of unchecked files. Raises ShareUsed if the user has used their share of checks
@@ -273,7 +273,7 @@ def check(competition: Competition, upload: Upload) -> Checked | None:
     )
 
 
-def check_if_free(competition: Competition, upload: Upload) -> Checked | None:
+def check_if_free(competition: Competition, upload: Upload) -> CheckerResult | None:
     """Return the result of `check`, or None if the user has used their share of checks."""
     with suppress(ShareUsed):
         return check(competition, upload)

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
-from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
+from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.limits.limits import Allowance
 from grader.services.standings import shown_scores
 from grader.services.submissions import rejected_files, selections
@@ -25,7 +25,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class LargeFigure:
     """A large figure: label, value, and a short note."""
 
     label: str
@@ -33,7 +33,7 @@ class Figure:
     note: str = ""
 
 
-def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, ...]:
+def figures(summary: Overview, *, is_organizers: bool = False) -> tuple[LargeFigure, ...]:
     """Return the figures for a score or, if the score is hidden, only for the team's rank."""
     whose = "the team's" if is_organizers else "your"
     if summary.public is None:
@@ -41,13 +41,13 @@ def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, .
     weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
     notes = [f"standard error {error_text(error)}"] if error else []
     notes += [f"{_tag(summary.public)}: {NAMES[weakest]}"] if weakest else []
-    score = Figure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
+    score = LargeFigure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
     return (score, _change(summary, whose), *_rank(summary, whose))
 
 
-def _change(summary: Summary, whose: str) -> Figure:
+def _change(summary: Overview, whose: str) -> LargeFigure:
     if summary.gain_units is None or summary.best_before_units is None:
-        return Figure("Change", "First", f"{whose} first score")
+        return LargeFigure("Change", "First", f"{whose} first score")
     decimals = summary.public.decimals if summary.public else SCORE_DECIMALS
     gain, before = summary.gain_units, score_text(summary.best_before_units, decimals)
     which = f" (#{summary.best_before_id})"
@@ -57,22 +57,22 @@ def _change(summary: Summary, whose: str) -> Figure:
         note = f"equal to {whose} earlier best{which}"
     else:
         note = f"below {whose} previous best, {before}{which}"
-    return Figure("Change", signed_units(gain, decimals), note)
+    return LargeFigure("Change", signed_units(gain, decimals), note)
 
 
-def _rank(summary: Summary, whose: str) -> tuple[Figure, ...]:
+def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
     if summary.would_rank is not None:
-        return (Figure("Would rank", formats.ordinal(summary.would_rank), "late files are not ranked"),)
+        return (LargeFigure("Would rank", formats.ordinal(summary.would_rank), "late files are not ranked"),)
     if summary.team_rank is None:
         return ()
     place = formats.ordinal(summary.team_rank)
     if summary.rank is None:
-        return (Figure("Rank", place, f"by {whose} best, #{summary.best_id}"),)
+        return (LargeFigure("Rank", place, f"by {whose} best, #{summary.best_id}"),)
     of_all = f"of {summary.team_count:,}" if summary.team_count else ""
-    return (Figure("Rank", place, f"{of_all}{_movement(summary)}"),)
+    return (LargeFigure("Rank", place, f"{of_all}{_movement(summary)}"),)
 
 
-def _movement(summary: Summary) -> str:
+def _movement(summary: Overview) -> str:
     if summary.rank is None or summary.previous_rank is None:
         return ""
     places = summary.previous_rank - summary.rank
@@ -95,7 +95,7 @@ class TermView:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellView:
     """A number in the per-identity table and its shade's CSS class."""
 
     text: str
@@ -103,11 +103,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityView:
+class IdentityCells:
     """A row of the per-identity table; `gaps` (the AEGs) is empty if the viewer may not see them."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[CellView, ...]
     gaps: tuple[str, ...]
 
 
@@ -117,7 +117,7 @@ class SplitView:
 
     score: str
     terms: tuple[TermView, ...]
-    identities: tuple[IdentityView, ...]
+    identities: tuple[IdentityCells, ...]
 
     @classmethod
     def of(cls, result: SplitResult | None) -> "SplitView | None":
@@ -143,7 +143,7 @@ class SplitView:
 class SubmissionView:
     """A submission with everything that its team, or an organizer, may see."""
 
-    def __init__(self, submission: Submission, summary: Summary, *, viewer: Viewer = Viewer.TEAM) -> None:
+    def __init__(self, submission: Submission, summary: Overview, *, viewer: Viewer = Viewer.TEAM) -> None:
         is_organizers = viewer is Viewer.ORGANIZER
         self.team = submission.team.name if is_organizers else ""
         self.sender = submission.user.name if is_organizers else ""
@@ -174,7 +174,7 @@ class SubmissionView:
         self.withheld = _withheld(self.public)
 
 
-def _shown(competition: Competition, summary: Summary) -> str | None:
+def _shown(competition: Competition, summary: Overview) -> str | None:
     """Tell organizers which score the team sees in a coarse feedback mode; None in other modes."""
     if not competition.feedback.is_coarse:
         return None
@@ -183,7 +183,7 @@ def _shown(competition: Competition, summary: Summary) -> str | None:
     return f"The team sees {score_text(summary.shown_units, shown_scores.decimals(competition))}."
 
 
-def _other_best(summary: Summary, own_id: int) -> int | None:
+def _other_best(summary: Overview, own_id: int) -> int | None:
     """Return the id of the team's best submission; for the best one itself, the previous best."""
     return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
 
@@ -217,11 +217,11 @@ def weakest_first(result: SplitResult) -> list[IdentityRow]:
     return sorted(result.identities, key=weakness)
 
 
-def _identity(row: IdentityRow) -> IdentityView:
+def _identity(row: IdentityRow) -> IdentityCells:
     cells = (row.cells[term.key] for term in IDENTITY_TERMS)
-    return IdentityView(
+    return IdentityCells(
         name=row.name,
-        cells=tuple(Cell(_number(cell, ".2f"), formats.shade(cell)) for cell in cells),
+        cells=tuple(CellView(_number(cell, ".2f"), formats.shade(cell)) for cell in cells),
         gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS if key in row.cells),
     )
 

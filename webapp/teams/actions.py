@@ -11,7 +11,7 @@ from grader.services.competitions.acting import Act
 from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import invitations, mergers, participations, rosters, teams
-from grader.services.teams.mergers import Outlook, Side
+from grader.services.teams.mergers import MergingTeam, Outlook
 from grader.services.teams.participations import EntryRefused
 from grader.text import counted, listed
 from webapp.http.actions import Family, is_form
@@ -247,5 +247,5 @@ def _leaving_consequences(
         yield "You cannot join another team in this competition. You can return only by invitation."
 
 
-def _members(side: Side) -> str:
+def _members(side: MergingTeam) -> str:
     return listed(side.members, most=20)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.services.teams.memberships import Membership, OwnTeam
+from grader.services.teams.memberships import OwnMembership, OwnTeam
 from grader.services.teams.participations import EntryState
 from webapp.http.fields import Answer, Moment, Number, Sent, Text
 from webapp.submissions.answers import Limits, Selection
@@ -127,12 +127,12 @@ class EntryAndTeam(Entry):
     selection: Selection | None
 
 
-def entry(membership: Membership) -> Entry:
+def entry(membership: OwnMembership) -> Entry:
     """Return a user's entry as the API model."""
     return Entry(**entry_fields(membership))
 
 
-def entry_fields(membership: Membership) -> dict[str, Any]:
+def entry_fields(membership: OwnMembership) -> dict[str, Any]:
     """Return the fields of a user's entry."""
     entered = membership.participation
     return {

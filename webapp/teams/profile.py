@@ -11,7 +11,7 @@ from grader.models import Competition
 from grader.ranking.order import score_text
 from grader.services.competitions import phases
 from grader.services.leaderboards import team_results
-from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.team_results import Profile
 from grader.services.standings import shown_scores
 from grader.services.submissions import comparison
@@ -140,7 +140,7 @@ def team_profile(slug: str, team_id: int) -> TeamProfile:
     )
 
 
-def _line(row: BoardRow | None) -> ProfileLine | None:
+def _line(row: ShownRow | None) -> ProfileLine | None:
     if row is None:
         return None
     return ProfileLine(

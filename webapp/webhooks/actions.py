@@ -19,11 +19,11 @@ from grader.services.webhooks.addresses import InvalidWebhookUrl
 from grader.services.webhooks.subscriptions import (
     MOST_OF_ORGANIZERS,
     MOST_OF_TEAM,
+    AddressRules,
     InvalidWebhook,
-    Rules,
     TooManyTests,
     TooManyWebhooks,
-    Wanted,
+    WebhookFields,
 )
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth
@@ -218,10 +218,10 @@ def _entered_change() -> WebhookChange:
     return WebhookChange.model_construct(is_on=verb == "on")
 
 
-def _rules() -> Rules:
+def _rules() -> AddressRules:
     """Return the operator's rules for webhook URLs."""
     settings = current_site().settings
-    return Rules(allows_http=settings.webhook_http, networks=settings.webhook_networks())
+    return AddressRules(allows_http=settings.webhook_http, networks=settings.webhook_networks())
 
 
 def _add_actions(owners: Owners) -> None:
@@ -277,7 +277,7 @@ def _add_actions(owners: Owners) -> None:
     )
     def create(act: Act, sent: WebhookRequest) -> Webhook:
         """Add a webhook. Its secret is shown only in this response."""
-        wanted = Wanted(sent.url, sent.events, sent.format)
+        wanted = WebhookFields(sent.url, sent.events, sent.format)
         team = owners.team(act.session, act.competition)
         return subscriptions.create(act, team=team, wanted=wanted, rules=_rules())
 
@@ -294,7 +294,7 @@ def _add_actions(owners: Owners) -> None:
         found = get(act, webhook_id)
         if {sent.url, sent.format} != {None} or sent.events is not None:
             events = found.events if sent.events is None else sent.events
-            wanted = Wanted(sent.url or "", events, sent.format or found.format.value)
+            wanted = WebhookFields(sent.url or "", events, sent.format or found.format.value)
             found = subscriptions.change(act, webhook=found, wanted=wanted, rules=_rules())
         if sent.is_on is not None:
             found = subscriptions.switch(act, webhook=found, is_on=sent.is_on)

@@ -375,7 +375,7 @@ def mcp(folder: Path, competition: str | None, server: str | None) -> None:
     FAIRBOARD_SERVER and FAIRBOARD_TOKEN.
     """
     from grader.mcp.protocol import serve
-    from grader.mcp.tools import Folder, Tools
+    from grader.mcp.tools import Tools, WorkFolder
 
     with connected(server, as_json=False, competition=competition) as client:
-        serve(Tools(client, Folder(folder)), sys.stdin, sys.stdout)
+        serve(Tools(client, WorkFolder(folder)), sys.stdin, sys.stdout)

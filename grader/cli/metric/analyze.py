@@ -25,7 +25,7 @@ from grader.text import one_line
 
 if TYPE_CHECKING:
     from grader.files import Solution
-    from grader.reports import Inputs
+    from grader.reports import Material
 
 
 @evaluation_command
@@ -141,8 +141,8 @@ def analyze(**options: Any) -> None:
         click.echo(plain_text(analysis))
 
 
-def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, against: Path | None) -> "Inputs":
-    from grader.reports import Inputs
+def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, against: Path | None) -> "Material":
+    from grader.reports import Material
 
     columns = {"label": chosen.label, "identities": chosen.identities, "cluster": chosen.cluster}
     solution = read_with_roles(csv_of(path), dict(chosen.roles), only_these=True, **columns)
@@ -152,7 +152,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     if unknown:
         raise click.UsageError(f"--category contains unknown identities: {', '.join(unknown)}.")
     names = [one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against)]
-    return Inputs(
+    return Material(
         solution,
         predictions=_predictions(submission, solution),
         others=_predictions(against, solution),

@@ -55,11 +55,11 @@ def bakeoff(comments: Path, candidates: tuple[Path, ...], **options: Any) -> Non
     The exit code is 0 if one candidate is recommended, 6 if none can be recommended, 2 if a file is rejected
     and 1 for any other error. A single candidate is reported without a comparison.
     """
-    from grader.reports import Inputs, bakeoff_report, html_page, measure_candidates, plain_text
+    from grader.reports import Material, bakeoff_report, html_page, measure_candidates, plain_text
     from grader.reports.model_card import model_card
 
     solution = _solution(csv_of(comments), _term_lists(options["terms"], options["named"]), options)
-    inputs = Inputs(
+    inputs = Material(
         solution,
         predictions=_predictions(candidates, solution.row_ids),
         settings=metric_settings(options["power"], options["weights"], options["threshold"], "skip"),

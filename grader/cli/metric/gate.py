@@ -30,7 +30,7 @@ LIMIT = Finite(0, 1)
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 
 
-class Check(NamedTuple):
+class GateCheck(NamedTuple):
     """A rule applied to the whole split or to one identity, with the interval of the value."""
 
     status: str
@@ -88,7 +88,7 @@ def gate(**options: Any) -> None:
     checks.sort(key=lambda check: (FAILED, SKIPPED, PASSED).index(check.status))
     failed = sum(check.status == FAILED for check in checks)
     title = f"Gate {'failed' if failed else 'passed'}: {failed} of {counted(len(checks), 'check')} failed"
-    lines = [list(Check._fields), *([_shown(cell) for cell in check] for check in checks)]
+    lines = [list(GateCheck._fields), *([_shown(cell) for cell in check] for check in checks)]
     if chosen.markdown is not None:
         chosen.markdown.write_text(f"### {title}\n\n{markdown_table(lines)}", encoding="utf-8")
     if chosen.junit is not None:
@@ -101,7 +101,7 @@ def gate(**options: Any) -> None:
         raise click.exceptions.Exit(DISAPPROVED)
 
 
-def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
+def _checks(chosen: SimpleNamespace) -> Iterator[GateCheck]:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_solution, read_submission
     from grader.metrics.analysis.influence import Measured, Sets
@@ -139,7 +139,9 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
     }
     small = {line.name: line.size for line in ranges.report.subgroups if not line.in_score}
 
-    def check(rule: str, name: str, each: Estimate | Difference, limit: float, identity: str = "") -> Check:
+    def check(
+        rule: str, name: str, each: Estimate | Difference, limit: float, identity: str = ""
+    ) -> GateCheck:
         value = each.value if isinstance(each, Estimate) else each.difference
         bound = {"value": value, "lower": each.low, "upper": each.high}[chosen.decide_by]
         if bound is None and (chosen.decide_by == "upper" or getattr(each, "p_value", None) == 1):
@@ -155,7 +157,7 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
             status, reason = FAILED, "there is no interval"
         elif bound < limit:
             status = FAILED
-        return Check(status, rule, identity, value, each.low, each.high, reason)
+        return GateCheck(status, rule, identity, value, each.low, each.high, reason)
 
     rules: list[tuple[str, Any, str, float]] = [(f"{n} >= {m:g}", ranges, n, m) for n, m in minima]
     if drops:
@@ -168,7 +170,7 @@ def _checks(chosen: SimpleNamespace) -> Iterator[Check]:
             terms = {f"mean_{auc}": each for auc, each in values.power_means.items()}
             done = [check(rule, name, terms.get(name) or getattr(values, name), limit)]
         if all(each.status == SKIPPED for each in done):
-            done.append(Check(FAILED, rule, "", reason="no value was checked"))
+            done.append(GateCheck(FAILED, rule, "", reason="no value was checked"))
         yield from done
 
 
@@ -178,7 +180,7 @@ def _shown(value: str | float | None) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
-def _junit(checks: list[Check], failed: int) -> bytes:
+def _junit(checks: list[GateCheck], failed: int) -> bytes:
     skipped = sum(check.status == SKIPPED for check in checks)
     counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
     suite = ET.Element("testsuite", {"name": "fairboard gate"} | {key: str(n) for key, n in counts.items()})

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from grader.cli.parameters import LocalPath
-from grader.receipts import Check, NonceNeeded, Receipt, UnreadableFile
+from grader.receipts import NonceNeeded, Receipt, Recheck, UnreadableFile
 from grader.receipts import verify as verify_receipt
 
 EXIT_UNREADABLE = 2
@@ -50,7 +50,7 @@ def _nonce(path: Path) -> bytes:
         raise UnreadableFile(f"{path.name} contains no nonce; expected hexadecimal digits.") from error
 
 
-def _tell(checks: list[Check], *, is_whole: bool) -> None:
+def _tell(checks: list[Recheck], *, is_whole: bool) -> None:
     differing = [check for check in checks if not check.holds]
     is_other = any(check.what.startswith("sha256") for check in differing)
     shown = [check for check in differing if not is_other or _is_main(check)]
@@ -72,5 +72,5 @@ def _tell(checks: list[Check], *, is_whole: bool) -> None:
         )
 
 
-def _is_main(check: Check) -> bool:
+def _is_main(check: Recheck) -> bool:
     return check.what.startswith("sha256") or check.what.endswith("score as shown")

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from grader.cli.organize.acts import act_on_site
-from grader.cli.parameters import Deadline, LocalPath, NameList, Time, text_of
+from grader.cli.parameters import DueTime, LocalPath, NameList, Time, text_of
 from grader.client import Client
 from grader.client.organizer import Organizer, quoted
 
@@ -166,7 +166,7 @@ def _type(name: str, field: Field) -> Any:
         return click.Choice(field["enum"])
     if field.get("format") == "date-time":
         # A competition opens at the start of a day and closes at its end.
-        return Time() if name == "opens_at" else Deadline()
+        return Time() if name == "opens_at" else DueTime()
     if field["type"] == "integer":
         return Limit() if field.get("nullable") else click.INT
     return NameList() if field["type"] == "array" else click.STRING

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from grader.files.reading import unreadable, zeros
-from grader.files.reading.problems import Note, Problem
+from grader.files.reading.problems import FileProblem, Note
 from grader.files.reading.unreadable import (
-    Unreadable,
+    NotReadable,
     archive_problem,
     bomb,
     damaged_gzip,
@@ -63,13 +63,13 @@ _ZIP_NOTE = Note("zip", "The file is a ZIP archive; the CSV file in it was read.
 
 
 def single_csv(raw: BinaryIO) -> str:
-    """Return the name of an archive's only CSV; raise Unreadable unless there is exactly one."""
+    """Return the name of an archive's only CSV; raise NotReadable unless there is exactly one."""
     try:
         entries = zipfile.ZipFile(_Bounded(raw)).infolist()
     except ZIP_ERRORS as error:
-        raise Unreadable(damaged_zip(str(error))) from error
+        raise NotReadable(damaged_zip(str(error))) from error
     if document := unreadable.workbook([entry.filename for entry in entries]):
-        raise Unreadable(not_csv(document, nested=False))
+        raise NotReadable(not_csv(document, nested=False))
     added = [entry for entry in entries if is_system_file(entry.filename) and not entry.is_dir()]
     entries = [entry for entry in entries if not entry.is_dir() and entry not in added]
     for entry in entries:
@@ -79,7 +79,9 @@ def single_csv(raw: BinaryIO) -> str:
         content = f"it contains {len(entries)} files: {names}" if entries else "it is empty"
         if added and not entries:
             content = f"it contains only {names}, which an operating system adds to folders and archives"
-        raise Unreadable(archive_problem(f"the ZIP archive must contain exactly one CSV file, but {content}"))
+        raise NotReadable(
+            archive_problem(f"the ZIP archive must contain exactly one CSV file, but {content}")
+        )
     return entries[0].filename
 
 
@@ -95,10 +97,10 @@ class _Bounded:
         self.seek, self.tell = raw.seek, raw.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; raise Unreadable if the directory exceeds its maximum size."""
+        """Return the next bytes; raise NotReadable if the directory exceeds its maximum size."""
         data = b"" if size > _LARGEST_ZIP_DIRECTORY else self._raw.read(size if size >= 0 else _MOST_READ)
         if size > _LARGEST_ZIP_DIRECTORY or len(data) == _MOST_READ:
-            raise Unreadable(archive_problem("the ZIP archive has too many entries"))
+            raise NotReadable(archive_problem("the ZIP archive has too many entries"))
         return data
 
 
@@ -108,10 +110,10 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     is_symlink = stat.S_ISLNK(entry.external_attr >> 16)
     if ".." in parts or parts[0] == "" or ":" in parts[0] or is_symlink:
         why = "is a symbolic link" if is_symlink else "points outside the archive"
-        raise Unreadable(archive_problem(f"the entry {quoted(name)} is not allowed because it {why}"))
+        raise NotReadable(archive_problem(f"the entry {quoted(name)} is not allowed because it {why}"))
     if entry.flag_bits & 0x1:
-        raise Unreadable(
-            Problem(
+        raise NotReadable(
+            FileProblem(
                 "encrypted_archive",
                 f"The archive is encrypted (entry {quoted(name)}). Upload it without a password.",
                 expected="an archive without a password",
@@ -119,7 +121,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
             )
         )
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise Unreadable(
+        raise NotReadable(
             archive_problem(
                 f"the entry {quoted(name)} uses compression method {entry.compress_type}, "
                 "which is not supported; expected 'deflate' or none"
@@ -138,14 +140,14 @@ class GzipMembers:
         self._begin()
 
     def more(self, most: int) -> bytes:
-        """Return 1 to `most` decompressed bytes, or none at the end; raise Unreadable on damage."""
+        """Return 1 to `most` decompressed bytes, or none at the end; raise NotReadable on damage."""
         while True:
             if self._member.eof and not self._next_member():
                 return b""
             if not self._buffer:
                 self._fill()
             if not self._buffer:
-                raise Unreadable(truncated_gzip(self._position))
+                raise NotReadable(truncated_gzip(self._position))
             if data := self._step(most):
                 return data
 
@@ -183,7 +185,7 @@ class GzipMembers:
         except zlib.error as error:
             before = before or zlib.decompressobj(zlib.MAX_WBITS | 16)
             offset = _first_bad_byte(before, piece)
-            raise Unreadable(damaged_gzip(self._position + offset, str(error))) from error
+            raise NotReadable(damaged_gzip(self._position + offset, str(error))) from error
         rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
         self._take(len(piece) - len(rest))
         self._piece = min(self._piece * _PIECE_GROWTH, CHUNK_BYTES)
@@ -191,7 +193,7 @@ class GzipMembers:
         if self._member.eof and self._given < TINY_BYTES:
             self._tiny_count += 1
             if self._tiny_count > MOST_TINY_MEMBERS:
-                raise Unreadable(too_many_members(self._position, MOST_TINY_MEMBERS, TINY_BYTES))
+                raise NotReadable(too_many_members(self._position, MOST_TINY_MEMBERS, TINY_BYTES))
         return data
 
 
@@ -220,7 +222,7 @@ class Content:
     notes : tuple of Note
         Remarks on the container.
     open : callable
-        Returns a new stream of the decompressed bytes. Reading it raises `Unreadable` if the data is damaged
+        Returns a new stream of the decompressed bytes. Reading it raises `NotReadable` if the data is damaged
         or larger than the cap.
     """
 
@@ -248,7 +250,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
         raw.seek(0)
         head = raw.read(unreadable.HEAD_BYTES)
         if size > cap:
-            raise Unreadable(too_large(size, cap))
+            raise NotReadable(too_large(size, cap))
         if head.startswith(_GZIP):
             content = Content((_GZIP_NOTE,), lambda: _buffered(_Gunzip(_raw(source), cap)))
         elif head.startswith(_ZIP) and (signature := unreadable.identify(head)) is unreadable.ZIP:
@@ -260,7 +262,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     with content.open() as stream:
         inner = stream.read(unreadable.HEAD_BYTES)
     if signature := unreadable.identify(inner):
-        raise Unreadable(not_csv(signature, nested=bool(content.notes)))
+        raise NotReadable(not_csv(signature, nested=bool(content.notes)))
     return content
 
 
@@ -269,8 +271,8 @@ def _explaining(raw: BinaryIO) -> Iterator[None]:
     """Extend the problem of a damaged archive if its file ends with zero bytes."""
     try:
         yield
-    except Unreadable as error:
-        raise Unreadable(zeros.explained(error.problem, raw)) from error
+    except NotReadable as error:
+        raise NotReadable(zeros.explained(error.problem, raw)) from error
 
 
 def _raw(source: Path | bytes | BinaryIO) -> BinaryIO:
@@ -326,7 +328,7 @@ class _Capped(io.RawIOBase):
             data = self._more(len(buffer))
         self._given += len(data)
         if self._given > self._cap:
-            raise Unreadable(bomb(self._cap))
+            raise NotReadable(bomb(self._cap))
         buffer[: len(data)] = data
         return len(data)
 
@@ -359,10 +361,10 @@ class _Unzip(_Capped):
             self._archive = zipfile.ZipFile(raw)
             self._entry = self._archive.open(name)
         except ZIP_ERRORS as error:
-            raise Unreadable(damaged_zip(str(error))) from error
+            raise NotReadable(damaged_zip(str(error))) from error
 
     def _more(self, most: int) -> bytes:
         try:
             return self._entry.read(most)
         except ZIP_ERRORS as error:
-            raise Unreadable(damaged_zip(str(error))) from error
+            raise NotReadable(damaged_zip(str(error))) from error

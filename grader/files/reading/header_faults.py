@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.files.reading.problems import Finding, Problem
+from grader.files.reading.problems import FileProblem, Finding
 from grader.files.reading.row_ids import INVISIBLE
 from grader.files.reading.text import BLANKS, first_invalid_byte
 from grader.text import character, quoted
@@ -37,7 +37,7 @@ def describe_line_above(code: str, line: bytes, expected: str) -> Finding:
     return Finding("the line is empty; expected the header", expected, "an empty line")
 
 
-def invalid_utf8(line: bytes, number: int) -> list[Problem]:
+def invalid_utf8(line: bytes, number: int) -> list[FileProblem]:
     """Return the problem for the first invalid UTF-8 byte in a header line, if any."""
     offset = first_invalid_byte(line)
     if offset is None:
@@ -47,10 +47,10 @@ def invalid_utf8(line: bytes, number: int) -> list[Problem]:
         f"Line {number:,}, byte {offset + 1}: invalid UTF-8 ({byte}); expected UTF-8. "
         "Save the file as 'CSV UTF-8'."
     )
-    return [Problem("invalid_utf8", message, number, (number,), expected="UTF-8", found=byte)]
+    return [FileProblem("invalid_utf8", message, number, (number,), expected="UTF-8", found=byte)]
 
 
-def invisible_characters(names: Sequence[str], number: int, expected: str) -> Iterator[Problem]:
+def invisible_characters(names: Sequence[str], number: int, expected: str) -> Iterator[FileProblem]:
     """Yield a problem for each column name that contains an invisible character."""
     for name in names:
         if match := INVISIBLE.search(name):
@@ -65,6 +65,6 @@ def trimmed(name: str) -> str:
     return _INVISIBLE_ENDS.sub("", name)
 
 
-def header_problem(code: str, line: int, sentence: str, found: str, expected: str) -> Problem:
+def header_problem(code: str, line: int, sentence: str, found: str, expected: str) -> FileProblem:
     """Return a problem in the header line; `sentence` has no full stop."""
-    return Problem(code, f"{sentence}.", line, (line,), expected=expected, found=found)
+    return FileProblem(code, f"{sentence}.", line, (line,), expected=expected, found=found)

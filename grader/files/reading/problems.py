@@ -12,7 +12,7 @@ P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FileProblem:
     """A class of problems in a file.
 
     Attributes
@@ -57,7 +57,7 @@ class FileRejected(FairboardError):
 
     public_name = "file_rejected"
 
-    def __init__(self, file: Literal["submission", "solution"], problems: Sequence[Problem]) -> None:
+    def __init__(self, file: Literal["submission", "solution"], problems: Sequence[FileProblem]) -> None:
         super().__init__(" ".join(problem.message for problem in problems))
         self.file = file
         self.problems = tuple(problems)
@@ -152,12 +152,12 @@ class Findings:
         tally = self._tallies.get(code)
         return tally.count if tally else 0
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[FileProblem]:
         """Return one problem per class, in the order of the first lines."""
         problems = [self._problem(code, tally) for code, tally in self._tallies.items()]
         return sorted(problems, key=lambda problem: problem.line or 0)
 
-    def _problem(self, code: str, tally: _Tally) -> Problem:
+    def _problem(self, code: str, tally: _Tally) -> FileProblem:
         finding = tally.finding
         such = counted(tally.count, "affected line", at_least=not self.is_complete)
         if tally.count > 1:
@@ -165,7 +165,7 @@ class Findings:
             such += f" ({', '.join(f'{line:,}' for line in tally.lines)}{more})"
         place = f"Line {tally.lines[0]:,}" + (f", {finding.place}" if finding.place else "")
         message = f"{place}: {finding.sentence}. {such[0].upper() + such[1:]}."
-        return Problem(
+        return FileProblem(
             code,
             f"{message} {finding.advice}".strip(),
             line=tally.lines[0],

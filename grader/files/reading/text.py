@@ -11,7 +11,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.problems import Note, Problem
+from grader.files.reading.problems import FileProblem, Note
 from grader.files.reading.zeros import ZeroRun, tail_of
 
 _BLOCK = 1 << 17
@@ -66,9 +66,9 @@ def wide_encoding(head: bytes) -> str | None:
     return None
 
 
-def not_utf8(encoding: str) -> Problem:
+def not_utf8(encoding: str) -> FileProblem:
     """Return the problem for a file in a Unicode encoding other than UTF-8."""
-    return Problem(
+    return FileProblem(
         "wrong_encoding",
         f"The file is encoded in {encoding}; expected UTF-8. In Excel, choose 'Save as: CSV UTF-8'.",
         expected="UTF-8",

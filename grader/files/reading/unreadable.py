@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from grader.files.reading.problems import Problem
+from grader.files.reading.problems import FileProblem
 from grader.text import megabytes
 
 HEAD_BYTES = 4096
@@ -111,17 +111,17 @@ def workbook(names: list[str]) -> Signature | None:
     return None
 
 
-class Unreadable(Exception):
+class NotReadable(Exception):
     """The container cannot be opened or read; `problem` states the reason."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FileProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
 
-def archive_problem(sentence: str) -> Problem:
+def archive_problem(sentence: str) -> FileProblem:
     """Return the problem that the ZIP archive cannot be used."""
-    return Problem(
+    return FileProblem(
         "bad_archive",
         f"This archive cannot be used: {sentence}.",
         expected="a ZIP archive with one CSV",
@@ -129,10 +129,10 @@ def archive_problem(sentence: str) -> Problem:
     )
 
 
-def not_csv(signature: Signature, *, nested: bool) -> Problem:
+def not_csv(signature: Signature, *, nested: bool) -> FileProblem:
     """Return the problem that the file is not CSV."""
     if nested and is_archive(signature):
-        return Problem(
+        return FileProblem(
             "nested_archive",
             f"This is a nested archive: the compressed file contains {signature.kind}. Expected a single CSV "
             "file, compressed at most once.",
@@ -141,12 +141,12 @@ def not_csv(signature: Signature, *, nested: bool) -> Problem:
         )
     place = "The compressed file contains" if nested else "This is"
     message = f"{place} {signature.kind}; expected CSV. {signature.advice}"
-    return Problem("not_csv", message, expected="CSV", found=signature.kind)
+    return FileProblem("not_csv", message, expected="CSV", found=signature.kind)
 
 
-def too_large(size: int, cap: int) -> Problem:
+def too_large(size: int, cap: int) -> FileProblem:
     """Return the problem that the file, as received, is larger than the cap."""
-    return Problem(
+    return FileProblem(
         "file_too_large",
         f"The file is {megabytes(size)}; the limit is {megabytes(cap)}.",
         expected=f"at most {megabytes(cap)}",
@@ -154,9 +154,9 @@ def too_large(size: int, cap: int) -> Problem:
     )
 
 
-def bomb(cap: int) -> Problem:
+def bomb(cap: int) -> FileProblem:
     """Return the problem that the decompressed file is larger than the cap."""
-    return Problem(
+    return FileProblem(
         "uncompressed_too_large",
         f"The uncompressed size exceeds the limit of {megabytes(cap)}; decompression stopped there.",
         expected=f"at most {megabytes(cap)}",
@@ -164,10 +164,10 @@ def bomb(cap: int) -> Problem:
     )
 
 
-def damaged_gzip(position: int, reason: str) -> Problem:
+def damaged_gzip(position: int, reason: str) -> FileProblem:
     """Return the problem that the gzip data is damaged at a given byte."""
     detail = reason.split(": ")[-1]
-    return Problem(
+    return FileProblem(
         "damaged_archive",
         f"The gzip data is damaged at byte {position:,} ({detail}). Compress and upload the file again.",
         expected="gzip data with a matching checksum",
@@ -175,9 +175,9 @@ def damaged_gzip(position: int, reason: str) -> Problem:
     )
 
 
-def truncated_gzip(position: int) -> Problem:
+def truncated_gzip(position: int) -> FileProblem:
     """Return the problem that the gzip data is truncated."""
-    return Problem(
+    return FileProblem(
         "damaged_archive",
         f"The gzip data is truncated at byte {position:,}. Upload the file again.",
         expected="a complete gzip file",
@@ -185,9 +185,9 @@ def truncated_gzip(position: int) -> Problem:
     )
 
 
-def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
+def too_many_members(position: int, most: int, tiny_bytes: int) -> FileProblem:
     """Return the problem that the gzip file has too many tiny members."""
-    return Problem(
+    return FileProblem(
         "too_many_members",
         f"The gzip data has more than {most:,} members (separately compressed pieces) of less than "
         f"{tiny_bytes:,} bytes each; reading stopped at byte {position:,}. Compress the file as a whole.",
@@ -196,11 +196,11 @@ def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
     )
 
 
-def damaged_zip(reason: str) -> Problem:
+def damaged_zip(reason: str) -> FileProblem:
     """Return the problem that the ZIP archive cannot be read."""
     if reason == "File is not a zip file":
         reason = "its directory is missing; the file may be truncated"
-    return Problem(
+    return FileProblem(
         "damaged_archive",
         f"The ZIP archive is damaged ({reason}). Compress and upload the file again.",
         expected="a readable ZIP archive",

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from grader.files.reading.problems import Finding, Problem
+from grader.files.reading.problems import FileProblem, Finding
 
 # A shorter run may be caused by the program that wrote the file; disk blocks are far longer.
 RUN = bytes(16)
@@ -112,7 +112,7 @@ def zero_bytes_at_end(raw: BinaryIO) -> int:
     return size
 
 
-def problem_of(run: ZeroRun) -> Problem:
+def problem_of(run: ZeroRun) -> FileProblem:
     """Return the problem that describes a run of zero bytes and its usual cause."""
     zeros = f"{run.length:,} zero bytes (NUL)"
     if not run.is_tail:
@@ -121,7 +121,7 @@ def problem_of(run: ZeroRun) -> Problem:
         fact = f"The file contains only {zeros}"
     else:
         fact = f"The file ends with {zeros}, starting on line {run.line:,}"
-    return Problem(
+    return FileProblem(
         "zero_bytes",
         f"{fact}. {_CAUSE}.",
         line=run.line,
@@ -140,7 +140,7 @@ def describe_run(data: bytes, offset: int) -> Finding:
     )
 
 
-def explained(problem: Problem, raw: BinaryIO) -> Problem:
+def explained(problem: FileProblem, raw: BinaryIO) -> FileProblem:
     """Extend the problem of a damaged archive if the file ends with zero bytes."""
     count = zero_bytes_at_end(raw)
     if problem.code != "damaged_archive" or count < len(RUN):

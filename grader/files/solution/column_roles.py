@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.numbers import number_of
-from grader.files.reading.problems import Note, Problem
+from grader.files.reading.problems import FileProblem, Note
 from grader.text import counted, listed, quoted
 
 MOST_MISFITS = 0.1
@@ -44,7 +44,7 @@ _LONGEST_EXAMPLE = 40
 
 
 @dataclass(slots=True)
-class Tally:
+class ColumnTally:
     """Counts of a column's values, not counting blanks.
 
     `fitting` are numbers in 0..1, of which some are `zeros`; `missing` are words such as ``NaN``; `coded` are
@@ -64,7 +64,7 @@ class Tally:
     misfits: int = 0
 
     @classmethod
-    def of(cls, texts: Iterable[str], *, is_known: bool = False) -> "Tally":
+    def of(cls, texts: Iterable[str], *, is_known: bool = False) -> "ColumnTally":
         """Return the tally of a column's texts."""
         tally = cls(is_known)
         for text in texts:
@@ -187,7 +187,7 @@ class ColumnSample:
 
     name: str
     texts: tuple[str, ...]
-    tally: Tally
+    tally: ColumnTally
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -270,7 +270,7 @@ def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole
 
 def faults_of_roles(
     names: Sequence[str], roles: Mapping[str, ColumnRole], guessed: Collection[str] = ()
-) -> list[Problem]:
+) -> list[FileProblem]:
     """Return the problems of a choice of roles: unique roles that no column or several columns have.
 
     If the label or Usage was only guessed, no other column may have a name for it.
@@ -284,11 +284,11 @@ def faults_of_roles(
         if len(columns) > 1:
             shown = listed([quoted(name) for name in columns], most=20)
             message = f"Several columns may have the role {role}: {shown}. Choose one."
-            problems.append(Problem(f"several_{role}s", message, 1, (1,), len(columns), "one", shown))
+            problems.append(FileProblem(f"several_{role}s", message, 1, (1,), len(columns), "one", shown))
         if not columns and role in NEEDED:
             shown = listed([quoted(name) for name in names], most=20)
             message = f"No column has the role {role}. Choose it from {shown}."
-            problems.append(Problem(f"missing_{role}", message, 1, (1,), 1, f"one {role}", shown))
+            problems.append(FileProblem(f"missing_{role}", message, 1, (1,), 1, f"one {role}", shown))
     return problems
 
 
@@ -345,7 +345,7 @@ class NearMiss:
     name: str
     role: ColumnRole
     fitting: int
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
     @property
     def sentence(self) -> str:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.problems import Problem
+from grader.files.reading.problems import FileProblem
 from grader.files.reading.row_ids import RowIds
 
 BLANK = -1
@@ -120,7 +120,7 @@ class Misfits:
     """The values that exclude an optional column: the number of fitting values, and the problems."""
 
     fitting: int
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from grader.files.reading.header_faults import (
     trimmed,
 )
 from grader.files.reading.numbers import NUMBER
-from grader.files.reading.problems import FileRejected, Findings, Problem
+from grader.files.reading.problems import FileProblem, FileRejected, Findings
 from grader.files.reading.text import not_utf8, wide_encoding
 from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.column_roles import (
@@ -180,7 +180,7 @@ class Assignment:
         )
 
 
-def assign(columns: Sequence[ColumnSample], choice: Choice) -> Assignment | list[Problem]:
+def assign(columns: Sequence[ColumnSample], choice: Choice) -> Assignment | list[FileProblem]:
     """Assign a role to every column, or return the problems that prevent it.
 
     Raises
@@ -207,7 +207,7 @@ def assign(columns: Sequence[ColumnSample], choice: Choice) -> Assignment | list
 
 def _assign_roles(
     names: Sequence[str], roles: Mapping[str, ColumnRole], choice: Choice
-) -> Assignment | list[Problem]:
+) -> Assignment | list[FileProblem]:
     guessed = choice.guessed
     problems = _duplicates(names)
     for problem in faults_of_roles(names, roles, guessed):
@@ -258,7 +258,7 @@ def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
         )
 
 
-def _no_id(names: Sequence[str]) -> Problem:
+def _no_id(names: Sequence[str]) -> FileProblem:
     shown = listed([quoted(name) if name else "(unnamed)" for name in names], most=20)
     alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
     found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
@@ -267,13 +267,13 @@ def _no_id(names: Sequence[str]) -> Problem:
     elif NUMBER.fullmatch(names[0].encode("utf-8", "replace")):
         found += " (is there a header?)"
     message = f"Line 1: missing column '{ID_COLUMN}'; {found}."
-    return Problem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)
+    return FileProblem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)
 
 
-def _duplicates(names: Sequence[str]) -> list[Problem]:
+def _duplicates(names: Sequence[str]) -> list[FileProblem]:
     counts: Mapping[str, int] = {name: names.count(name) for name in dict.fromkeys(names) if name}
     return [
-        Problem(
+        FileProblem(
             "duplicate_column",
             f"Line 1: column {quoted(name)} appears {count} times; expected each name once.",
             1,
@@ -289,7 +289,7 @@ def _duplicates(names: Sequence[str]) -> list[Problem]:
 
 def read_beginning(
     content: Content, expected: str = _OF_A_SOLUTION
-) -> tuple[list[str], list[list[str]], list[Problem]]:
+) -> tuple[list[str], list[list[str]], list[FileProblem]]:
     """Return the column names, the first rows and the problems of the header.
 
     `expected` describes the expected header in messages.
@@ -344,7 +344,7 @@ def _reject_lines_above(lines: list[bytes], expected: str) -> None:
         raise FileRejected("solution", above.problems())
 
 
-def _nul_bytes(lines: list[bytes]) -> list[Problem]:
+def _nul_bytes(lines: list[bytes]) -> list[FileProblem]:
     """Return the problems of NUL bytes, which no database can store in names."""
     found = Findings()
     for number, line in enumerate(lines, start=1):
@@ -353,22 +353,24 @@ def _nul_bytes(lines: list[bytes]) -> list[Problem]:
     return found.problems()
 
 
-def _cause_of(problem: Problem, content: Content) -> Problem:
+def _cause_of(problem: FileProblem, content: Content) -> FileProblem:
     """Replace a problem with the run of zero bytes that caused it, if there is one."""
     run = first_run(content.open())
     return problem if run is None else problem_of(run)
 
 
-def _empty(fact: str, header: str) -> Problem:
+def _empty(fact: str, header: str) -> FileProblem:
     expected = f"{header}, followed by rows"
-    return Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
+    return FileProblem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
 
 
-def _bad_row(line: int, error: csv.Error) -> Problem:
+def _bad_row(line: int, error: csv.Error) -> FileProblem:
     message = f"The rows cannot be read from about line {line:,} onwards ({error})."
-    return Problem("stray_quote", message, line, (line,), 1, "quotes that enclose whole fields", str(error))
+    return FileProblem(
+        "stray_quote", message, line, (line,), 1, "quotes that enclose whole fields", str(error)
+    )
 
 
-def _bad_header(found: str) -> Problem:
+def _bad_header(found: str) -> FileProblem:
     message = f"Line 1: {found}; expected column names separated by ','."
-    return Problem("wrong_delimiter", message, 1, (1,), 1, "','", found)
+    return FileProblem("wrong_delimiter", message, 1, (1,), 1, "','", found)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
-from grader.files.reading.problems import FileRejected, Problem
+from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.solution.column_roles import USAGE_COLUMN
 from grader.text import counted, listed, plural, quoted
 
@@ -60,7 +60,7 @@ def read_jigsaw(folder: Path) -> "pd.DataFrame":
                 f"{counted(len(repeated), 'id')} repeated in the two files: {listed(list(repeated))}."
             )
     if problems:
-        raise FileRejected("solution", [Problem("not_kaggles_files", each) for each in problems])
+        raise FileRejected("solution", [FileProblem("not_kaggles_files", each) for each in problems])
     return table[[*columns, USAGE_COLUMN, TEXT]]
 
 

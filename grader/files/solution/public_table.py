@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from grader.files.reading.containers import Content, open_content
 from grader.files.reading.numbers import BLANKS
-from grader.files.reading.problems import FileRejected, Problem
+from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds, place_of
-from grader.files.reading.unreadable import Unreadable
+from grader.files.reading.unreadable import NotReadable
 from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.columns import text_stream
 from grader.files.solution.header import read_beginning
@@ -38,7 +38,7 @@ class PublicTable:
 
     columns: tuple[str, ...]
     positions: NDArray[np.int64]
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
 
 def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_column: str) -> PublicTable:
@@ -74,12 +74,12 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
                 raise FileRejected("solution", problems) from error
         found = ids.problems()
         problems = [*(_zero_bytes(content) if found else ()), *found]
-    except Unreadable as error:
+    except NotReadable as error:
         raise FileRejected("solution", [error.problem]) from error
     return PublicTable(tuple(names), np.array(ids.positions, np.int64), tuple(problems))
 
 
-def _zero_bytes(content: Content) -> list[Problem]:
+def _zero_bytes(content: Content) -> list[FileProblem]:
     """Return the problem of a run of zero bytes if it explains the missing ids, or nothing."""
     run = first_run(content.open())
     return [] if run is None else [problem_of(run)]
@@ -114,7 +114,7 @@ class _Ids:
                 self._seen[place] = True
                 self.positions.append(place)
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[FileProblem]:
         places = np.flatnonzero(~self._seen)
         missing = _Examples(places.size, self._row_ids.smallest(places.tolist(), _SHOWN))
         return [
@@ -136,12 +136,12 @@ class _Examples:
         if len(self.shown) < _SHOWN:
             self.shown.append(text)
 
-    def problem(self, code: str, sentence: str) -> list[Problem]:
+    def problem(self, code: str, sentence: str) -> list[FileProblem]:
         if not self.count:
             return []
         ids = listed([quoted(text) for text in self.shown], total=self.count)
         message = f"{sentence.format(counted(self.count, 'id'))}: {ids}."
-        return [Problem(code, message, None, (), self.count, "exactly the solution's ids", ids)]
+        return [FileProblem(code, message, None, (), self.count, "exactly the solution's ids", ids)]
 
 
 def _id_column(names: list[str], wanted: str) -> int:
@@ -151,9 +151,11 @@ def _id_column(names: list[str], wanted: str) -> int:
             return names.index(name) if name in names else alike[0]
     shown = listed([quoted(name) for name in names], most=20)
     message = f"test.csv has no column {quoted(wanted)}; found {shown}."
-    raise FileRejected("solution", [Problem("missing_column", message, 1, (1,), 1, quoted(wanted), shown)])
+    raise FileRejected(
+        "solution", [FileProblem("missing_column", message, 1, (1,), 1, quoted(wanted), shown)]
+    )
 
 
-def _unreadable(line: int, reason: str) -> Problem:
+def _unreadable(line: int, reason: str) -> FileProblem:
     message = f"test.csv cannot be read from about line {line:,} onwards ({reason})."
-    return Problem("stray_quote", message, line, (line,), 1, None, reason)
+    return FileProblem("stray_quote", message, line, (line,), 1, None, reason)

@@ -9,11 +9,11 @@ from typing import BinaryIO
 import numpy as np
 
 from grader.files.reading.numbers import BLANKS, number_of
-from grader.files.reading.problems import Finding, Findings, Problem
+from grader.files.reading.problems import FileProblem, Finding, Findings
 from grader.files.reading.row_ids import INVISIBLE, RowIds
 from grader.files.reading.text import first_invalid_byte
 from grader.files.reading.zeros import beginning_of, first_run, problem_of
-from grader.files.solution.column_roles import MISSING_WORDS, Tally, is_coded
+from grader.files.solution.column_roles import MISSING_WORDS, ColumnTally, is_coded
 from grader.files.solution.columns import (
     USAGE_CODES,
     CategoryWriter,
@@ -44,7 +44,7 @@ def read_rows(
     wanted: Wanted,
     names: list[str],
     progress: Progress = unobserved,
-) -> tuple[Columns, list[Problem]]:
+) -> tuple[Columns, list[FileProblem]]:
     """Read the columns and collect all their problems.
 
     The columns are complete only if there are no problems. Reading stops at a run of zero bytes, which shows
@@ -88,10 +88,12 @@ class _Reader:
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
-        self._tallies = {n: Tally(spec.is_known) for n, spec in wanted.numbers.items() if spec.is_optional}
+        self._tallies = {
+            n: ColumnTally(spec.is_known) for n, spec in wanted.numbers.items() if spec.is_optional
+        }
         self._number_of = _Numbers().__getitem__
 
-    def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[Problem]]:
+    def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[FileProblem]]:
         self._findings.is_complete = is_whole
         records = csv.reader(stream, strict=True)
         next(records, None)

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from grader.files.reading.containers import open_content
 from grader.files.reading.numbers import BLANKS
-from grader.files.reading.problems import FileRejected, Problem
+from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds
-from grader.files.reading.unreadable import Unreadable
+from grader.files.reading.unreadable import NotReadable
 from grader.files.solution.column_roles import (
     KNOWN_IDENTITIES,
     ColumnGuess,
     ColumnRole,
     ColumnSample,
+    ColumnTally,
     NearMiss,
-    Tally,
     guess_roles,
     may_be_guessed,
     role_of_fractions,
@@ -34,7 +34,7 @@ _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
 _OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
 _CANDIDATE = replace(_IDENTITY, is_optional=True)
-CONTINUOUS = Problem(
+CONTINUOUS = FileProblem(
     "continuous_column", "Its values are continuous, such as predictions; choose its role yourself."
 )
 PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
@@ -171,7 +171,7 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
     """
     try:
         names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
-    except Unreadable as error:
+    except NotReadable as error:
         raise FileRejected("solution", [error.problem]) from error
     if problems:
         raise FileRejected("solution", problems)
@@ -185,7 +185,7 @@ def _samples(names: Sequence[str], sample: Sequence[Sequence[str]]) -> list[Colu
 
 def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
     shown = tuple(text.strip(BLANKS).replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
-    return ColumnSample(name, shown, Tally.of(texts, is_known=name.casefold() in KNOWN_IDENTITIES))
+    return ColumnSample(name, shown, ColumnTally.of(texts, is_known=name.casefold() in KNOWN_IDENTITIES))
 
 
 def read_scored_table(
@@ -246,7 +246,7 @@ def _read(
         if problems:
             near = [problem for misfits in columns.near_misses.values() for problem in misfits.problems]
             raise FileRejected("solution", [*problems, *near])
-    except Unreadable as error:
+    except NotReadable as error:
         raise FileRejected("solution", [error.problem]) from error
     near_misses = [
         _near_miss(names[n], each.fitting, each.problems) for n, each in columns.near_misses.items()
@@ -268,13 +268,13 @@ def _read(
     return columns, roles, by_name, tuple(near_misses)
 
 
-def _near_miss(name: str, fitting: int, problems: Sequence[Problem]) -> NearMiss:
+def _near_miss(name: str, fitting: int, problems: Sequence[FileProblem]) -> NearMiss:
     return NearMiss(name, role_of_fractions(name), fitting, tuple(problems))
 
 
 def _assigned(
-    samples: list[ColumnSample], choice: Choice, problems: list[Problem]
-) -> Assignment | list[Problem]:
+    samples: list[ColumnSample], choice: Choice, problems: list[FileProblem]
+) -> Assignment | list[FileProblem]:
     try:
         return assign(samples, choice)
     except WrongColumns as error:

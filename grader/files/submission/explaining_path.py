@@ -18,7 +18,7 @@ from grader.files.reading.numbers import (
     finite,
     underflows,
 )
-from grader.files.reading.problems import Findings, Note, Problem
+from grader.files.reading.problems import FileProblem, Findings, Note
 from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id, place_of, without_invisible
 from grader.files.reading.text import (
     BLANKS,
@@ -46,7 +46,7 @@ _COST_OF_QUOTES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PredictionRows:
     """The predictions of a submission in the solution's order, with problems and notes.
 
     Attributes
@@ -61,21 +61,21 @@ class Rows:
 
     predictions: NDArray[np.float64]
     lines: NDArray[np.int64]
-    problems: list[Problem]
+    problems: list[FileProblem]
     notes: list[Note]
 
 
-def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> Rows:
+def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> PredictionRows:
     """Read the rows below the header, valid or not.
 
     Reading stops after twice the expected number of rows, or once more rows have been explained than are
     expected. Counts are then reported as "at least". Reading any file therefore costs at most a small
     multiple of the cost of a valid file.
     """
-    return _Reader(text, layout, row_ids).read()
+    return _SubmissionReader(text, layout, row_ids).read()
 
 
-class _Reader:
+class _SubmissionReader:
     def __init__(self, text: Text, layout: Layout, row_ids: RowIds) -> None:
         self._text = text
         self._layout = layout
@@ -94,7 +94,7 @@ class _Reader:
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()
 
-    def read(self) -> Rows:
+    def read(self) -> PredictionRows:
         """Read all rows: clean rows in a short loop, other rows with explanations."""
         layout, first_lines, predictions = self._layout, self._first_lines, self._predictions
         delimiter, width = layout.delimiter, layout.width
@@ -263,7 +263,7 @@ class _Reader:
         value = fields[min(column, len(fields) - 1)].translate(None, b'\0"').strip(BLANKS)
         return self._mark(value, number) is not None
 
-    def _result(self, last_line: int) -> Rows:
+    def _result(self, last_line: int) -> PredictionRows:
         rows = last_line - self._layout.first_line + 1 - self._findings.count("blank_line")
         is_complete = self._findings.is_complete
         problems = self._findings.problems()
@@ -272,7 +272,7 @@ class _Reader:
             problems.append(faults.reading_stopped(last_line))
         notes = [self._decimal_ids_note()] if self._decimal_ids else []
         notes += underflow_notes(self._underflows)
-        return Rows(
+        return PredictionRows(
             np.frombuffer(self._predictions, np.float64),
             np.frombuffer(self._first_lines, np.int64),
             problems,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.numbers import LONGEST_NUMBER
-from grader.files.reading.problems import LINES_SHOWN, Finding, Note, Problem
+from grader.files.reading.problems import LINES_SHOWN, FileProblem, Finding, Note
 from grader.files.reading.row_ids import RowIds
 from grader.files.submission.header import HEADER, OTHER_DELIMITERS
 from grader.text import counted, listed, named, quoted
@@ -27,9 +27,9 @@ _SMALLEST_SAMPLE = 20
 _ROUNDED = " The ids look rounded. Store them as text or 64-bit integers, not as floats."
 
 
-def reading_stopped(line: int) -> Problem:
+def reading_stopped(line: int) -> FileProblem:
     """Return the problem that reading was stopped before the end of the file."""
-    return Problem(
+    return FileProblem(
         "reading_stopped",
         f"Reading stopped after line {line:,}, because there are too many rows or too many problems. Counts "
         "include only the lines read.",
@@ -244,7 +244,7 @@ class Coverage:
                 if len(lines) < LINES_SHOWN:
                     lines.append(line)
 
-    def problems(self, rows: int, *, is_complete: bool) -> list[Problem]:
+    def problems(self, rows: int, *, is_complete: bool) -> list[FileProblem]:
         """Return the problems of the ids as a whole, after reading `rows` rows below the header."""
         expected = len(self._row_ids)
         problems = []
@@ -267,10 +267,10 @@ class Coverage:
             problems.append(self._missing(missing, rows, _ROUNDED if look_rounded else ""))
         return problems
 
-    def _everything_repeated(self, rows: int, times: int) -> Problem:
+    def _everything_repeated(self, rows: int, times: int) -> FileProblem:
         expected = len(self._row_ids)
         lines = self._first_repeated_lines()
-        return Problem(
+        return FileProblem(
             "duplicate_row_id",
             f"{counted(rows, 'row')}, expected {expected:,}; every id appears {_times(times)}.",
             line=lines[0],
@@ -280,7 +280,7 @@ class Coverage:
             found=counted(rows, "row"),
         )
 
-    def _repeated(self, repeated: Places, missing: Places, is_complete: bool) -> Problem:
+    def _repeated(self, repeated: Places, missing: Places, is_complete: bool) -> FileProblem:
         names = self._row_ids.at(self._lines_shown)
         places = [
             f"id {named(name)} appears {_times(self._repeats[place] + 1)} "
@@ -292,7 +292,7 @@ class Coverage:
         if self._look_rounded(repeated, missing):
             message += _ROUNDED
         lines = self._first_repeated_lines()
-        return Problem(
+        return FileProblem(
             "duplicate_row_id",
             message[0].upper() + message[1:],
             line=lines[0],
@@ -320,12 +320,12 @@ class Coverage:
             for kind in (np.float32, np.float64)
         )
 
-    def _missing(self, missing: Places, rows: int, hint: str) -> Problem:
+    def _missing(self, missing: Places, rows: int, hint: str) -> FileProblem:
         """List the missing ids in id order, because the solution's order is secret."""
         names = [named(name) for name in self._row_ids.smallest(missing, LINES_SHOWN)]
         expected = len(self._row_ids)
         rows_text = f" ({counted(rows, 'row')} found, {expected:,} expected)" if rows != expected else ""
-        return Problem(
+        return FileProblem(
             "missing_row_id",
             f"{counted(len(missing), 'id')} missing: {listed(names, total=len(missing))}{rows_text}.{hint}",
             count=len(missing),
@@ -344,8 +344,8 @@ def _fits(value: int, kind: type[np.floating]) -> bool:
     return int(kind(value)) == value
 
 
-def _no_rows(expected: int) -> Problem:
-    return Problem(
+def _no_rows(expected: int) -> FileProblem:
+    return FileProblem(
         "no_rows",
         f"The file has 0 rows; expected {expected:,}.",
         count=expected,
@@ -354,8 +354,8 @@ def _no_rows(expected: int) -> Problem:
     )
 
 
-def _too_many_rows(rows: int, expected: int) -> Problem:
-    return Problem(
+def _too_many_rows(rows: int, expected: int) -> FileProblem:
+    return FileProblem(
         "too_many_rows",
         f"The file has at least {counted(rows, 'row')}; expected {expected:,}. Reading stopped there.",
         count=rows - expected,

@@ -13,7 +13,7 @@ from grader.files.reading.header_faults import (
     invisible_characters,
 )
 from grader.files.reading.numbers import NUMBER
-from grader.files.reading.problems import Findings, Note, Problem
+from grader.files.reading.problems import FileProblem, Findings, Note
 from grader.files.reading.row_ids import INVISIBLE
 from grader.files.reading.text import Text, line_at, split_fields
 from grader.text import character, counted, listed, plural, quoted
@@ -48,7 +48,7 @@ def notes_on(names: Sequence[str], line: int) -> list[Note]:
     return notes
 
 
-def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> list[Problem]:
+def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> list[FileProblem]:
     """Return all problems of the column names; the names in `others` are also allowed."""
     own = [name for name in names if name not in others]
     folded = [name.casefold() for name in own]
@@ -80,7 +80,7 @@ def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> lis
     return problems
 
 
-def _duplicates(names: Sequence[str], number: int) -> Iterator[Problem]:
+def _duplicates(names: Sequence[str], number: int) -> Iterator[FileProblem]:
     for name in dict.fromkeys(names):
         count = names.count(name)
         if name and count > 1:
@@ -89,7 +89,7 @@ def _duplicates(names: Sequence[str], number: int) -> Iterator[Problem]:
             yield _problem("duplicate_column", number, sentence, quoted(",".join(names)))
 
 
-def _wrong_column(names: Sequence[str], name: str, expected: str, number: int) -> Problem:
+def _wrong_column(names: Sequence[str], name: str, expected: str, number: int) -> FileProblem:
     shown = f"the column {quoted(name)}{_foreign([name])}" if name else "a column without a name"
     is_index = expected == ID and name == names[0] and name in INDEX_NAMES
     hint = f". Use to_csv(index_label='{ID}')" if is_index else ""
@@ -97,7 +97,9 @@ def _wrong_column(names: Sequence[str], name: str, expected: str, number: int) -
     return _problem("wrong_column", number, sentence, quoted(name))
 
 
-def _unexpected(names: Sequence[str], extra: Sequence[str], others: Sequence[str], number: int) -> Problem:
+def _unexpected(
+    names: Sequence[str], extra: Sequence[str], others: Sequence[str], number: int
+) -> FileProblem:
     shown = listed([quoted(name) if name else "(unnamed)" for name in extra])
     unexpected = f"unexpected {plural('column', len(extra))} {shown}"
     if names[-1] == "" and list(extra) == [""]:
@@ -169,7 +171,7 @@ class Header:
     """
 
     layout: Layout | None
-    problems: list[Problem]
+    problems: list[FileProblem]
     notes: list[Note]
     other_labels: tuple[str, ...] = ()
 
@@ -228,7 +230,7 @@ def _delimiter(line: bytes) -> bytes:
 
 
 def _with_columns(
-    layout: Layout, names: list[str], others: list[str], number: int, problems: list[Problem]
+    layout: Layout, names: list[str], others: list[str], number: int, problems: list[FileProblem]
 ) -> Header:
     if are_right(names, others):
         layout = replace(layout, id_column=names.index(ID), prediction_column=names.index(PREDICTION))
@@ -251,7 +253,7 @@ def _prediction_column(folded: list[str], id_column: int) -> int | None:
     return others[0] if len(others) == 1 else None
 
 
-def _wrong_delimiter(number: int, layout: Layout) -> Problem:
+def _wrong_delimiter(number: int, layout: Layout) -> FileProblem:
     shown = quoted(layout.delimiter)
     sentence = f"Line {number:,}: delimiter {shown} found; expected ','"
     if layout.decimal_comma:
@@ -259,12 +261,12 @@ def _wrong_delimiter(number: int, layout: Layout) -> Problem:
     return _problem("wrong_delimiter", number, sentence, shown, "','")
 
 
-def _missing_header(number: int, line: bytes) -> Problem:
+def _missing_header(number: int, line: bytes) -> FileProblem:
     sentence = f"Line {number:,} is {quoted(line)}; expected the header '{HEADER}'"
     return _problem("missing_header", number, sentence, quoted(line))
 
 
-def _unusable(number: int, line: bytes, fields: object) -> Problem:
+def _unusable(number: int, line: bytes, fields: object) -> FileProblem:
     if b"\0" in line:
         line_text = f"a NUL byte in {quoted(line)}"
     elif not isinstance(fields, list):
@@ -277,5 +279,5 @@ def _unusable(number: int, line: bytes, fields: object) -> Problem:
     return _problem("wrong_header", number, sentence, line_text)
 
 
-def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> Problem:
+def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> FileProblem:
     return header_problem(code, line, sentence, found, expected)

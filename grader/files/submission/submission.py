@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_content
 from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
 from grader.files.reading.pandas_reader import pandas_reader
-from grader.files.reading.problems import FileRejected, Note, Problem
+from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
 from grader.files.reading.text import Text, not_utf8, wide_encoding, with_plain_line_ends
-from grader.files.reading.unreadable import Unreadable
+from grader.files.reading.unreadable import NotReadable
 from grader.files.reading.zeros import problem_of
 from grader.files.submission.explaining_path import read_rows
 from grader.files.submission.faults import remarks_on, underflow_notes
@@ -209,7 +209,7 @@ def read_submission(
         content = open_content(source, cap=submission_size_cap(len(row_ids)))
         with content.open() as stream:
             data = _read_all(stream)
-    except Unreadable as error:
+    except NotReadable as error:
         raise FileRejected("submission", [error.problem]) from error
     text = _text_of(data, row_ids)
     del data
@@ -238,7 +238,7 @@ def _text_of(data: bytes, row_ids: RowIds) -> Text:
     if text.end <= text.start:
         expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
         fact = "The file contains only whitespace" if data else "The file is empty"
-        problem = Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
+        problem = FileProblem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
         raise FileRejected("submission", [problem])
     return text
 

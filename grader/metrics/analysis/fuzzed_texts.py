@@ -31,7 +31,7 @@ ORIGINAL_AND_FUZZED = ("original", "fuzzed")
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Flat):
+class FuzzEffect(Flat):
     """One metric on the original and the fuzzed set.
 
     Attributes
@@ -98,12 +98,12 @@ class FuzzedReport:
 
     original: LabelMatrices
     fuzzed: LabelMatrices
-    terms: Mapping[str, Mapping[str, Change]]
+    terms: Mapping[str, Mapping[str, FuzzEffect]]
     shifts: tuple[ScoreShift, ...]
     tests: Mapping[str, PairedReport] = field(default_factory=dict, compare=False)
 
     @property
-    def overall_aucs(self) -> dict[str, Change]:
+    def overall_aucs(self) -> dict[str, FuzzEffect]:
         """The overall AUC of each label, as in Table 4."""
         return {label: changes["overall_auc"] for label, changes in self.terms.items()}
 
@@ -183,7 +183,7 @@ def compare_fuzzed(
     for label in labels:
         rows = original.rows(label, ours[label]).only(names), fuzzed.rows(label, theirs[label]).only(names)
         one, other = map(_terms, rows)
-        terms[label] = {name: Change(one[name], other[name]) for name in one}
+        terms[label] = {name: FuzzEffect(one[name], other[name]) for name in one}
         if original.background == fuzzed.background == "all":
             before, after = (
                 Measured.of_rows(

@@ -78,7 +78,7 @@ class ClassTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class RankSteps:
     """The distinct ranks of one class in a subgroup, with counts of both classes at each rank.
 
     Attributes
@@ -110,7 +110,7 @@ class Steps:
     @classmethod
     def both(
         cls, ranks: Counts, is_positive: BoolArray, tables: tuple[ClassTable, ClassTable]
-    ) -> "tuple[Steps, Steps]":
+    ) -> "tuple[RankSteps, RankSteps]":
         """Create the steps of the positive and the negative rows from the sorted ranks of a subgroup."""
         is_end = np.ones(ranks.size + 1, np.bool_)
         np.not_equal(ranks[1:], ranks[:-1], out=is_end[1:-1])
@@ -126,7 +126,7 @@ class Steps:
     @classmethod
     def _of(
         cls, ranks: Counts, own: Counts, others: Counts, tables: tuple[ClassTable, ClassTable]
-    ) -> "Steps":
+    ) -> "RankSteps":
         counts = own[1:] - own[:-1]
         kept = np.flatnonzero(counts)
         return cls(
@@ -422,13 +422,13 @@ def without_gaps(ranks: RankArray) -> tuple[Counts, Counts]:
     return (np.cumsum(is_used) - 1)[ranks], at[is_used]
 
 
-class _Places(NamedTuple):
+class _IdentityRanks(NamedTuple):
     """The row numbers of one identity, sorted by rank, with the steps of each class."""
 
     positive_rows: IndexArray
     negative_rows: IndexArray
-    positive: Steps
-    negative: Steps
+    positive: RankSteps
+    negative: RankSteps
 
 
 class _Computation:
@@ -469,21 +469,21 @@ class _Computation:
         terms["score"] = self._score(terms)
         return Influences(terms, variances)
 
-    def _places(self, members: IndexArray) -> _Places:
+    def _places(self, members: IndexArray) -> _IdentityRanks:
         # Sorting packed integers takes less time than an argsort.
         keys = self._ranks[members] << _ROW_BITS | members
         keys.sort()
         ranks, rows = keys >> _ROW_BITS, keys & (1 << _ROW_BITS) - 1
         is_positive = self._sets.split.labels[rows]
-        steps = Steps.both(ranks, is_positive, (self._positive, self._negative))
-        return _Places(rows[is_positive], rows[~is_positive], *steps)
+        steps = RankSteps.both(ranks, is_positive, (self._positive, self._negative))
+        return _IdentityRanks(rows[is_positive], rows[~is_positive], *steps)
 
     def _compared(self, name: str) -> dict[BiasAuc, bool]:
         """Return whether both sets that each of an identity's AUCs compares have at least 2 units."""
         cells = by_cell(*self._sets.units[name])
         return {term: min(cells[term]) > 1 for term in BIAS_AUCS}
 
-    def _variances(self, places: _Places, line: SubgroupReport) -> dict[Cell, float | None]:
+    def _variances(self, places: _IdentityRanks, line: SubgroupReport) -> dict[Cell, float | None]:
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0
@@ -504,7 +504,7 @@ class _Computation:
         variances["negative_aeg"] = _gap_variance(negative, line.negative_aeg)
         return variances
 
-    def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "Slopes"]) -> None:
+    def _add(self, places: _IdentityRanks, line: SubgroupReport, slopes: Mapping[BiasAuc, "Slopes"]) -> None:
         """Add the influences of subgroup and background rows on one identity's AUCs."""
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
@@ -584,7 +584,7 @@ class _Background:
         self._heights: list[NDArray[Any]] = []
         self._constant = 0.0
 
-    def add(self, steps: Steps, height: float, constant: float) -> None:
+    def add(self, steps: RankSteps, height: float, constant: float) -> None:
         """Add a step function of the rank.
 
         Its value is `constant`, plus `height` for each row below the rank and half of `height` for each row
@@ -607,7 +607,7 @@ class _Background:
         return summed
 
 
-def _gap_variance(steps: Steps, gap: float | None) -> float | None:
+def _gap_variance(steps: RankSteps, gap: float | None) -> float | None:
     """Return the variance of the AUC that compares background and subgroup rows of one class."""
     size, background = steps.size, steps.everybody.size - steps.size
     if gap is None or min(size, background) < 2:

@@ -23,7 +23,7 @@ LEVEL = 0.95
 FEW_MISORDERED = 5
 
 
-class Checked(NamedTuple):
+class ValidatedRange(NamedTuple):
     """A range for which the coverage of intervals was validated: rows per compared set, and AUCs."""
 
     rows: int
@@ -37,9 +37,9 @@ CHECKED_POWERS = (-10.0, 1.0)
 CHECKED_IDENTITIES = 50
 CHECKED_BIAS = 0.4
 CHECKED_MEAN = 0.98
-CHECKED_CELLS = Checked(4, 0.5, 0.999)
-CHECKED_MEANS = Checked(8, 0.6, 1.0)
-CHECKED_DIFFERENCES = Checked(50, 0.6, 0.95)
+CHECKED_CELLS = ValidatedRange(4, 0.5, 0.999)
+CHECKED_MEANS = ValidatedRange(8, 0.6, 1.0)
+CHECKED_DIFFERENCES = ValidatedRange(50, 0.6, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def _quadrature() -> tuple[FloatArray, FloatArray]:
 
 
 def is_checked_cell(
-    cell: Cell, value: float, sizes: tuple[int, int], within: Checked = CHECKED_CELLS
+    cell: Cell, value: float, sizes: tuple[int, int], within: ValidatedRange = CHECKED_CELLS
 ) -> bool:
     """Return whether the coverage of an interval was validated for this value and size.
 
@@ -337,7 +337,7 @@ def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple
     return by_cell(n1, n0, values.positives - n1, values.rows - values.positives - n0)
 
 
-def is_checked_term(values: BiasReport, name: Term, within: Checked) -> bool:
+def is_checked_term(values: BiasReport, name: Term, within: ValidatedRange) -> bool:
     """Return whether the coverage of the interval was validated for every AUC of a term or of the score."""
     if name == "score":
         terms: tuple[Term, ...] = ("overall_auc", *BIAS_AUCS)

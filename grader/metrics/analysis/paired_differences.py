@@ -20,7 +20,7 @@ from grader.metrics.analysis.intervals import (
     two_sided_p_value,
 )
 from grader.metrics.analysis.placements import (
-    Standings,
+    PlacementTable,
     by_cell,
     cell_influence,
     cell_influences,
@@ -172,7 +172,7 @@ def paired_report(
 
 def _influences(sets: Sets, ranks: Sequence[RankArray]) -> Iterator[dict[Cell, FloatArray | None]]:
     """Yield the influences on the differences between two submissions for each identity."""
-    standings = [Standings.of(each, sets.split.labels) for each in ranks]
+    standings = [PlacementTable.of(each, sets.split.labels) for each in ranks]
     for name, members in zip(sets.split.names, sets.split.members, strict=True):
         compared = compared_rows(sets.split.labels, members)
         placed = [each.of_identity(*compared["subgroup_auc"]) for each in standings]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from grader.metrics.analysis.rows import Counted, Rows, count
+from grader.metrics.analysis.rows import CountedRows, Rows, count
 from grader.metrics.counts import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.metrics.subgroups import BIAS_AUCS
@@ -94,7 +94,7 @@ def pinned_auc(rows: Rows, name: str) -> PinnedAuc:
     return expected(name, count(rows.only([name])))
 
 
-def pinned_aucs(rows: Rows, counted: Counted | None = None) -> tuple[PinnedAuc, ...]:
+def pinned_aucs(rows: Rows, counted: CountedRows | None = None) -> tuple[PinnedAuc, ...]:
     """Return the expected pinned AUC of every identity, as computed by `pinned_auc`.
 
     Pass the result of `count` for these rows as `counted` if it is already available. It may contain
@@ -141,13 +141,13 @@ def _drawn(rng: np.random.Generator, places: IndexArray, size: int) -> IndexArra
     return places if places.size == size else rng.choice(places, size, replace=False)
 
 
-def parts_of(name: str, counted: Counted) -> dict[Part, Comparison]:
+def parts_of(name: str, counted: CountedRows) -> dict[Part, Comparison]:
     """Return the four comparisons of which the pinned AUC of one identity consists."""
     aucs: dict[Part, Comparison] = {cell: counted.cells[name][cell] for cell in BIAS_AUCS}
     return {"background_auc": counted.backgrounds[name], **aucs}
 
 
-def _of_sample(name: str, counted: Counted) -> PinnedAuc:
+def _of_sample(name: str, counted: CountedRows) -> PinnedAuc:
     """Return the pinned AUC of a pinned dataset, which is its overall AUC."""
     overall = counted.overall
     rows, pairs = overall.first + overall.second, overall.first * overall.second
@@ -160,7 +160,7 @@ def _of_sample(name: str, counted: Counted) -> PinnedAuc:
     return PinnedAuc(name, rows, overall.auc, parts)
 
 
-def expected(name: str, counted: Counted) -> PinnedAuc:
+def expected(name: str, counted: CountedRows) -> PinnedAuc:
     """Return the expected pinned AUC of one identity from its counts."""
     comparisons = parts_of(name, counted)
     subgroup = (comparisons["subgroup_auc"].first, comparisons["subgroup_auc"].second)

@@ -38,7 +38,7 @@ def compared_rows(positive: BoolArray, members: IndexArray) -> dict[Cell, Compar
 
 
 @dataclass(frozen=True, eq=False)
-class Standings:
+class PlacementTable:
     """Doubled placements by rank among the rows of each class.
 
     A doubled placement is twice the number of rows below the rank plus the number of rows at it.
@@ -49,11 +49,11 @@ class Standings:
     negative: IndexArray
 
     @classmethod
-    def of(cls, ranks: RankArray, positive: BoolArray) -> "Standings":
+    def of(cls, ranks: RankArray, positive: BoolArray) -> "PlacementTable":
         count = int(ranks.max(initial=0)) + 1
         return cls(ranks, _doubled(ranks[positive], count), _doubled(ranks[~positive], count))
 
-    def of_identity(self, positive: IndexArray, negative: IndexArray) -> "Placed":
+    def of_identity(self, positive: IndexArray, negative: IndexArray) -> "PlacedRows":
         """Return the doubled placements of the four sets of an identity.
 
         The counts of a background are those of its class minus those of the subgroup.
@@ -61,11 +61,11 @@ class Standings:
         count = self.positive.size
         subgroup1, subgroup0 = (_doubled(self.ranks[rows], count) for rows in (positive, negative))
         background1, background0 = self.positive - subgroup1, self.negative - subgroup0
-        return Placed(self.ranks, by_cell(subgroup1, subgroup0, background1, background0))
+        return PlacedRows(self.ranks, by_cell(subgroup1, subgroup0, background1, background0))
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedRows:
     """A submission's ranks, and doubled placements for the sets of each cell of an identity."""
 
     ranks: RankArray
@@ -90,7 +90,7 @@ def cell_influences(
 
     `units` are the numbers of independent units in the four sets of each identity, see `Sets.units`.
     """
-    standings = Standings.of(ranks, split.labels)
+    standings = PlacementTable.of(ranks, split.labels)
     for name, members in zip(split.names, split.members, strict=True):
         compared = compared_rows(split.labels, members)
         placed = standings.of_identity(*compared["subgroup_auc"])

@@ -232,7 +232,7 @@ def possible_gains(
 
 
 @dataclass(frozen=True, slots=True)
-class TermCost:
+class PowerMeanCost:
     """The cost of a term to the score.
 
     Attributes
@@ -249,7 +249,7 @@ class TermCost:
     cost: float
 
 
-def term_costs(terms: Mapping[str, float], settings: MetricSettings) -> tuple[TermCost, ...]:
+def term_costs(terms: Mapping[str, float], settings: MetricSettings) -> tuple[PowerMeanCost, ...]:
     """Rank the terms by cost.
 
     Parameters
@@ -260,16 +260,16 @@ def term_costs(terms: Mapping[str, float], settings: MetricSettings) -> tuple[Te
 
     Returns
     -------
-    tuple of TermCost
+    tuple of PowerMeanCost
         The terms in descending order of cost.
     """
     weights = settings.weights.as_dict()
     total = sum(weights.values())
-    costs = (TermCost(term, value, weights[term] / total * (1 - value)) for term, value in terms.items())
+    costs = (PowerMeanCost(term, value, weights[term] / total * (1 - value)) for term, value in terms.items())
     return tuple(sorted(costs, key=lambda each: -each.cost))
 
 
-def weakest_term(costs: Sequence[TermCost], gains: Sequence[CellGain] = ()) -> str | None:
+def weakest_term(costs: Sequence[PowerMeanCost], gains: Sequence[CellGain] = ()) -> str | None:
     """Return the term of the largest gain, else the term with the highest cost; None if all are equal."""
     if gains:
         return gains[0].cell

@@ -220,7 +220,7 @@ def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRows:
     """The comparisons of a set of rows.
 
     Attributes
@@ -238,7 +238,7 @@ class Counted:
     backgrounds: Mapping[str, Comparison]
 
 
-def count(rows: Rows, kept: BoolArray | None = None) -> Counted:
+def count(rows: Rows, kept: BoolArray | None = None) -> CountedRows:
     """Count the pairs of all comparisons, as exact integers.
 
     Parameters
@@ -264,7 +264,7 @@ def count(rows: Rows, kept: BoolArray | None = None) -> Counted:
         for identity in counts.identities:
             cells[identity.name] = comparisons(counts, identity)
             backgrounds[identity.name] = _background(counts, identity)
-    return Counted(
+    return CountedRows(
         overall or overall_comparison(_count(rows, (), everything)),
         {name: cells[name] for name in rows.names},
         {name: backgrounds[name] for name in rows.names},

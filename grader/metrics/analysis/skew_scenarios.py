@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from grader.metrics.analysis.pinned_auc import NOT_ROBUST, expected
-from grader.metrics.analysis.rows import Counted, Rows, count
+from grader.metrics.analysis.rows import CountedRows, Rows, count
 from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
@@ -264,7 +264,7 @@ def skew_experiment(
     negatives = np.flatnonzero(rows.members[identity] & ~rows.positive)
     removed = int(share * negatives.size)
     before = {model: count(each) for model, each in scored.items()}
-    after: dict[str, list[Counted]] = {model: [] for model in models}
+    after: dict[str, list[CountedRows]] = {model: [] for model in models}
     rng = np.random.default_rng(seed)
     for _ in range(trials):
         kept = np.ones(rows.size, np.bool_)
@@ -286,7 +286,7 @@ def skew_experiment(
 
 
 def _skew_line(
-    name: str, is_skewed: bool, before: Mapping[str, Counted], after: Mapping[str, list[Counted]]
+    name: str, is_skewed: bool, before: Mapping[str, CountedRows], after: Mapping[str, list[CountedRows]]
 ) -> SkewLine:
     spreads = {
         model: _mean_and_deviation([expected(name, counted).value for counted in trials])
@@ -302,7 +302,7 @@ def _skew_line(
 
 
 def _bias_aucs(
-    identity: str, before: Counted, trials: list[Counted]
+    identity: str, before: CountedRows, trials: list[CountedRows]
 ) -> dict[BiasAuc, tuple[float | None, float | None]]:
     aucs: dict[BiasAuc, tuple[float | None, float | None]] = {}
     for cell in BIAS_AUCS:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.rows import Background, Counted, Rows, count
+from grader.metrics.analysis.rows import Background, CountedRows, Rows, count
 from grader.metrics.flat import Flat
 from grader.metrics.prepared import BoolArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason, values_of
@@ -163,7 +163,7 @@ def metric_table(
     *,
     categories: Mapping[str, str] | None = None,
     minimum_size: int = 0,
-    counted: Counted | None = None,
+    counted: CountedRows | None = None,
 ) -> MetricTable:
     """Compute all five metrics for each identity.
 

@@ -272,7 +272,7 @@ def _decoy(passwords: PasswordHasher) -> str:
     return _decoys[passwords]
 
 
-class LastAdministrator(ParticipantError):
+class OnlyAdministrator(ParticipantError):
     """The account of the only administrator cannot be deleted."""
 
     public_name = "last_administrator"
@@ -282,13 +282,13 @@ class LastAdministrator(ParticipantError):
 
 
 def delete_account(session: Session, *, user: User, secret: str, now: datetime) -> None:
-    """Delete an account by anonymizing it; raise LastAdministrator or OnlyOwner.
+    """Delete an account by anonymizing it; raise OnlyAdministrator or OnlyOwner.
 
     Teams, submissions and standings are kept. Teams without other members and teams named after the user get
     a neutral name. The hashes of identities and of the address are kept while a competition needs them.
     """
     if user.is_admin and not _has_other_admin(session, user):
-        raise LastAdministrator
+        raise OnlyAdministrator
     organizers.leave_all(session, user=user, now=now)
     _leave_teams_nameless(session, user)
     person = session.get_one(User, user.id, populate_existing=True)

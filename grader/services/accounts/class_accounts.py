@@ -12,11 +12,11 @@ from grader.services import counting
 from grader.services.accounts import accounts, api_tokens, password_resets, sign_ups
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
-from grader.services.counting import DAY, Limit
+from grader.services.counting import DAY, RateLimit
 
 KIND = "class accounts"
 MOST = 200
-CLASSES = (Limit(5, DAY),)
+CLASSES = (RateLimit(5, DAY),)
 TOKEN_LIFETIME = timedelta(days=365)
 
 

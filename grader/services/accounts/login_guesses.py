@@ -22,22 +22,22 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.hosts import network
 from grader.services import counting
 from grader.services import counting as tallies
-from grader.services.counting import DAY, HOUR, MINUTE, Limit
+from grader.services.counting import DAY, HOUR, MINUTE, RateLimit
 from grader.services.people import names
 from grader.text import folded
 
-STRANGERS = (Limit(60, HOUR), Limit(500, DAY))
-KNOWN_ADDRESSES = (Limit(200, DAY),)
-ONE_KNOWN_ADDRESS = (Limit(30, HOUR),)
-KNOWN_DEVICES = (Limit(200, DAY),)
-ONE_KNOWN_DEVICE = (Limit(30, HOUR),)
-LOGGED_IN = (Limit(20, HOUR), Limit(100, DAY))
+STRANGERS = (RateLimit(60, HOUR), RateLimit(500, DAY))
+KNOWN_ADDRESSES = (RateLimit(200, DAY),)
+ONE_KNOWN_ADDRESS = (RateLimit(30, HOUR),)
+KNOWN_DEVICES = (RateLimit(200, DAY),)
+ONE_KNOWN_DEVICE = (RateLimit(30, HOUR),)
+LOGGED_IN = (RateLimit(20, HOUR), RateLimit(100, DAY))
 # An app accepts three of a million codes at any time, so 90 guesses a day find one in 10 years on average.
-CODES = (Limit(10, HOUR), Limit(30, DAY))
-KNOWN_DEVICES_CODES = (Limit(60, DAY),)
+CODES = (RateLimit(10, HOUR), RateLimit(30, DAY))
+KNOWN_DEVICES_CODES = (RateLimit(60, DAY),)
 MOST_PER_DAY = 1000
 # Limits per address, over all account names, for addresses that are unknown to the account.
-ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
+ADDRESS = (RateLimit(20, MINUTE), RateLimit(200, HOUR))
 
 
 class TooManyGuesses(ParticipantError):
@@ -78,26 +78,26 @@ class Guesser:
 class _Counter:
     kind: str
     whose: str
-    limits: Sequence[Limit]
+    limits: Sequence[RateLimit]
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _KnownPlaces:
     """The texts, counters and limits for known devices or known addresses."""
 
     this: str
     all: str
     kind: str
     kind_of_all: str
-    limits: Sequence[Limit]
-    limits_of_all: Sequence[Limit]
+    limits: Sequence[RateLimit]
+    limits_of_all: Sequence[RateLimit]
 
 
-_DEVICES = _Places(
+_DEVICES = _KnownPlaces(
     "this browser", "browsers", "guess.device", "guess.devices", ONE_KNOWN_DEVICE, KNOWN_DEVICES
 )
-_ADDRESSES = _Places(
+_ADDRESSES = _KnownPlaces(
     "your address",
     "addresses",
     "guess.known_address",
@@ -189,7 +189,7 @@ def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
     return budgets
 
 
-def _known(account: str, which: str, places: _Places) -> Sequence[_Counter]:
+def _known(account: str, which: str, places: _KnownPlaces) -> Sequence[_Counter]:
     """Return the budget of a known device or address."""
     one = f"{{}} wrong passwords for this name were entered from {places.this} within {{}}."
     all_ = f"{{}} wrong passwords for this name were entered from known {places.all} within {{}}."

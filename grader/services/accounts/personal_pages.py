@@ -34,7 +34,7 @@ class UnknownPage(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class EnteredCompetition:
     """A user's team on a leaderboard; `rank` and `team_count` are None before the reveal."""
 
     slug: str
@@ -51,7 +51,7 @@ class PersonalPage:
 
     name: str
     about: str
-    entered: tuple[Entered, ...]
+    entered: tuple[EnteredCompetition, ...]
 
 
 def get(session: Session, *, key: str, now: datetime) -> PersonalPage:
@@ -76,7 +76,7 @@ def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
         name=person.name,
         about=person.about,
         entered=tuple(
-            Entered(
+            EnteredCompetition(
                 competition.slug,
                 competition.title,
                 team.id,

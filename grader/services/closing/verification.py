@@ -49,7 +49,7 @@ class VerifyParameters(StoredJson):
     scoring_version_id: int
 
 
-class Difference(StoredJson):
+class UnreproducedValue(StoredJson):
     """A stored value that the files do not reproduce."""
 
     submission_id: int
@@ -68,7 +68,7 @@ class Verified(StoredJson):
     solution: str
     submission_ids: list[int] = Field(default_factory=list)
     value_count: int = 0
-    differences: list[Difference] = Field(default_factory=list)
+    differences: list[UnreproducedValue] = Field(default_factory=list)
 
 
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
@@ -165,8 +165,8 @@ def _verify(
     verified.submission_ids.append(submission.id)
 
 
-def _difference(submission: Submission, what: str, stored: object, recounted: object) -> Difference:
-    return Difference(
+def _difference(submission: Submission, what: str, stored: object, recounted: object) -> UnreproducedValue:
+    return UnreproducedValue(
         submission_id=submission.id,
         team=submission.team.name,
         what=what,

@@ -92,7 +92,7 @@ _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
 _USUAL = "By default, 7 days before the close, or at the close if the competition lasts less than 28 days."
 
 
-class Group(NamedTuple):
+class PeopleGroup(NamedTuple):
     """A group of people: those with a verified address in `domain`, or with a claim's value at a provider."""
 
     domain: str = ""
@@ -131,9 +131,9 @@ class Group(NamedTuple):
         return domain.endswith(self.domain[1:]) if self.domain.startswith("*.") else domain == self.domain
 
 
-def groups_of(text: str) -> tuple[Group, ...]:
+def groups_of(text: str) -> tuple[PeopleGroup, ...]:
     """Return the groups of a valid setting."""
-    return tuple(Group.parse(line) for line in text.splitlines())
+    return tuple(PeopleGroup.parse(line) for line in text.splitlines())
 
 
 def _titled(title: str) -> str:
@@ -169,7 +169,7 @@ def _grouped(text: str) -> str:
     problems = []
     for line in text.splitlines():
         try:
-            Group.parse(line)
+            PeopleGroup.parse(line)
         except ValueError as error:
             problems.append(str(error))
     if problems:

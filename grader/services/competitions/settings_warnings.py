@@ -143,7 +143,7 @@ def group_warnings(competition: Competition, providers: Iterable[Provider]) -> l
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class StepProposal:
     """A feedback step and the random difference expected between two good models on the public rows."""
 
     step: Step
@@ -158,20 +158,20 @@ class Proposal:
         )
 
 
-def proposed_step(competition: Competition) -> Proposal | None:
+def proposed_step(competition: Competition) -> StepProposal | None:
     """Return the proposal for the current solution, or None if there is no solution."""
     version = competition.live_scoring_version
     return None if version is None else proposed_step_of(version.solution.report)
 
 
-def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
+def proposed_step_of(report: Mapping[str, Any]) -> StepProposal | None:
     """Return the proposal for a solution's report; None if its standard error is unknown."""
     error = report.get("splits", {}).get("public", {}).get("score_error")
     if error is None:
         return None
     by_chance = paired_standard_error(error, report["assumed"]["correlation"])
     safe_step = min(Step, key=lambda step: abs(float(step) - SAFE_STEP * by_chance))
-    return Proposal(safe_step, by_chance)
+    return StepProposal(safe_step, by_chance)
 
 
 def small_step_warnings(competition: Competition) -> list[Fault]:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.disclosure import Examined, Kind
+from grader.disclosure import Examined, TargetKind
 from grader.disclosure.examination import ORDER, PRESENCE
 from grader.models import (
     Competition,
@@ -301,13 +301,13 @@ def covered(findings: Mapping[str, Any]) -> set[str]:
 
 def _phrase(findings: Mapping[str, Any]) -> str:
     """Return the text that an organizer types to confirm a release."""
-    names: dict[str, list[str]] = {kind.value: [] for kind in Kind}
+    names: dict[str, list[str]] = {kind.value: [] for kind in TargetKind}
     for each in findings.get("disclosures", ()):
         names[each["kind"]] += [name for name in each["names"] if name not in names[each["kind"]]]
-    parts = [*names[Kind.LABEL]]
-    identities = names[Kind.IDENTITY]
+    parts = [*names[TargetKind.LABEL]]
+    identities = names[TargetKind.IDENTITY]
     parts += identities if len(identities) <= SHOWN_NAMES else [f"{len(identities)} identities"]
-    parts += names[Kind.USAGE]
+    parts += names[TargetKind.USAGE]
     if not parts:
         return NO_LABELS
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -317,9 +317,9 @@ def _phrase(findings: Mapping[str, Any]) -> str:
 def _consequence(file: DataFile) -> str:
     kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
     consequences = {
-        Kind.LABEL: "the labels (anyone who submits them gets a perfect score)",
-        Kind.IDENTITY: "which rows mention the identities (models can be tuned to them)",
-        Kind.USAGE: "which rows decide the final standings",
+        TargetKind.LABEL: "the labels (anyone who submits them gets a perfect score)",
+        TargetKind.IDENTITY: "which rows mention the identities (models can be tuned to them)",
+        TargetKind.USAGE: "which rows decide the final standings",
     }
     public = [words for kind, words in consequences.items() if kind.value in kinds]
     if file.findings.get("unopened_count"):
@@ -338,12 +338,16 @@ def _place(disclosure: Mapping[str, Any]) -> str:
 
 
 def _is_identity(disclosure: Mapping[str, Any]) -> bool:
-    return Kind(disclosure["kind"]) is Kind.IDENTITY
+    return TargetKind(disclosure["kind"]) is TargetKind.IDENTITY
 
 
 def _kind(disclosure: Mapping[str, Any]) -> str:
-    words = {Kind.LABEL: "the label", Kind.IDENTITY: "the identity", Kind.USAGE: "the column"}
-    return words[Kind(disclosure["kind"])]
+    words = {
+        TargetKind.LABEL: "the label",
+        TargetKind.IDENTITY: "the identity",
+        TargetKind.USAGE: "the column",
+    }
+    return words[TargetKind(disclosure["kind"])]
 
 
 def _names(names: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ class NotFinal(OrganizerError):
 
 
 @dataclass(frozen=True, slots=True)
-class BoardLine:
+class BundleLine:
     """One displayed row of a leaderboard; `public_rank` is set only on the private leaderboard."""
 
     rank: int
@@ -82,7 +82,7 @@ class FinalResults:
     nonce: str | None
     canaries: str | None
     rows: Mapping[Split, int]
-    boards: Mapping[Split, tuple[BoardLine, ...]]
+    boards: Mapping[Split, tuple[BundleLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
     receipts: tuple[Receipt, ...] = ()
 
@@ -156,7 +156,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
     )
 
 
-def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BoardLine, ...]:
+def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BundleLine, ...]:
     """Return the rows of the final standings with the team names of that time."""
     lines = session.scalars(
         select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
@@ -165,7 +165,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
     loaded = _rows(session, version, Split.PRIVATE, ranks, board.created_at)
     hashes = _hashes(session, (line.submission_id for line in lines))
     return tuple(
-        BoardLine(
+        BundleLine(
             rank=line.rank,
             team=line.team_name,
             members=loaded[line.team_id].members if line.team_id in loaded else (),
@@ -179,12 +179,12 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
     )
 
 
-def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[BoardLine, ...]:
+def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[BundleLine, ...]:
     ranks = Standings(session, version.id, Split.PUBLIC).ranks()
     loaded = _rows(session, version, Split.PUBLIC, ranks, now)
     hashes = _hashes(session, (row.submission_id for row in loaded.values()))
     return tuple(
-        BoardLine(
+        BundleLine(
             rank=rank,
             team=loaded[team_id].team,
             members=loaded[team_id].members,
@@ -199,7 +199,7 @@ def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[B
 
 def _rows(
     session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
-) -> Mapping[int, board_lines.BoardRow]:
+) -> Mapping[int, board_lines.ShownRow]:
     return board_lines.load(session, version=version, split=split, ranks=ranks, terms=TERMS, now=now).rows
 
 

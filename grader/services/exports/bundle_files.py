@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from grader.models import Split
-from grader.services.exports.bundle import BoardLine, FinalResults
+from grader.services.exports.bundle import BundleLine, FinalResults
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.text import csv_lines
@@ -102,7 +102,7 @@ def _readme(results: FinalResults) -> str:
     )
 
 
-def _board_csv(lines: tuple[BoardLine, ...], *, is_private: bool) -> str:
+def _board_csv(lines: tuple[BundleLine, ...], *, is_private: bool) -> str:
     header = ["rank", "team", "members", "score", *TERMS, "submission", "sha256"]
     rows = [
         [
@@ -143,7 +143,7 @@ def _board(results: FinalResults, split: Split) -> dict[str, Any]:
     }
 
 
-def _tables(results: FinalResults, split: Split) -> Iterator[tuple[BoardLine, IdentityRow]]:
+def _tables(results: FinalResults, split: Split) -> Iterator[tuple[BundleLine, IdentityRow]]:
     for line in results.boards[Split.PRIVATE]:
         result = results.results[line.submission_id].get(split)
         for identity in result.identities if result else ():
@@ -286,7 +286,7 @@ def _page(results: FinalResults, *, address: str) -> str:
     )
 
 
-def _board_table(name: str, lines: tuple[BoardLine, ...], *, is_private: bool) -> str:
+def _board_table(name: str, lines: tuple[BundleLine, ...], *, is_private: bool) -> str:
     heads = ["Rank", *(["Public rank"] if is_private else []), "Team", "Score", *TERM_NAMES]
     rows = [
         "<tr>"
@@ -301,7 +301,7 @@ def _board_table(name: str, lines: tuple[BoardLine, ...], *, is_private: bool) -
     return f"<h2>{name}</h2>\n" + _table(heads, rows)
 
 
-def _members(line: BoardLine) -> str:
+def _members(line: BundleLine) -> str:
     others = [name for name in line.members if name != line.team]
     return f"<br><small>{escape(', '.join(others))}</small>" if others else ""
 

@@ -75,7 +75,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield batch
 
 
-class Kind(enum.StrEnum):
+class TableKind(enum.StrEnum):
     """Exported tables."""
 
     SUBMISSIONS = "submissions"
@@ -106,7 +106,7 @@ def write(
     session: Session,
     *,
     competition: Competition,
-    kind: Kind,
+    kind: TableKind,
     format_: Format,
     version_number: int | None = None,
 ) -> Iterator[str]:
@@ -122,18 +122,18 @@ def write(
 
 
 def require_there(
-    session: Session, *, competition: Competition, kind: Kind, version_number: int | None = None
+    session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> None:
     """Raise NothingToExport if `write` would raise it."""
     _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
 
 
-def file_name(competition: Competition, kind: Kind, format_: Format) -> str:
+def file_name(competition: Competition, kind: TableKind, format_: Format) -> str:
     """Return the name for the downloaded file."""
     return f"{competition.slug}-{kind.value}.{format_.value}"
 
 
-def _about(version: ScoringVersion | None, kind: Kind) -> dict[str, Any]:
+def _about(version: ScoringVersion | None, kind: TableKind) -> dict[str, Any]:
     return {"scoring_version": version.number} if version and kind in _OF_A_VERSION else {}
 
 
@@ -152,8 +152,8 @@ def _version(
     return version
 
 
-def _columns(kind: Kind, version: ScoringVersion | None) -> Sequence[str]:
-    if kind is not Kind.SCORES or version is None:
+def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
+    if kind is not TableKind.SCORES or version is None:
         return _COLUMNS[kind]
     identities = Rules.from_dict(version.metric_settings).identities
     cells = (f"{name}: {cell}" for name in identities for cell in (*COUNTS, *CELLS))
@@ -299,24 +299,24 @@ def _iso(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-_OF_A_VERSION = frozenset({Kind.STANDINGS, Kind.SCORES})
-_ROWS: Mapping[Kind, Callable[..., Iterator[Row]]] = {
-    Kind.SUBMISSIONS: _submission_rows,
-    Kind.STANDINGS: _standing_rows,
-    Kind.SCORES: _score_rows,
-    Kind.AUDIT: _audit_rows,
+_OF_A_VERSION = frozenset({TableKind.STANDINGS, TableKind.SCORES})
+_ROWS: Mapping[TableKind, Callable[..., Iterator[Row]]] = {
+    TableKind.SUBMISSIONS: _submission_rows,
+    TableKind.STANDINGS: _standing_rows,
+    TableKind.SCORES: _score_rows,
+    TableKind.AUDIT: _audit_rows,
 }
-_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
-    Kind.SUBMISSIONS: (
+_COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
+    TableKind.SUBMISSIONS: (
         "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
         "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems", "incident",
         "public_score", "private_score",
     ),
-    Kind.STANDINGS: (
+    TableKind.STANDINGS: (
         "split", "rank", "team_id", "team", "score_shown", "score", *TERMS, "submission", "submitted_at",
     ),
-    Kind.SCORES: ("submission", "team_id", "kind", "split", "score", *TERMS, "rows", "positives"),
-    Kind.AUDIT: (
+    TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", *TERMS, "rows", "positives"),
+    TableKind.AUDIT: (
         "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
         "public_text",
     ),

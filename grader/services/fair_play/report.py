@@ -34,7 +34,7 @@ MAX_CELLS = 2_000_000_000  # maximum predictions per job, which limits its durat
 REASON_MAX_LENGTH = 500
 
 
-class ReasonNeeded(OrganizerError):
+class MarkNeedsReason(OrganizerError):
     """A mark requires a reason."""
 
     public_name = "reason_needed"
@@ -258,9 +258,9 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
 
 
 def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
-    """Mark a row as reviewed, or change the mark's reason; raise ReasonNeeded or UnknownLine."""
+    """Mark a row as reviewed, or change the mark's reason; raise MarkNeedsReason or UnknownLine."""
     if not reason.strip() or len(reason) > REASON_MAX_LENGTH:
-        raise ReasonNeeded
+        raise MarkNeedsReason
     session, competition = act.session, act.competition
     if line not in _lines(session, competition):
         raise UnknownLine

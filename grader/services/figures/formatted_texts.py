@@ -9,17 +9,17 @@ from sqlalchemy.orm import Session
 
 from grader.models import Announcement, Competition
 from grader.models.competitions import TEXTS
-from grader.prose.drawn import Drawn, Figure
+from grader.prose.drawn import Drawn, FigureSource
 from grader.services.figures import figures
 
 
-class Waiting(NamedTuple):
+class UnformattedRow(NamedTuple):
     """A row with texts that have no stored HTML, and the competition's figures."""
 
     model: type[Competition] | type[Announcement]
     row_id: int
     texts: tuple[str, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[FigureSource, ...]
 
 
 def key_of(text: str) -> str:
@@ -31,15 +31,15 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, ...]:
+def figures_of(session: Session, *, competition: Competition) -> tuple[FigureSource, ...]:
     """Return the figures with their URLs relative to the competition's; each URL changes with its image."""
     return tuple(
-        Figure(each.name, f"figures/{each.name}?version={each.sha256[:12]}", each.width, each.height)
+        FigureSource(each.name, f"figures/{each.name}?version={each.sha256[:12]}", each.width, each.height)
         for each in figures.list_all(session, competition=competition)
     )
 
 
-def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Waiting]:
+def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[UnformattedRow]:
     """Return rows that have texts without stored HTML, for one competition or for all."""
     rows: list[Competition | Announcement] = []
     rows += session.scalars(_waiting(select(Competition), Competition, slug).limit(limit))
@@ -48,7 +48,7 @@ def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Wa
     return [_of(session, each) for each in rows]
 
 
-def record(session: Session, *, waiting: Waiting, drawn: Mapping[str, Drawn]) -> None:
+def record(session: Session, *, waiting: UnformattedRow, drawn: Mapping[str, Drawn]) -> None:
     """Store the HTML of a row's texts unless a text or a figure has changed in the meantime."""
     row: Any = session.get(waiting.model, waiting.row_id, with_for_update=True, populate_existing=True)
     if row is None or _of(session, row) != waiting:
@@ -66,9 +66,9 @@ def _waiting(query: Any, model: type[Competition] | type[Announcement], slug: st
     return query if slug is None else query.where(Competition.slug == slug)
 
 
-def _of(session: Session, row: Competition | Announcement) -> Waiting:
+def _of(session: Session, row: Competition | Announcement) -> UnformattedRow:
     if isinstance(row, Announcement):
         competition, texts = session.get_one(Competition, row.competition_id), (row.body,)
     else:
         competition, texts = row, tuple(getattr(row, name) for name in TEXTS)
-    return Waiting(type(row), row.id, texts, figures_of(session, competition=competition))
+    return UnformattedRow(type(row), row.id, texts, figures_of(session, competition=competition))

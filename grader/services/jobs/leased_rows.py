@@ -55,7 +55,7 @@ Unfinished = Rejection | Breakdown | Outage
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Retries:
     """The maximum numbers of errors and lost leases for the jobs of a queue.
 
     A job with more lost leases than `freed_at_once` may be killing its holders. It is claimed again only
@@ -77,8 +77,8 @@ class Limits:
         return job.attempt_count - job.error_count >= self.lost_leases
 
 
-SCORING = Limits("job", (timedelta(seconds=10), timedelta(seconds=60)), lost_leases=10, freed_at_once=3)
-ORGANIZERS = Limits("organizers' job", (timedelta(seconds=10),), lost_leases=3, freed_at_once=1)
+SCORING = Retries("job", (timedelta(seconds=10), timedelta(seconds=60)), lost_leases=10, freed_at_once=3)
+ORGANIZERS = Retries("organizers' job", (timedelta(seconds=10),), lost_leases=3, freed_at_once=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def finish(
     job.problems, job.incident = list(problems), incident
 
 
-def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, *, now: datetime) -> None:
+def record(job: ScoringJob | OrganizerJob, limits: Retries, outcome: Unfinished, *, now: datetime) -> None:
     """Record a failed attempt of a held job, which then waits for the next attempt or fails."""
     match outcome:
         case Rejection(problems):
@@ -203,7 +203,7 @@ def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, 
                 wait(job, until=now + limits.error_pauses[job.error_count - 1])
 
 
-def give_up(job: ScoringJob | OrganizerJob, limits: Limits, *, now: datetime) -> None:
+def give_up(job: ScoringJob | OrganizerJob, limits: Retries, *, now: datetime) -> None:
     """Mark a locked job that has lost its last lease as failed."""
     incident, lost = new_incident(), limits.lost_leases
     logger.error("Incident %s: %s %s failed after losing %s leases.", incident, limits.noun, job.id, lost)

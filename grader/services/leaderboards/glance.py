@@ -32,7 +32,7 @@ TOP = 5
 
 
 @dataclass(frozen=True, slots=True)
-class TopLine:
+class TopTeam:
     """One of the top teams."""
 
     rank: int
@@ -42,7 +42,7 @@ class TopLine:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPlace:
+class OwnRank:
     """The viewer's rank; `gap` is the score difference to the team above, or None for the first."""
 
     rank: int
@@ -58,8 +58,8 @@ class Glance:
     team_count: int
     best: str | None = None
     split: Split = Split.PUBLIC
-    top: Sequence[TopLine] = ()
-    own: OwnPlace | None = None
+    top: Sequence[TopTeam] = ()
+    own: OwnRank | None = None
     scores: Mapping[int, int] = field(default_factory=dict)
     decimals: int = order.SCORE_DECIMALS
 
@@ -182,7 +182,7 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
     return dict(rows.all())
 
 
-def _top(session: Session, version_id: int, split: Split, decimals: int) -> list[TopLine]:
+def _top(session: Session, version_id: int, split: Split, decimals: int) -> list[TopTeam]:
     rows = session.execute(
         select(Standing.team_id, Team.name, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
@@ -191,18 +191,18 @@ def _top(session: Session, version_id: int, split: Split, decimals: int) -> list
         .limit(TOP)
     )
     return [
-        TopLine(rank, team_id, name, order.score_text(units, decimals))
+        TopTeam(rank, team_id, name, order.score_text(units, decimals))
         for rank, (team_id, name, units) in enumerate(rows, start=1)
     ]
 
 
-def _own(standings: Standings, team: Team, decimals: int) -> OwnPlace | None:
+def _own(standings: Standings, team: Team, decimals: int) -> OwnRank | None:
     ranked = standings.ranked_entry_of(team.id)
     if ranked is None:
         return None
     entry, rank = ranked
     above = standings.above(entry)
-    return OwnPlace(
+    return OwnRank(
         rank=rank,
         score=order.score_text(entry.score_units, decimals),
         score_units=entry.score_units,

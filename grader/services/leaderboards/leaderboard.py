@@ -11,11 +11,11 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import lines as board_lines
-from grader.services.leaderboards.lines import BoardRow, Sort
+from grader.services.leaderboards.lines import ShownRow, Sort
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.paging import PAGE_SIZE, Paging, paging
 from grader.services.standings import shown_scores
@@ -27,7 +27,7 @@ EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 NOBODY, LAST = 0, 2**31 - 1
 
 
-class NotRevealed(ParticipantError):
+class BoardNotRevealed(ParticipantError):
     """The private leaderboard is not public yet."""
 
     public_name = "not_revealed"
@@ -35,7 +35,7 @@ class NotRevealed(ParticipantError):
     message = "The private leaderboard has not been revealed yet."
 
 
-class NotSettled(ParticipantError):
+class BoardNotComputed(ParticipantError):
     """The private standings have not been computed yet."""
 
     public_name = "not_settled"
@@ -56,7 +56,7 @@ class HiddenColumn(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BoardCursor:
     """A leaderboard position that stays valid when teams enter above it."""
 
     score_units: int
@@ -67,14 +67,14 @@ class Place:
         return f"{self.score_units}-{(self.submitted_at - EPOCH) // MICROSECOND}"
 
     @classmethod
-    def of(cls, text: str) -> "Place":
+    def of(cls, text: str) -> "BoardCursor":
         """Parse the output of `text`."""
         units, microseconds = text.split("-")
         return cls(int(units), EPOCH + int(microseconds) * MICROSECOND)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BoardRequest:
     """The requested rows of a leaderboard and their order, which does not affect ranks.
 
     If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
@@ -87,7 +87,7 @@ class Asked:
     descending: bool | None = None
     search: str = ""
     own_team_id: int | None = None
-    after: Place | None = None
+    after: BoardCursor | None = None
 
     @property
     def is_descending(self) -> bool:
@@ -115,8 +115,8 @@ class Board:
     """
 
     split: Split
-    rows: tuple[BoardRow, ...]
-    pinned: BoardRow | None
+    rows: tuple[ShownRow, ...]
+    pinned: ShownRow | None
     page: int
     page_count: int
     team_count: int
@@ -128,7 +128,7 @@ class Board:
     metric: MetricSettings
     scoring_version: int
     row_share: float
-    following: Place | None
+    following: BoardCursor | None
 
 
 def board_of(
@@ -139,14 +139,14 @@ def board_of(
     phase: Phase | None = None,
     viewer: Viewer = Viewer.PUBLIC,
     now: datetime | None = None,
-    request: Asked | None = None,
+    request: BoardRequest | None = None,
     snapshot: Snapshot = NOTHING_KEPT,
 ) -> Board:
     """Return a page of a leaderboard, from the snapshot if possible; a page past the end is empty.
 
-    Raises HiddenColumn, NotRevealed or NotSettled.
+    Raises HiddenColumn, BoardNotRevealed or BoardNotComputed.
     """
-    request, now = request or Asked(), now or db.now(session)
+    request, now = request or BoardRequest(), now or db.now(session)
     phase = phase or phases.phase(competition, now)
     if split is Split.PRIVATE:
         require_private(competition, viewer=viewer, phase=phase)
@@ -196,7 +196,7 @@ class _Of:
         )
 
 
-def _read(of: _Of, request: Asked) -> Board:
+def _read(of: _Of, request: BoardRequest) -> Board:
     """Return a page without the viewer's row."""
     session, competition, version, split = of.session, of.competition, of.version, of.split
     standings = of.standings
@@ -227,16 +227,16 @@ def _read(of: _Of, request: Asked) -> Board:
             now=of.now,
             snapshot=of.snapshot,
         )
-        found_count = sum(not isinstance(line, BoardRow) for line in all_lines)
+        found_count = sum(not isinstance(line, ShownRow) for line in all_lines)
         place = paging(len(all_lines), page=request.page, page_size=request.page_size)
         lines = all_lines[place.first : place.first + place.page_size]
-    ranks = dict(line for line in lines if not isinstance(line, BoardRow))
+    ranks = dict(line for line in lines if not isinstance(line, ShownRow))
     loaded = of.load(ranks)
     solution = version.solution
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
         split=split,
-        rows=tuple(line if isinstance(line, BoardRow) else loaded.rows[line[0]] for line in lines),
+        rows=tuple(line if isinstance(line, ShownRow) else loaded.rows[line[0]] for line in lines),
         pinned=None,
         page=place.page,
         page_count=place.page_count,
@@ -254,16 +254,16 @@ def _read(of: _Of, request: Asked) -> Board:
 
 
 def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
-    """Raise NotRevealed if private standings are hidden from the viewer, or NotSettled if there are none."""
+    """Raise BoardNotRevealed if private standings are hidden, or BoardNotComputed if there are none."""
     if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
-        raise NotRevealed
+        raise BoardNotRevealed
     if phase is not Phase.REVEALED and not phases.is_settled(competition):
-        raise NotSettled
+        raise BoardNotComputed
 
 
-def _from(standings: Standings, after: Place, page_size: int, count: int) -> Paging:
+def _from(standings: Standings, after: BoardCursor, page_size: int, count: int) -> Paging:
     """Return the page that starts after a position."""
-    start = standings.rank_of(Entry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
+    start = standings.rank_of(TeamEntry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
     return Paging(start // page_size + 1, page_size, count, start)
 
 
@@ -272,8 +272,8 @@ def _plain_page(
     version: ScoringVersion,
     split: Split,
     paging: Paging,
-    unranked: Sequence[board_lines.Placed],
-) -> tuple[list[board_lines.Line], Place | None]:
+    unranked: Sequence[board_lines.PlacedBenchmark],
+) -> tuple[list[board_lines.Line], BoardCursor | None]:
     """Return a page read directly from the index, with its benchmarks and end position."""
     rows = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
@@ -290,10 +290,10 @@ def _plain_page(
     if end >= paging.count and (paging.first < paging.count or paging.page == 1):
         lines += [each.row for each in unranked if each.place >= paging.count]
     is_last = not rows or end >= paging.count
-    return lines, None if is_last else Place(rows[-1].score_units, rows[-1].submitted_at)
+    return lines, None if is_last else BoardCursor(rows[-1].score_units, rows[-1].submitted_at)
 
 
-def _own(of: _Of, team_id: int) -> BoardRow | None:
+def _own(of: _Of, team_id: int) -> ShownRow | None:
     """Return the row of the viewer's team, or None if it has no rank."""
     ranked = of.standings.ranked_entry_of(team_id)
     return of.load({team_id: ranked[1]}).rows[team_id] if ranked else None

@@ -26,7 +26,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
 from grader.services.standings.ranks import Standings
@@ -40,7 +40,7 @@ MAX_COUNT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class BoardRow:
+class ShownRow:
     """One row of a leaderboard with rounded values.
 
     `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
@@ -71,7 +71,7 @@ class BoardRow:
 class Loaded:
     """The rows by team, and whether earlier ranks exist."""
 
-    rows: Mapping[int, BoardRow]
+    rows: Mapping[int, ShownRow]
     has_changes: bool
 
 
@@ -90,7 +90,7 @@ def load(
 
     Terms other than `terms`, which the viewer may see, are not read. Only exact scores have standard errors.
     """
-    rows: dict[int, BoardRow] = {}
+    rows: dict[int, ShownRow] = {}
     has_changes = False
     team_ids = list(ranks)
     for first in range(0, max(1, len(team_ids)), MAX_PARAMETERS):
@@ -112,7 +112,7 @@ def _load_part(
     decimals: int,
     *,
     has_errors: bool,
-) -> dict[int, BoardRow]:
+) -> dict[int, ShownRow]:
     lines = session.execute(
         select(
             Standing.team_id,
@@ -135,7 +135,7 @@ def _load_part(
     members = _members(session, list(ranks))
     done = _activity(session, list(ranks))
     return {
-        line.team_id: BoardRow(
+        line.team_id: ShownRow(
             rank=ranks[line.team_id],
             team_id=line.team_id,
             team=line.name,
@@ -224,10 +224,10 @@ def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[in
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBenchmark:
     """A benchmark's row and the number of teams above it."""
 
-    row: BoardRow
+    row: ShownRow
     place: int
 
 
@@ -238,7 +238,7 @@ def benchmark_rows(
     version: ScoringVersion,
     split: Split,
     terms: Sequence[str],
-) -> Sequence[Placed]:
+) -> Sequence[PlacedBenchmark]:
     """Return the benchmarks of a leaderboard, best first, with the visible terms.
 
     A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its public
@@ -260,14 +260,14 @@ def benchmark_rows(
         .options(defer(Score.counts))
     ).all()
     entries = [
-        Entry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
+        TeamEntry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
         for each, _, score in rows
     ]
     places = Standings(session, version.id, split).places_of(entries)
     decimals = shown_scores.decimals(competition, split)
     placed = zip(entries, rows, places, strict=True)
     return [
-        Placed(_row(entry, submission, name, rounded_terms(score, terms), decimals), place - 1)
+        PlacedBenchmark(_row(entry, submission, name, rounded_terms(score, terms), decimals), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 
@@ -278,9 +278,9 @@ def _units(competition: Competition, split: Split, score: float) -> int:
 
 
 def _row(
-    entry: Entry, submission: Submission, team: str, terms: Mapping[str, float], decimals: int
-) -> BoardRow:
-    return BoardRow(
+    entry: TeamEntry, submission: Submission, team: str, terms: Mapping[str, float], decimals: int
+) -> ShownRow:
+    return ShownRow(
         rank=None,
         team_id=entry.team_id,
         team=one_line(submission.description, NAME_MAX_LENGTH) or team,
@@ -294,7 +294,7 @@ def _row(
     )
 
 
-Line = BoardRow | tuple[int, int]
+Line = ShownRow | tuple[int, int]
 """A benchmark, or a team's id and rank."""
 
 
@@ -331,7 +331,7 @@ def sorted_lines(
     sort: Sort,
     descending: bool,
     search: str,
-    benchmarks: Sequence[Placed],
+    benchmarks: Sequence[PlacedBenchmark],
     now: datetime,
     snapshot: Snapshot = NOTHING_KEPT,
 ) -> list[Line]:
@@ -412,7 +412,7 @@ def _value(sort: Sort, rank: int, name: str, value: Any, before: int | None) -> 
             return order.rounded_term(value)
 
 
-def _benchmark_value(sort: Sort, placed: Placed) -> Any:
+def _benchmark_value(sort: Sort, placed: PlacedBenchmark) -> Any:
     row = placed.row
     match sort:
         case Sort.RANK:

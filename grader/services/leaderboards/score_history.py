@@ -21,7 +21,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order, selection
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
@@ -44,7 +44,7 @@ class TeamSteps:
     """A team's submissions that improved its best score, oldest first."""
 
     team_id: int
-    steps: tuple[Entry, ...]
+    steps: tuple[TeamEntry, ...]
 
 
 def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
@@ -83,11 +83,11 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
             Score.split == Split.PUBLIC,
         )
     )
-    entries: dict[int, list[Entry]] = defaultdict(list)
+    entries: dict[int, list[TeamEntry]] = defaultdict(list)
     for team_id, submission_id, score, submitted_at in rows:
         units = shown_scores.units(competition, score)
         if units is not None:
-            entries[team_id].append(Entry(team_id, submission_id, units, submitted_at))
+            entries[team_id].append(TeamEntry(team_id, submission_id, units, submitted_at))
     return [TeamSteps(team_id, tuple(selection.improvements(entries[team_id]))) for team_id in team_ids]
 
 

@@ -14,7 +14,7 @@ from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.analysis.power_means import (
     CellGain,
     IdentityAucs,
-    TermCost,
+    PowerMeanCost,
     possible_gains,
     term_costs,
     weakest_term,
@@ -30,7 +30,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, lines
@@ -72,7 +72,7 @@ class SplitResult:
     score: str
     score_units: int
     terms: Mapping[str, float]
-    costs: tuple[TermCost, ...]
+    costs: tuple[PowerMeanCost, ...]
     identities: tuple[IdentityRow, ...]
     decimals: int = order.SCORE_DECIMALS
     errors: Mapping[str, float] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class SplitResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Overview:
     """A submission's results and ranks; fields are None if hidden or missing.
 
     `shown_units` is the public score as the feedback mode displays it. `best_before_*` describe the team's
@@ -119,16 +119,16 @@ class Summary:
     best_shown_before_id: int | None = None
 
 
-def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
+def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Overview:
     """Return a submission's visible results under the live scoring version."""
     if submission.status is not SubmissionStatus.SCORED:
-        return Summary()
+        return Overview()
     version = lookup.live(submission.competition)
     allowed = visible_fields(viewer, phase, submission.competition.feedback)
     results = split_results(session, submission=submission, version=version, allowed=allowed)
     earlier, own = _public_scores(session, submission, version)
     before_shown = order.best(each.shown for each in earlier if each.shown)
-    outline = Summary(
+    outline = Overview(
         private=results.get(Split.PRIVATE),
         previous_id=earlier[-1].exact.submission_id if earlier else None,
         best_shown_before_id=before_shown.submission_id if before_shown else None,
@@ -255,8 +255,8 @@ def _exact(
 class _Public(NamedTuple):
     """A file's public score as an entry, both exact and as the feedback mode displays it."""
 
-    exact: Entry
-    shown: Entry | None
+    exact: TeamEntry
+    shown: TeamEntry | None
 
 
 def _public_scores(
@@ -276,7 +276,7 @@ def _public_scores(
     )
     earlier: list[_Public] = []
     for submission_id, submitted_at, score in rows:
-        exact = Entry(submission.team_id, submission_id, order.score_units(score), submitted_at)
+        exact = TeamEntry(submission.team_id, submission_id, order.score_units(score), submitted_at)
         units = shown_scores.units(submission.competition, score)
         own = _Public(exact, None if units is None else replace(exact, score_units=units))
         if submission_id == submission.id:
@@ -290,7 +290,7 @@ def _late_rank(
     submission: Submission,
     version: ScoringVersion,
     results: Mapping[Split, SplitResult],
-    shown: Entry | None,
+    shown: TeamEntry | None,
 ) -> int | None:
     if submission.kind is not SubmissionKind.LATE:
         return None
@@ -299,7 +299,7 @@ def _late_rank(
         units = results[Split.PRIVATE].score_units
         split, entry = (
             Split.PRIVATE,
-            Entry(submission.team_id, submission.id, units, submission.submitted_at),
+            TeamEntry(submission.team_id, submission.id, units, submission.submitted_at),
         )
     if entry is None:
         return None
@@ -315,7 +315,7 @@ class NotCounted(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedEntry:
     """A team's private entry and its visible results."""
 
     submission_id: int
@@ -329,7 +329,7 @@ class Counted:
 
 def get_counted(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
-) -> Counted:
+) -> CountedEntry:
     """Return the private entry with this id; raise NotCounted or the errors of `require_private`."""
     leaderboard.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
@@ -345,7 +345,7 @@ def get_counted(
     if standing is None:
         raise NotCounted(submission_id=submission_id)
     standings = Standings(session, version.id, Split.PRIVATE)
-    return Counted(
+    return CountedEntry(
         submission_id=submission_id,
         team_id=standing.team_id,
         team=standing.team.name,

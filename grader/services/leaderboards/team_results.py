@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Submission, Team, TeamMember, User
 from grader.ranking import order, selection
-from grader.ranking.order import Entry
-from grader.ranking.selection import Choice, Scored, SubmissionKind
+from grader.ranking.order import TeamEntry
+from grader.ranking.selection import Competitor, Scored, SubmissionKind
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import lines, score_history
-from grader.services.leaderboards.leaderboard import NotRevealed
-from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
@@ -69,9 +69,9 @@ class TeamResults:
 def of_team(
     session: Session, *, competition: Competition, team: Team, phase: Phase, viewer: Viewer = Viewer.TEAM
 ) -> TeamResults:
-    """Return the results of a team's submissions; raise NotRevealed before the reveal."""
+    """Return the results of a team's submissions; raise BoardNotRevealed before the reveal."""
     if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
-        raise NotRevealed
+        raise BoardNotRevealed
     version_id = lookup.live(competition).id
     own = shown_scores.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
     choices = selection.choose(own, selection_count=competition.selection_count)
@@ -91,7 +91,7 @@ def of_team(
 
 
 def _lines(
-    session: Session, own: list[Scored], choices: tuple[Choice, ...], counted: Entry | None
+    session: Session, own: list[Scored], choices: tuple[Competitor, ...], counted: TeamEntry | None
 ) -> tuple[ResultLine, ...]:
     rows = session.scalars(select(Submission).where(Submission.id.in_([each.submission_id for each in own])))
     submissions = {row.id: row for row in rows}
@@ -114,7 +114,7 @@ def _lines(
 
 
 def _missed(
-    standings: Standings, own: list[Scored], choices: tuple[Choice, ...], counted: Entry | None
+    standings: Standings, own: list[Scored], choices: tuple[Competitor, ...], counted: TeamEntry | None
 ) -> Missed | None:
     entry = selection.best_unselected(own, choices)
     if entry is None or counted is None:
@@ -128,7 +128,7 @@ def _missed(
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ResultsMember:
     """A team member; `page_key` is None if there is no public profile."""
 
     name: str
@@ -143,11 +143,11 @@ class Profile:
     team_id: int
     name: str
     since: datetime
-    members: tuple[Member, ...]
-    public: BoardRow | None
-    private: BoardRow | None
+    members: tuple[ResultsMember, ...]
+    public: ShownRow | None
+    private: ShownRow | None
     team_count: int
-    steps: tuple[Entry, ...]
+    steps: tuple[TeamEntry, ...]
 
 
 def get_profile(
@@ -197,7 +197,7 @@ def _shows_private(competition: Competition, now: datetime) -> bool:
 
 def _line(
     session: Session, competition: Competition, split: Split, team_id: int, viewer: Viewer, now: datetime
-) -> BoardRow | None:
+) -> ShownRow | None:
     version = competition.live_scoring_version
     if version is None:
         return None
@@ -218,11 +218,11 @@ def _line(
     return loaded.rows[team_id]
 
 
-def _members(session: Session, team_id: int) -> tuple[Member, ...]:
+def _members(session: Session, team_id: int) -> tuple[ResultsMember, ...]:
     query = (
         select(User.name, User.page_key, TeamMember.joined_at)
         .join(TeamMember, TeamMember.user_id == User.id)
         .where(TeamMember.team_id == team_id)
         .order_by(TeamMember.joined_at, TeamMember.id)
     )
-    return tuple(Member(*row) for row in session.execute(query))
+    return tuple(ResultsMember(*row) for row in session.execute(query))

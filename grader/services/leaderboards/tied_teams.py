@@ -44,7 +44,7 @@ class TiesNotPublishable(OrganizerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ComparedEntry:
     """One entry of a leaderboard; `difference` is the score of the team above minus the entry's score."""
 
     rank: int
@@ -66,7 +66,7 @@ class SplitTies:
     """The ties on a leaderboard; they are stale if its entries or the live scoring version have changed."""
 
     split: Split
-    lines: Sequence[Place]
+    lines: Sequence[ComparedEntry]
     is_stale: bool
 
 
@@ -168,7 +168,7 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
     )
 
 
-def places(session: Session, *, scoring_version_id: int, split: Split) -> list[Place]:
+def places(session: Session, *, scoring_version_id: int, split: Split) -> list[ComparedEntry]:
     """Return the top entries of a leaderboard, best first; private ones only after settling."""
     rows = session.execute(
         select(Team.id, Team.name, Submission.id, Submission.sha256)
@@ -179,7 +179,7 @@ def places(session: Session, *, scoring_version_id: int, split: Split) -> list[P
         .order_by(*STANDING_ORDER)
         .limit(MAX_TEAMS)
     )
-    return [Place(rank, *row) for rank, row in enumerate(rows, start=1)]
+    return [ComparedEntry(rank, *row) for rank, row in enumerate(rows, start=1)]
 
 
 def split_ties(session: Session, *, competition: Competition, job: OrganizerJob | None) -> list[SplitTies]:
@@ -214,7 +214,7 @@ def _split_ties(
     )
     rows = {row[2]: row for row in known}
     ties = [
-        Place(rank, *rows[line["submission_id"]], line["difference"])
+        ComparedEntry(rank, *rows[line["submission_id"]], line["difference"])
         for rank, line in enumerate(lines, start=1)
     ]
     return SplitTies(split, ties, is_stale=not is_current)

@@ -22,7 +22,7 @@ _LIMITED_KINDS = frozenset({SubmissionKind.NORMAL, SubmissionKind.LATE})
 _SLOT_STATUSES = frozenset({SubmissionStatus.PENDING, SubmissionStatus.SCORED})
 
 
-class LimitReached(ParticipantError):
+class SubmissionLimitReached(ParticipantError):
     """The team may not submit now; `retry_at` is None if waiting would not help."""
 
     public_name = "limit_reached"
@@ -39,7 +39,7 @@ class LimitReached(ParticipantError):
         return {"limit": self.limit, "retry_at": self.retry_at}
 
 
-class DailyLimitReached(LimitReached):
+class DailyLimitReached(SubmissionLimitReached):
     """The team has used all its submissions for the UTC day."""
 
     public_name = "daily_limit_reached"
@@ -58,7 +58,7 @@ class DailyLimitReached(LimitReached):
         return {**super().details, "resets_at": self.retry_at}
 
 
-class TotalLimitReached(LimitReached):
+class TotalLimitReached(SubmissionLimitReached):
     """The team has used all its submissions for the competition."""
 
     public_name = "total_limit_reached"
@@ -73,7 +73,7 @@ class TotalLimitReached(LimitReached):
         )
 
 
-class TooManyPending(LimitReached):
+class TooManyPending(SubmissionLimitReached):
     """The team has reached the maximum number of pending files."""
 
     public_name = "too_many_pending"
@@ -89,7 +89,7 @@ class TooManyPending(LimitReached):
         )
 
 
-class TooManyRejections(LimitReached):
+class TooManyRejections(SubmissionLimitReached):
     """The team has reached the maximum number of files rejected within an hour."""
 
     public_name = "too_many_rejections"
@@ -193,7 +193,7 @@ def left_of_teams(
     return left
 
 
-def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
+def refusal(allowance: Allowance, *, now: datetime) -> SubmissionLimitReached | None:
     """Return the limit that prevents a team from submitting now, or None if there is none."""
     if allowance.max_total is not None and allowance.left_total == 0:
         return TotalLimitReached(allowance.max_total, now=now)

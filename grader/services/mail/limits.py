@@ -8,16 +8,16 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Team, User
 from grader.services import counting
-from grader.services.counting import DAY, HOUR, Limit
+from grader.services.counting import DAY, HOUR, RateLimit
 from grader.services.mail import addresses
 
-TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
-INVITATIONS = (Limit(20, DAY),)  # per team
-INVITATIONS_OF_PERSON = (Limit(40, DAY),)  # applies even if the person keeps creating teams
-LINKS = (Limit(50, DAY),)
-MERGE_REQUESTS = (Limit(10, DAY),)
-MERGE_REQUESTS_OF_PERSON = (Limit(20, DAY),)
-TO_PERSON = (Limit(3, DAY),)  # from the same sender, including withdrawn messages
+TO_ADDRESS = (RateLimit(5, HOUR), RateLimit(20, DAY))
+INVITATIONS = (RateLimit(20, DAY),)  # per team
+INVITATIONS_OF_PERSON = (RateLimit(40, DAY),)  # applies even if the person keeps creating teams
+LINKS = (RateLimit(50, DAY),)
+MERGE_REQUESTS = (RateLimit(10, DAY),)
+MERGE_REQUESTS_OF_PERSON = (RateLimit(20, DAY),)
+TO_PERSON = (RateLimit(3, DAY),)  # from the same sender, including withdrawn messages
 
 
 class TooMuchMail(ParticipantError):
@@ -69,7 +69,7 @@ def count_merge_request(session: Session, *, team: Team, by: User, to: User, now
 
 
 def _count(
-    session: Session, kind: str, whose: str, limits: tuple[Limit, ...], sentence: str, now: datetime
+    session: Session, kind: str, whose: str, limits: tuple[RateLimit, ...], sentence: str, now: datetime
 ) -> None:
     if reached := counting.add_within(session, kind=kind, whose=whose, limits=limits, now=now):
         limit, free_at = reached

@@ -28,7 +28,7 @@ class InvalidQuestion(ParticipantError):
     public_name = "invalid_question"
 
 
-class AlreadyAsked(ParticipantError):
+class QuestionPending(ParticipantError):
     """The team has already asked a question about this submission, which has not been answered yet."""
 
     public_name = "already_asked"
@@ -66,7 +66,7 @@ def ask(
 ) -> Dispute:
     """Ask about the score of one of the user's submissions, and e-mail the organizers.
 
-    Raises UnknownSubmission, InvalidQuestion, AlreadyAsked or TooManyOpen.
+    Raises UnknownSubmission, InvalidQuestion, QuestionPending or TooManyOpen.
     """
     submission = accepting.get_own(session, user=user, submission_id=submission_id)
     question = plain_text(question)
@@ -77,7 +77,7 @@ def ask(
     waiting = _open(competition).join(Submission).where(Submission.team_id == submission.team_id)
     open_ids = list(session.scalars(waiting.with_only_columns(Dispute.submission_id)))
     if submission_id in open_ids:
-        raise AlreadyAsked(submission_id=submission_id)
+        raise QuestionPending(submission_id=submission_id)
     if len(open_ids) >= MAX_OPEN:
         raise TooManyOpen
     made = Dispute(

@@ -34,7 +34,7 @@ MAX_GROUPS = 100
 MAX_SENDERS = 50
 
 
-class Sort(enum.StrEnum):
+class SubmissionSort(enum.StrEnum):
     """The sortable columns of the list."""
 
     ID = "id"
@@ -47,7 +47,7 @@ class Sort(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SubmissionFilter:
     """The requested submissions: filters, order and page.
 
     `text` is part of a description or of the name of a team, person or file. It can also be a submission's id
@@ -58,13 +58,13 @@ class Wanted:
     kind: SubmissionKind | None = None
     team_id: int | None = None
     text: str = ""
-    sort: Sort = Sort.ID
+    sort: SubmissionSort = SubmissionSort.ID
     descending: bool = True
     page: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SubmissionMatch:
     """A submission with its scoring attempts and its displayed scores under the live version."""
 
     submission: Submission
@@ -72,7 +72,7 @@ class Line:
     attempt_count: int
 
 
-def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[Line]:
+def find(session: Session, *, competition: Competition, wanted: SubmissionFilter) -> Page[SubmissionMatch]:
     """Return a page of the requested submissions; a page past the end is empty."""
     conditions = _conditions(session, competition, wanted)
     count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
@@ -83,7 +83,9 @@ def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[
     return place.of(_lines(session, competition, list(ids)))
 
 
-def find_after(session: Session, *, competition: Competition, wanted: Wanted, part: Part) -> Slice[Line]:
+def find_after(
+    session: Session, *, competition: Competition, wanted: SubmissionFilter, part: Part
+) -> Slice[SubmissionMatch]:
     """Return a slice of the requested submissions, newest first."""
     query = select(Submission.id).where(*_conditions(session, competition, wanted))
     key = Submission.__table__.c.id
@@ -91,7 +93,9 @@ def find_after(session: Session, *, competition: Competition, wanted: Wanted, pa
     return rows.with_rows(_lines(session, competition, list(rows.rows)))
 
 
-def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(
+    session: Session, competition: Competition, wanted: SubmissionFilter
+) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [Submission.competition_id == competition.id]
     if wanted.status is not None:
         conditions.append(Submission.status == wanted.status)
@@ -132,15 +136,15 @@ def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
     return [row_id for row_id, _ in zip(matching, range(MAX_FOUND_NAMES), strict=False)]
 
 
-def _sorted(competition: Competition, wanted: Wanted) -> Select[int]:
+def _sorted(competition: Competition, wanted: SubmissionFilter) -> Select[int]:
     query = select(Submission.id)
     key: SQLColumnExpression[Any]
     match wanted.sort:
-        case Sort.TEAM:
+        case SubmissionSort.TEAM:
             query = query.join(Team, Team.id == Submission.team_id)
             key = func.lower(Team.name)
-        case Sort.SCORE | Sort.PRIVATE_SCORE:
-            split = Split.PUBLIC if wanted.sort is Sort.SCORE else Split.PRIVATE
+        case SubmissionSort.SCORE | SubmissionSort.PRIVATE_SCORE:
+            split = Split.PUBLIC if wanted.sort is SubmissionSort.SCORE else Split.PRIVATE
             query = query.outerjoin(
                 Score,
                 and_(
@@ -150,11 +154,11 @@ def _sorted(competition: Competition, wanted: Wanted) -> Select[int]:
                 ),
             )
             key = Score.score
-        case Sort.STATUS:
+        case SubmissionSort.STATUS:
             key = Submission.status
-        case Sort.SIZE:
+        case SubmissionSort.SIZE:
             key = Submission.size_bytes
-        case Sort.SUBMITTED_AT:
+        case SubmissionSort.SUBMITTED_AT:
             key = Submission.submitted_at
         case _:
             return query.order_by(Submission.id.desc() if wanted.descending else Submission.id)
@@ -162,7 +166,7 @@ def _sorted(competition: Competition, wanted: Wanted) -> Select[int]:
     return query.order_by(first, Submission.id.desc() if wanted.descending else Submission.id)
 
 
-def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[Line, ...]:
+def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[SubmissionMatch, ...]:
     lines = {
         each.id: each
         for each in session.scalars(
@@ -186,7 +190,7 @@ def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[
             )
         ).all()
     )
-    return tuple(Line(lines[each], scores[each], attempts.get(each, 0)) for each in ids)
+    return tuple(SubmissionMatch(lines[each], scores[each], attempts.get(each, 0)) for each in ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +204,7 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EqualFiles:
     """A file that several teams submitted; `is_sample` marks the sample submission."""
 
     sha256: str
@@ -210,7 +214,7 @@ class Group:
     is_sample: bool
 
 
-def equal_files(session: Session, *, competition: Competition) -> list[Group]:
+def equal_files(session: Session, *, competition: Competition) -> list[EqualFiles]:
     """Return the files that several teams submitted, by descending number of teams."""
     rows = session.execute(
         select(
@@ -228,7 +232,7 @@ def equal_files(session: Session, *, competition: Competition) -> list[Group]:
     version = competition.live_scoring_version
     sample = version.solution.sample_submission_sha256 if version else None
     return [
-        Group(sha256, size_bytes, team_count, _senders(session, competition, sha256), sha256 == sample)
+        EqualFiles(sha256, size_bytes, team_count, _senders(session, competition, sha256), sha256 == sample)
         for sha256, size_bytes, team_count in rows
     ]
 

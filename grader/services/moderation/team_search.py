@@ -23,7 +23,7 @@ class UnknownTeamId(OrganizerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TeamMatch:
     """A team, its members, and the numbers of its submissions by status."""
 
     team: Team
@@ -39,7 +39,7 @@ def find(
     text: str = "",
     disqualified_only: bool = False,
     page: int = 1,
-) -> Page[Line]:
+) -> Page[TeamMatch]:
     """Return a page of the unmerged teams with `text` in the team's name or a member's name."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     matching = page_of_list(ids, page=page, page_size=PAGE_SIZE)
@@ -53,14 +53,14 @@ def find_after(
     text: str = "",
     disqualified_only: bool = False,
     part: Part,
-) -> Slice[Line]:
+) -> Slice[TeamMatch]:
     """Return a slice of the teams that `find` returns, newest first."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     matching = slice_of_list(ids, key=int, part=part)
     return matching.with_rows(_lines(session, matching.rows))
 
 
-def get(session: Session, *, competition: Competition, team_id: int) -> Line:
+def get(session: Session, *, competition: Competition, team_id: int) -> TeamMatch:
     """Return one team with its members and counts; raise UnknownTeamId."""
     return _lines(session, [get_team(session, competition=competition, team_id=team_id).id])[0]
 
@@ -94,7 +94,7 @@ def _ids(session: Session, competition: Competition, wanted: str, disqualified_o
     return sorted(matching, key=lambda team_id: (names[team_id], team_id))
 
 
-def _lines(session: Session, ids: Sequence[int]) -> tuple[Line, ...]:
+def _lines(session: Session, ids: Sequence[int]) -> tuple[TeamMatch, ...]:
     teams = {team.id: team for team in session.scalars(select(Team).where(Team.id.in_(ids)))}
     members: dict[int, list[User]] = defaultdict(list)
     for team_id, user in session.execute(
@@ -113,4 +113,4 @@ def _lines(session: Session, ids: Sequence[int]) -> tuple[Line, ...]:
     ):
         counts[team_id][status] = count
         last[team_id] = max(newest, last.get(team_id, newest))
-    return tuple(Line(teams[each], tuple(members[each]), counts[each], last.get(each)) for each in ids)
+    return tuple(TeamMatch(teams[each], tuple(members[each]), counts[each], last.get(each)) for each in ids)

@@ -26,8 +26,8 @@ from grader.models import (
     Team,
 )
 from grader.ranking import comparison, order
-from grader.ranking.comparison import BoardChange, Difference, ScorePair, TeamChange
-from grader.ranking.order import Standing
+from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, VersionDifference
+from grader.ranking.order import RankedEntry
 from grader.ranking.selection import Scored
 from grader.services.competitions import lookup
 from grader.services.jobs import leased_rows
@@ -73,7 +73,7 @@ class Preview:
     """
 
     versions: Compared
-    difference: Difference
+    difference: VersionDifference
     teams: Mapping[int, str]
     term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
     gaps: Gaps
@@ -309,7 +309,7 @@ def change_text(units: int | None) -> str | None:
     return None if units is None else order.signed_text(units)
 
 
-def _cells(line: Standing | None) -> tuple[int | None, str | None, int | None]:
+def _cells(line: RankedEntry | None) -> tuple[int | None, str | None, int | None]:
     if line is None:
         return None, None, None
     return line.rank, order.score_text(line.entry.score_units), line.entry.submission_id
@@ -332,7 +332,7 @@ def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Changes:
     """The changes of a publication, and a digest that changes with them.
 
     The digest covers both versions, the ranks of all teams that move, the leaders and the largest change.
@@ -342,7 +342,7 @@ class Summary:
     digest: str
 
     @classmethod
-    def of(cls, preview: Preview) -> "Summary":
+    def of(cls, preview: Preview) -> "Changes":
         """Summarize the differences between two versions."""
         return cls(tuple(_sentences(preview)), hashlib.sha256(repr(_parts(preview)).encode()).hexdigest())
 

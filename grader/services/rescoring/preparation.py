@@ -66,7 +66,7 @@ class UnknownScoringVersion(OrganizerError):
     message = "There is no scoring version {number}."
 
 
-class ReasonNeeded(OrganizerError):
+class RescoringNeedsReason(OrganizerError):
     """A rescoring requires a reason, which participants see."""
 
     public_name = "reason_needed"
@@ -82,7 +82,7 @@ class SolutionColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """Numbers of jobs by state; `per_second` is None if no job finished in the last minute."""
 
     total: int
@@ -118,7 +118,7 @@ def prepare(
     changes: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Add a scoring version and all its jobs; raise ReasonNeeded or RescoringUnderWay.
+    """Add a scoring version and all its jobs; raise RescoringNeedsReason or RescoringUnderWay.
 
     Rejected files stay rejected because all solutions of a competition have the same row ids. Each new
     submission gets a job under both versions. `changes` are stored with the solution's report.
@@ -223,7 +223,7 @@ def require_none_open(session: Session, *, competition: Competition) -> None:
         raise RescoringUnderWay(version=preparing)
 
 
-def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> Progress:
+def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> JobProgress:
     """Return the progress of a scoring version, including the rate in the last minute."""
     now = now or db.now(session)
     since = now - RATE_WINDOW
@@ -242,7 +242,7 @@ def progress(session: Session, *, scoring_version_id: int, now: datetime | None 
     recent = sum(row[2] for row in rows)
     begun = min((row[3] for row in rows if row[3] is not None), default=since)
     seconds = max(1.0, (now - max(begun, since)).total_seconds())
-    return Progress(
+    return JobProgress(
         total=sum(counts.values()),
         done=counts.get(JobState.DONE, 0),
         rejected=counts.get(JobState.REJECTED, 0),
@@ -283,10 +283,10 @@ def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVe
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason as plain text; raise ReasonNeeded if it is blank."""
+    """Return a reason as plain text; raise RescoringNeedsReason if it is blank."""
     reason = plain_text(reason)
     if not reason:
-        raise ReasonNeeded
+        raise RescoringNeedsReason
     return reason
 
 

@@ -16,7 +16,7 @@ from grader.services.jobs import leased_rows
 STALLED_AFTER = timedelta(seconds=60)
 
 
-class Sign(enum.StrEnum):
+class HealthSign(enum.StrEnum):
     """The state of the installation's workers and sweeper."""
 
     IDLE = "idle"
@@ -40,7 +40,7 @@ class Health:
     """A competition's queues, the workers' state, and the last finished and overdue jobs."""
 
     queues: tuple[VersionQueue, ...]
-    sign: Sign
+    sign: HealthSign
     last_finished_at: datetime | None
     overdue_since: datetime | None
 
@@ -76,7 +76,7 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
     return Health(queues, *sign_of_life(session, now))
 
 
-def sign_of_life(session: Session, now: datetime) -> tuple[Sign, datetime | None, datetime | None]:
+def sign_of_life(session: Session, now: datetime) -> tuple[HealthSign, datetime | None, datetime | None]:
     """Return the workers' state, the time when a job last ended, and the time since which a job is overdue.
 
     A job is overdue if it has waited for a minute during which no job was claimed or finished.
@@ -92,7 +92,11 @@ def sign_of_life(session: Session, now: datetime) -> tuple[Sign, datetime | None
     free_since = min(filter(None, (session.scalar(waiting), session.scalar(lost))), default=None)
     is_held = bool(session.scalar(held))
     if free_since is None:
-        return (Sign.WORKING if is_held else Sign.IDLE), last, None
+        return (HealthSign.WORKING if is_held else HealthSign.IDLE), last, None
     works = is_held or (last is not None and now - last < STALLED_AFTER)
     is_stalled = not works and now - free_since > STALLED_AFTER
-    return (Sign.STALLED if is_stalled else Sign.WORKING), last, free_since if is_stalled else None
+    return (
+        (HealthSign.STALLED if is_stalled else HealthSign.WORKING),
+        last,
+        free_since if is_stalled else None,
+    )

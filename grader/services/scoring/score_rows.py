@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.metrics import BiasReport, PairCounts
 from grader.models import Competition, Score, ScoringJob, Split, SubmissionKind
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.standings import rows, shown_scores
 
 Results = Mapping[Split, tuple[PairCounts, BiasReport, dict[str, float]]]
@@ -55,10 +55,14 @@ def _score(
     )
 
 
-def _entry(competition: Competition, job: ScoringJob, results: Results) -> Entry | None:
+def _entry(competition: Competition, job: ScoringJob, results: Results) -> TeamEntry | None:
     submission = job.submission
     score = results[Split.PUBLIC][1].score
     if score is None:
         raise ValueError("A scoring version without undefined cells returned no score.")
     units = shown_scores.units(competition, score)
-    return None if units is None else Entry(submission.team_id, submission.id, units, submission.submitted_at)
+    return (
+        None
+        if units is None
+        else TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
+    )

@@ -373,7 +373,7 @@ def _test(test: PublicTable) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class ColumnChange:
     """The rows in which a column differs, with both values as text.
 
     `rows` are positions in the corrected solution. `is_decisive` states for each row whether the change
@@ -395,7 +395,7 @@ def compare(
     settings: MetricSettings,
     label: str,
     usage: str | None,
-) -> tuple[Change, ...]:
+) -> tuple[ColumnChange, ...]:
     """Return the changed columns; `positions` are the positions of the new rows in the live solution."""
     found = [_number_change(label, live.labels[positions], truth.labels, settings.label_threshold)]
     for name in live.identities:
@@ -407,7 +407,7 @@ def compare(
 
 
 def change_summary(
-    changes: tuple[Change, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
+    changes: tuple[ColumnChange, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
 ) -> dict[str, Any]:
     """Return the changes as JSON: counts by column, the first ids, and the moves between splits."""
     rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
@@ -434,12 +434,12 @@ def change_summary(
     }
 
 
-def changes_csv(changes: tuple[Change, ...], row_ids: RowIds) -> bytes:
+def changes_csv(changes: tuple[ColumnChange, ...], row_ids: RowIds) -> bytes:
     """Return a CSV file with a row for each changed value: id, column, before and after."""
     return csv_lines([CHANGE_COLUMNS, *_change_lines(changes, row_ids)], line_end="\n").encode()
 
 
-def _change_lines(changes: tuple[Change, ...], row_ids: RowIds) -> Iterator[tuple[str, str, str, str]]:
+def _change_lines(changes: tuple[ColumnChange, ...], row_ids: RowIds) -> Iterator[tuple[str, str, str, str]]:
     for change in changes:
         ids = row_ids.at(change.rows.tolist())
         for row_id, before, after in zip(ids, change.before, change.after, strict=True):
@@ -448,22 +448,22 @@ def _change_lines(changes: tuple[Change, ...], row_ids: RowIds) -> Iterator[tupl
 
 def _number_change(
     column: str, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
-) -> Change:
+) -> ColumnChange:
     differs = (before != after) & ~(np.isnan(before) & np.isnan(after))
     rows = np.flatnonzero(differs)
     old, new = before[rows], after[rows]
-    return Change(column, rows, _texts(old), _texts(new), (old >= threshold) != (new >= threshold))
+    return ColumnChange(column, rows, _texts(old), _texts(new), (old >= threshold) != (new >= threshold))
 
 
-def _usage_change(column: str, before: NDArray[np.int8], after: NDArray[np.int8]) -> Change:
+def _usage_change(column: str, before: NDArray[np.int8], after: NDArray[np.int8]) -> ColumnChange:
     rows = np.flatnonzero(before != after)
     old, new = ([USAGE_NAMES[code] for code in each[rows]] for each in (before, after))
-    return Change(column, rows, old, new, np.ones(rows.size, np.bool_))
+    return ColumnChange(column, rows, old, new, np.ones(rows.size, np.bool_))
 
 
 def _texts(values: NDArray[np.float64]) -> list[str]:
     return ["" if value != value else repr(value) for value in values.tolist()]
 
 
-def _moves(change: Change) -> Mapping[str, int]:
+def _moves(change: ColumnChange) -> Mapping[str, int]:
     return Counter(map("{} to {}".format, change.before, change.after))

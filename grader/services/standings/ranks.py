@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, aliased
 
 from grader.models import STANDING_ORDER, Split, Standing
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.standings.rows import to_entry
 
 
@@ -21,11 +21,11 @@ class Standings:
     scoring_version_id: int
     split: Split
 
-    def rank_of(self, entry: Entry) -> int:
+    def rank_of(self, entry: TeamEntry) -> int:
         """Return the rank that `entry` has, or would have, among the other teams' entries."""
         return self.places_of([entry])[0]
 
-    def places_of(self, entries: Sequence[Entry]) -> list[int]:
+    def places_of(self, entries: Sequence[TeamEntry]) -> list[int]:
         """Return the rank of each entry among the other teams' entries, in one query."""
         if not entries:
             return []
@@ -35,17 +35,17 @@ class Standings:
         ]
         return [count + 1 for count in self.session.execute(select(*counts)).one()]
 
-    def entry_of(self, team_id: int) -> Entry | None:
+    def entry_of(self, team_id: int) -> TeamEntry | None:
         """Return a team's entry, or None if it has none."""
         row = self.session.scalar(select(Standing).where(*self._rows(), Standing.team_id == team_id))
         return None if row is None else to_entry(row)
 
-    def ranked_entry_of(self, team_id: int) -> tuple[Entry, int] | None:
+    def ranked_entry_of(self, team_id: int) -> tuple[TeamEntry, int] | None:
         """Return a team's entry and its rank, or None if it has no entry."""
         entry = self.entry_of(team_id)
         return None if entry is None else (entry, self.rank_of(entry))
 
-    def above(self, entry: Entry) -> Entry | None:
+    def above(self, entry: TeamEntry) -> TeamEntry | None:
         """Return the entry directly above another, or None for the first."""
         last_first = [
             column if each.is_highest_first else column.desc()
@@ -56,7 +56,7 @@ class Standings:
         )
         return None if row is None else to_entry(row)
 
-    def first(self) -> Entry | None:
+    def first(self) -> TeamEntry | None:
         """Return the leader's entry, or None if there are no teams."""
         row = self.session.scalar(select(Standing).where(*self._rows()).order_by(*STANDING_ORDER).limit(1))
         return None if row is None else to_entry(row)
@@ -87,7 +87,7 @@ class Standings:
     def _rows(self) -> tuple[ColumnElement[bool], ...]:
         return Standing.scoring_version_id == self.scoring_version_id, Standing.split == self.split
 
-    def _rows_before(self, entry: Entry) -> tuple[ColumnElement[bool], ...]:
+    def _rows_before(self, entry: TeamEntry) -> tuple[ColumnElement[bool], ...]:
         own = [
             literal(getattr(entry, column.name), getattr(Standing, column.name).type)
             for column in order.COLUMNS

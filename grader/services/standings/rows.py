@@ -20,7 +20,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order, selection
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.standings import shown_scores
 from grader.visibility import Feedback
@@ -121,7 +121,7 @@ def _start(day: date) -> datetime:
     return datetime.combine(day, time(tzinfo=UTC))
 
 
-def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
+def to_row(entry: TeamEntry, *, scoring_version_id: int, split: Split) -> Standing:
     """Return an entry as a row."""
     return Standing(
         scoring_version_id=scoring_version_id,
@@ -133,12 +133,12 @@ def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
     )
 
 
-def to_entry(row: Standing) -> Entry:
+def to_entry(row: Standing) -> TeamEntry:
     """Return a row as an entry."""
-    return Entry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
+    return TeamEntry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
 
 
-def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
+def enter(session: Session, *, entries: Collection[TeamEntry], scoring_version_id: int) -> None:
     """Store new public entries that are their teams' best, except those of disqualified teams."""
     best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
     # The teams' rows serve as locks: if two scores are recorded concurrently, the better one must win.

@@ -64,7 +64,7 @@ class FileDeleted(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class NewSubmission:
     """A new submission and its jobs. Hints for the jobs are sent after the commit."""
 
     submission: Submission
@@ -72,7 +72,7 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted(Entered):
+class AcceptedUpload(NewSubmission):
     """An accepted upload and the team's remaining submissions.
 
     `is_new` is false if the request repeated an accepted request with the same idempotency key.
@@ -103,7 +103,7 @@ def accept(
     idempotency_key: str | None = None,
     was_checked: bool = False,
     now: datetime | None = None,
-) -> Accepted:
+) -> AcceptedUpload:
     """Create a submission from a stored file, with a job for every scoring version in use.
 
     The blob must be stored already. The time of acceptance is the database's, read under the competition's
@@ -121,7 +121,7 @@ def accept(
     if refused := refusal(state):
         raise refused
     if state.repeated is not None:
-        return Accepted(state.repeated, (), state.allowance, is_new=False)
+        return AcceptedUpload(state.repeated, (), state.allowance, is_new=False)
     submission = Submission(
         competition_id=state.competition.id,
         team=_team(session, state, user),
@@ -141,7 +141,7 @@ def accept(
     session.flush()
     job_ids = scoring.add_jobs(session, submission=submission, competition=state.competition, now=state.now)
     left = state.allowance if submission.slot_day is None else state.allowance.with_one_more()
-    return Accepted(submission, job_ids, left)
+    return AcceptedUpload(submission, job_ids, left)
 
 
 def team_of(session: Session, *, competition: Competition, user: User, role: Role | None) -> Team | None:

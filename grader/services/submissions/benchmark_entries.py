@@ -13,7 +13,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
-from grader.services.submissions.accepting import Entered
+from grader.services.submissions.accepting import NewSubmission
 from grader.services.submissions.refusal import NothingToScore
 from grader.services.teams import organizers_team
 from grader.storage.stores import Storage, StoredBlob
@@ -33,7 +33,7 @@ class NobodyToEnter(OrganizerError):
 
 def publish(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
-) -> Entered | None:
+) -> NewSubmission | None:
     """Publish a draft and add the sample submission; raise the errors of `lifecycle.publish`."""
     competition = lifecycle.publish(session, competition=competition, actor=actor, now=now)
     return add_sample(session, storage=storage, competition=competition, actor=actor, now=now)
@@ -41,7 +41,7 @@ def publish(
 
 def add_sample(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
-) -> Entered | None:
+) -> NewSubmission | None:
     """Add the sample submission, which scores exactly 0.50000; return None if it exists.
 
     Also return None if neither an acting user nor an owner can own the submission.
@@ -78,7 +78,7 @@ def add(
     user: User,
     actor: Actor,
     now: datetime,
-) -> Entered:
+) -> NewSubmission:
     """Add a stored file as a benchmark, which is shown under its name with a score but no rank.
 
     Raises NothingToScore for a draft without a solution.
@@ -110,7 +110,7 @@ def add(
         after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
         now=now,
     )
-    return Entered(submission, job_ids)
+    return NewSubmission(submission, job_ids)
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Submission]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, Split, Submission, SubmissionStatus, Team, User
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, lines, submission_results
-from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
@@ -24,7 +24,7 @@ OWN_COUNT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Contender:
     """A submission to compare; `name` is its display name, and `team` is empty for the viewer's own.
 
     `score_units` is the visible score: the private one after the reveal, or None if it is hidden. `score` is
@@ -41,17 +41,17 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedSide:
     """One side of a comparison: the submission and its visible results."""
 
-    choice: Choice
+    choice: Contender
     is_own: bool
     results: Mapping[Split, SplitResult]
 
 
 def choices(
     session: Session, *, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
-) -> list[Choice]:
+) -> list[Contender]:
     """Return the comparable submissions: own ones, benchmarks and, after the reveal, those of top teams.
 
     `viewer` is the person's role in the competition; an organizer sees the same details of every file.
@@ -68,15 +68,15 @@ def side(
     competition: Competition,
     user: User,
     submission_id: int,
-    known: Sequence[Choice],
+    known: Sequence[Contender],
     viewer: Viewer,
     phase: Phase,
-) -> Side:
+) -> ComparedSide:
     """Return the visible results of a submission, which `known` need not contain; raise UnknownSubmission."""
     version = lookup.live(competition)
     choice = next((each for each in known if each.id == submission_id), None)
     if choice is not None and choice.is_benchmark:
-        return Side(choice, False, _benchmark(session, competition, choice, viewer, phase))
+        return ComparedSide(choice, False, _benchmark(session, competition, choice, viewer, phase))
     try:
         opened = viewers.open_submission(session, user=user, submission_id=submission_id)
     except UnknownSubmission:
@@ -89,7 +89,7 @@ def side(
     )
     team = "" if opened.is_own else opened.submission.team.name
     own = choice or _choice(opened.submission, results.get(_split(phase)), team)
-    return Side(own, opened.is_own, results)
+    return ComparedSide(own, opened.is_own, results)
 
 
 def own_counted(session: Session, *, competition: Competition, team: Team | None, phase: Phase) -> int | None:
@@ -105,8 +105,8 @@ def _split(phase: Phase) -> Split:
     return Split.PRIVATE if phase is Phase.REVEALED else Split.PUBLIC
 
 
-def _choice(submission: Submission, result: SplitResult | None, team: str = "") -> Choice:
-    return Choice(
+def _choice(submission: Submission, result: SplitResult | None, team: str = "") -> Contender:
+    return Contender(
         id=submission.id,
         name=submission.description or submission.file_name,
         team=team,
@@ -119,7 +119,7 @@ def _choice(submission: Submission, result: SplitResult | None, team: str = "") 
 
 def _own(
     session: Session, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
-) -> list[Choice]:
+) -> list[Contender]:
     page = accepting.list_of(session, team=team, page_size=OWN_COUNT)
     scored = [each for each in page.rows if each.status is SubmissionStatus.SCORED]
     eyes = Viewer.ORGANIZER if viewer is Viewer.ORGANIZER else Viewer.TEAM
@@ -135,8 +135,8 @@ def _own(
 
 def _others(
     session: Session, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
-) -> list[Choice]:
-    rows: Sequence[BoardRow]
+) -> list[Contender]:
+    rows: Sequence[ShownRow]
     if phase is Phase.REVEALED:
         board = leaderboard.board_of(
             session, split=Split.PRIVATE, competition=competition, phase=phase, viewer=viewer
@@ -152,7 +152,7 @@ def _others(
         )
         rows = [each.row for each in placed]
     return [
-        Choice(
+        Contender(
             row.submission_id,
             row.team,
             row.team,
@@ -166,7 +166,7 @@ def _others(
 
 
 def _benchmark(
-    session: Session, competition: Competition, choice: Choice, viewer: Viewer, phase: Phase
+    session: Session, competition: Competition, choice: Contender, viewer: Viewer, phase: Phase
 ) -> Mapping[Split, SplitResult]:
     """Return a benchmark's full results, or its displayed score if exact scores are hidden."""
     version = lookup.live(competition)
@@ -188,7 +188,7 @@ def _benchmark(
 
 def _counted(
     session: Session, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
-) -> Side:
+) -> ComparedSide:
     """Return the visible results of another team's private entry; raise UnknownSubmission."""
     if phase is not Phase.REVEALED:
         raise UnknownSubmission(submission_id=submission_id)
@@ -198,7 +198,7 @@ def _counted(
         )
     except NotCounted:
         raise UnknownSubmission(submission_id=submission_id) from None
-    choice = Choice(
+    choice = Contender(
         id=submission_id,
         name=counted.team,
         team=counted.team,
@@ -207,4 +207,4 @@ def _counted(
         score_units=counted.results[Split.PRIVATE].score_units,
         score=counted.results[Split.PRIVATE].score,
     )
-    return Side(choice, False, counted.results)
+    return ComparedSide(choice, False, counted.results)

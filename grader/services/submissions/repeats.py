@@ -71,17 +71,17 @@ class SentFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class Repeats:
     """Earlier submissions: the one with the same key, and the newest with the same bytes."""
 
     of_key: Submission | None = None
     of_bytes: Submission | None = None
 
 
-NOTHING_EARLIER = Earlier()
+NOTHING_EARLIER = Repeats()
 
 
-def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
+def find(session: Session, *, team: Team | None, file: SentFile) -> Repeats:
     """Return the earlier submissions of a team that a file may repeat.
 
     Only pending and scored submissions count as identical; a rejected or failed file may be sent again.
@@ -104,14 +104,14 @@ def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
     if key is not None:
         wanted |= and_(Submission.team_id == team.id, Submission.idempotency_key == key)
     earlier = session.scalars(select(Submission).where(wanted)).all()
-    return Earlier(
+    return Repeats(
         of_key=next((each for each in earlier if key is not None and each.idempotency_key == key), None),
         # If this is also the submission with the same key, the request repeats it and `of_bytes` is not used.
         of_bytes=next((each for each in earlier if each.sha256 == file.sha256), None),
     )
 
 
-def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | IdempotencyKeyReused | None:
+def refusal_of_key(file: SentFile, earlier: Repeats) -> InvalidIdempotencyKey | IdempotencyKeyReused | None:
     """Return the error about a file's idempotency key, or None if the key is valid."""
     if file.idempotency_key is not None and not _is_key(file.idempotency_key):
         return InvalidIdempotencyKey()
@@ -120,7 +120,7 @@ def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | 
     return None
 
 
-def refusal_of_bytes(file: SentFile, earlier: Earlier) -> IdenticalFile | None:
+def refusal_of_bytes(file: SentFile, earlier: Repeats) -> IdenticalFile | None:
     """Return the error about bytes that the team has submitted before, or None if they are accepted."""
     if file.again or earlier.of_bytes is None:
         return None

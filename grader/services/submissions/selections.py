@@ -18,7 +18,7 @@ from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
@@ -96,7 +96,7 @@ class Reason(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CurrentSelection:
     """The submissions of a team that would compete if the competition closed now.
 
     `reasons` contains the submissions that would compete, selected ones first. A coarse mode hides the exact
@@ -219,7 +219,7 @@ def is_selectable(submission: Submission) -> bool:
     return is_normal and submission.status is not SubmissionStatus.REJECTED
 
 
-def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> Choice:
+def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> CurrentSelection:
     """Return the team's submissions that would compete now, and the reasons."""
     limit = competition.selection_count
     entries = _public_entries(session, competition, team)
@@ -228,7 +228,7 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
     if competition.feedback.is_coarse and phases.phase(competition, now) is not Phase.REVEALED:
         reasons = {each: Reason.PICKED if each in best_first else Reason.PICKED_WAITING for each in picked}
         others = len(set(best_first) - set(picked))
-        return Choice(limit, reasons, tuple(picked), min(max(0, limit - len(picked)), others))
+        return CurrentSelection(limit, reasons, tuple(picked), min(max(0, limit - len(picked)), others))
     scored = [submission_id for submission_id in best_first if submission_id in picked]
     waiting = [submission_id for submission_id in picked if submission_id not in scored]
     waiting = waiting[: max(0, limit - len(scored))]
@@ -239,10 +239,10 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
         for submission_id in counting
     }
     reasons |= dict.fromkeys(waiting, Reason.PICKED_WAITING)
-    return Choice(limit, reasons, tuple(picked))
+    return CurrentSelection(limit, reasons, tuple(picked))
 
 
-def _public_entries(session: Session, competition: Competition, team: Team) -> list[Entry]:
+def _public_entries(session: Session, competition: Competition, team: Team) -> list[TeamEntry]:
     """Return the team's scored submissions with their exact public scores."""
     rows = session.execute(
         select_rows(Submission.id, Score.score, Submission.submitted_at)
@@ -256,6 +256,6 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
         )
     )
     return [
-        Entry(team.id, submission_id, order.score_units(score), submitted_at)
+        TeamEntry(team.id, submission_id, order.score_units(score), submitted_at)
         for submission_id, score, submitted_at in rows
     ]

@@ -13,7 +13,7 @@ from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.limits import limits
 from grader.services.limits.limits import Allowance
 from grader.services.submissions import repeats
-from grader.services.submissions.repeats import NOTHING_EARLIER, Earlier, SentFile
+from grader.services.submissions.repeats import NOTHING_EARLIER, Repeats, SentFile
 from grader.services.teams import organizers_team, participations, rosters
 
 
@@ -33,7 +33,7 @@ class Situation:
     bound_to: Team | None
     allowance: Allowance
     file: SentFile | None = None
-    earlier: Earlier = NOTHING_EARLIER
+    earlier: Repeats = NOTHING_EARLIER
     continues: bool = False
 
     @property

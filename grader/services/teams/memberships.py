@@ -15,7 +15,7 @@ from grader.services.teams.rosters import TeamsFrozen
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class OpenMerger:
     """An open merge request as one of its teams sees it; `obstacle` is why it cannot be accepted now."""
 
     request: MergeRequest
@@ -35,12 +35,12 @@ class OwnTeam:
     can_leave: bool
     link: TeamInvite | None
     invitations: tuple[TeamInvite, ...]
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[OpenMerger, ...]
     used_total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class OwnMembership:
     """A person's entry and team in a competition, with open invitations and merge requests.
 
     `max_used` is the number of submissions that one team could have used so far, or None if there is no
@@ -58,11 +58,11 @@ class Membership:
     invitations: tuple[TeamInvite, ...]
 
 
-def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> Membership:
+def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> OwnMembership:
     """Return a person's entry and team in a competition."""
     participation = participations.known(session, competition=competition, user=user)
     team = rosters.find_team(session, competition=competition, user=user)
-    return Membership(
+    return OwnMembership(
         entry=participations.state(competition, participation),
         participation=participation,
         is_in_groups=participations.is_in_groups(session, competition=competition, user=user),
@@ -92,10 +92,10 @@ def _own(session: Session, competition: Competition, team: Team, user: User, now
 
 def _proposal(
     session: Session, competition: Competition, team: Team, request: MergeRequest, now: datetime
-) -> Proposal:
+) -> OpenMerger:
     is_ours = request.from_team_id == team.id
     other = request.to_team if is_ours else request.from_team
-    return Proposal(
+    return OpenMerger(
         request=request,
         is_ours=is_ours,
         other=other,

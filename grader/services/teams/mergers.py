@@ -33,7 +33,7 @@ from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import Disqualified, TeamRefusal
 
 
-class UnknownTeam(TeamRefusal):
+class NoTeamToMerge(TeamRefusal):
     """The competition has no other team of this name that can merge."""
 
     public_name = "unknown_team"
@@ -49,7 +49,7 @@ class UnknownMergeRequest(TeamRefusal):
     message = "This merge request is no longer open. It has already been answered or withdrawn."
 
 
-class AlreadyAsked(TeamRefusal):
+class MergerPending(TeamRefusal):
     """The two teams already have an open request."""
 
     public_name = "already_asked"
@@ -84,7 +84,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class MergingTeam:
     """One team's side of a merger: members, submissions, used and selected submissions."""
 
     name: str
@@ -100,8 +100,8 @@ class Side:
 class Outlook:
     """The effect of accepting a merge request: the absorbed and the remaining team, and combined figures."""
 
-    taken: Side
-    into: Side
+    taken: MergingTeam
+    into: MergingTeam
     sum: Sum
     max_daily: int | None
     selection_count: int
@@ -110,17 +110,17 @@ class Outlook:
 def request(act: Act, *, name: str) -> MergeRequest:
     """Ask the leader of the team `name` to merge it into the team that the person leads.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, LeftTeam,
+    Raises NotInTeam, NotLeader, TeamsFrozen, NoTeamToMerge, MergerPending, Disqualified, LeftTeam,
     TooManyMembers, TooManySubmissions or TooMuchMail.
     """
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
     other = _find(act.session, act.competition, name)
     if other is None or other.id == team.id or other.leader is None or other.leader.deleted_at:
-        raise UnknownTeam(name=name)
+        raise NoTeamToMerge(name=name)
     between = {team.id, other.id}
     if any({each.from_team_id, each.to_team_id} == between for each in of_team(act.session, team=team)):
-        raise AlreadyAsked(name=other.name)
+        raise MergerPending(name=other.name)
     _require_mergeable(act.session, act.competition, team, other, act.now)
     mail_limits.count_merge_request(act.session, team=team, by=act.user, to=other.leader, now=act.now)
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=act.now)
@@ -229,10 +229,10 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     return min(possible, default=None)
 
 
-def _side(session: Session, competition: Competition, team: Team, now: datetime) -> Side:
+def _side(session: Session, competition: Competition, team: Team, now: datetime) -> MergingTeam:
     allowance = limits.allowance(session, competition=competition, team=team, now=now)
     count = select(func.count()).select_from(Submission).where(Submission.team_id == team.id)
-    return Side(
+    return MergingTeam(
         name=team.name,
         leader=team.leader.name if team.leader else "",
         members=tuple(each.user.name for each in rosters.members(session, team=team)),

@@ -40,7 +40,7 @@ class MergedTeam(OrganizerError):
     message = "{team.name} was merged into another team. Choose that team instead."
 
 
-class NameTaken(OrganizerError):
+class NameOfOtherTeam(OrganizerError):
     """Another team has this name or a similar-looking one."""
 
     public_name = "name_taken"
@@ -76,9 +76,8 @@ def find(act: Act, name: str) -> Team:
 def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     """Replace a team's offensive name; the new name is fixed until the organizers release it.
 
-    The public log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken,
-    SameName or
-    ReasonNeeded.
+    The public log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName,
+    NameOfOtherTeam, SameName or ReasonNeeded.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
@@ -87,7 +86,7 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     names.require_unreserved(shown)
     target = find(act, team)
     if names.is_taken_by_team(act.session, competition=act.competition, name=shown, but_for=target):
-        raise NameTaken(name=shown)
+        raise NameOfOtherTeam(name=shown)
     before = target.name
     if before == shown:
         raise SameName(name=shown)

@@ -47,7 +47,7 @@ class OwnerLeft(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class SignedPayload:
     """A payload with its URL and the values for its headers."""
 
     url: str
@@ -74,7 +74,7 @@ class _Case:
         return f"{self.site}/competitions/{self.competition.slug}"
 
 
-def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -> Letter | None:
+def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -> SignedPayload | None:
     """Return the payload of an event, or None if the event no longer has content; raise OwnerLeft."""
     delivery = session.scalar(
         select(Delivery)
@@ -99,7 +99,7 @@ def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -
         return None
     fields, sentence, link = written
     body = _slack(competition, sentence, link) if webhook.format is BodyFormat.SLACK else _json(case, fields)
-    return Letter(webhook.url, webhook.secret, delivery.event, delivery.token, body)
+    return SignedPayload(webhook.url, webhook.secret, delivery.event, delivery.token, body)
 
 
 def sign(body: bytes, *, secret: str, timestamp: int) -> str:

@@ -27,7 +27,7 @@ from grader.services import counting
 from grader.services import webhook_outbox as outbox
 from grader.services.competitions import organizers
 from grader.services.competitions.acting import Act
-from grader.services.counting import HOUR, MINUTE, Limit
+from grader.services.counting import HOUR, MINUTE, RateLimit
 from grader.services.mail import outbox as mail
 from grader.services.webhook_outbox import EVENTS, Event
 from grader.services.webhooks import addresses
@@ -37,7 +37,7 @@ from grader.visibility import Viewer
 MOST_OF_TEAM = 5
 MOST_OF_ORGANIZERS = 10
 PREFIX = "whsec_"
-TESTS = (Limit(5, MINUTE), Limit(30, HOUR))
+TESTS = (RateLimit(5, MINUTE), RateLimit(30, HOUR))
 
 
 class UnknownWebhook(ParticipantError):
@@ -82,7 +82,7 @@ class TooManyTests(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WebhookFields:
     """The requested fields of a webhook."""
 
     url: str
@@ -91,7 +91,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AddressRules:
     """The operator's settings that allow addresses other than public HTTPS URLs."""
 
     allows_http: bool = False
@@ -113,7 +113,7 @@ def get(session: Session, *, competition: Competition, team: Team | None, webhoo
     return webhook
 
 
-def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webhook:
+def create(act: Act, *, team: Team | None, wanted: WebhookFields, rules: AddressRules) -> Webhook:
     """Create a webhook and its secret; raise InvalidWebhookUrl, InvalidWebhook or TooManyWebhooks."""
     session, competition = act.session, act.competition
     webhook = Webhook(
@@ -138,7 +138,7 @@ def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webh
     return webhook
 
 
-def change(act: Act, *, webhook: Webhook, wanted: Wanted, rules: Rules) -> Webhook:
+def change(act: Act, *, webhook: Webhook, wanted: WebhookFields, rules: AddressRules) -> Webhook:
     """Change a webhook, keeping its URL if none is given; raise InvalidWebhookUrl or InvalidWebhook."""
     locked, before = _lock(act.session, webhook)
     if wanted.url:
@@ -272,7 +272,7 @@ def _new_secret() -> str:
     return PREFIX + secrets.token_urlsafe(24)
 
 
-def _url(url: str, rules: Rules) -> str:
+def _url(url: str, rules: AddressRules) -> str:
     return addresses.clean_url(url, allows_http=rules.allows_http, networks=rules.networks)
 
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckerResult:
     """Problems and notes of a checked file as JSON-ready data."""
 
     problems: list[dict[str, Any]]
@@ -59,7 +59,7 @@ class Checker:
         open_row_ids: Callable[[], BinaryIO],
         other_labels: Sequence[str] = (),
         who: str | int,
-    ) -> Checked | None:
+    ) -> CheckerResult | None:
         """Return the problems and notes of a file, or None if it was not checked; raise ShareUsed.
 
         The file may have columns with the names in `other_labels`.
@@ -77,7 +77,7 @@ class Checker:
         row_ids_sha256: str,
         open_row_ids: Callable[[], BinaryIO],
         other_labels: Sequence[str],
-    ) -> Checked | None:
+    ) -> CheckerResult | None:
         if not self._child.is_running:
             self._row_ids_sha256 = ""
         with ExitStack() as files:
@@ -90,7 +90,7 @@ class Checker:
             except (ChildDied, OSError):
                 logger.warning("The process that checks files died or exceeded its time limit.")
                 return None
-        return Checked(answer["problems"], answer["notes"]) if answer else None
+        return CheckerResult(answer["problems"], answer["notes"]) if answer else None
 
 
 def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from grader import logs
 from grader.prose import markdown
-from grader.prose.drawn import TOO_COMPLEX, Figure, plain
+from grader.prose.drawn import TOO_COMPLEX, FigureSource, plain
 from grader.worker.process.child import answer_parent
 from grader.worker.process.ending import end_process_after_cpu, limit_memory
 
@@ -28,7 +28,7 @@ def _format(text: str, figures: Sequence[Sequence[Any]]) -> list[Any]:
     """Return a text's HTML, its list of problems, and its summary."""
     end_process_after_cpu(CPU_SECONDS)
     try:
-        drawn = markdown.drawn(text, tuple(Figure(*each) for each in figures))
+        drawn = markdown.drawn(text, tuple(FigureSource(*each) for each in figures))
         answer = [drawn.html, drawn.faults, markdown.first_line(text)]
         if len(drawn.html) > MOST_CHARACTERS:
             answer[:2] = plain(text), [TOO_COMPLEX]

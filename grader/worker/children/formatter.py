@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from grader import logs
 from grader.db import Database
-from grader.prose.drawn import TOO_COMPLEX, Drawn, Figure, plain
+from grader.prose.drawn import TOO_COMPLEX, Drawn, FigureSource, plain
 from grader.services.figures import formatted_texts
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares, ShareUsed
@@ -35,10 +35,10 @@ class Formatter:
         self._shares = Shares(
             *("text", "format", "formatted"), wait_seconds=WAIT_SECONDS, most_waiting=math.inf
         )
-        self._known: dict[tuple[str, tuple[Figure, ...]], Drawn] = {}
+        self._known: dict[tuple[str, tuple[FigureSource, ...]], Drawn] = {}
         self._failed: set[str] = set()
 
-    def format(self, text: str, figures: tuple[Figure, ...] = (), *, who: int | None = None) -> Drawn:
+    def format(self, text: str, figures: tuple[FigureSource, ...] = (), *, who: int | None = None) -> Drawn:
         """Return a text as HTML, or as plain text if formatting takes too long; raise ShareUsed."""
         key = text, figures
         if not text.strip():
@@ -81,7 +81,7 @@ class Formatter:
         """End the child."""
         self._child.close()
 
-    def _ask(self, text: str, figures: tuple[Figure, ...]) -> Drawn:
+    def _ask(self, text: str, figures: tuple[FigureSource, ...]) -> Drawn:
         try:
             html, faults, summary = self._child.ask([text, figures], seconds=ANSWER_SECONDS)
         except ChildDied as died:

@@ -20,7 +20,7 @@ READY_AGAIN_SECONDS = 60  # a child that keeps dying while idle must not keep th
 logger = logging.getLogger(__name__)
 
 
-class Work(enum.StrEnum):
+class ChildWork(enum.StrEnum):
     """The kinds of work that a child does."""
 
     SCORE = "score"
@@ -28,14 +28,14 @@ class Work(enum.StrEnum):
     ORGANIZE = "organize"
 
 
-def time_limit_seconds(settings: Settings, work: Work) -> int:
+def time_limit_seconds(settings: Settings, work: ChildWork) -> int:
     """Return the hard time limit of one job or batch."""
     match work:
-        case Work.SCORE:
+        case ChildWork.SCORE:
             return settings.scoring_time_limit_seconds
-        case Work.RESCORE:
+        case ChildWork.RESCORE:
             return batch_limit_seconds(settings)
-        case Work.ORGANIZE:
+        case ChildWork.ORGANIZE:
             return ORGANIZERS_LIMIT_SECONDS
 
 
@@ -67,16 +67,16 @@ class JobChild:
 
     def score(self, job_id: int) -> bool:
         """Score a job in the child; return False if the child died, so that the lease must expire first."""
-        return self._ask(Work.SCORE, job_id) is not None
+        return self._ask(ChildWork.SCORE, job_id) is not None
 
     def rescore(self, scoring_version_id: int) -> bool:
         """Score a batch in the child; return False if there was nothing to do or the child died."""
-        return bool(self._ask(Work.RESCORE, scoring_version_id))
+        return bool(self._ask(ChildWork.RESCORE, scoring_version_id))
 
     def organize(self, job_id: int) -> bool:
         """Run an organizers' job in a new process; return False if the process died."""
         try:
-            return self._ask(Work.ORGANIZE, job_id) is not None
+            return self._ask(ChildWork.ORGANIZE, job_id) is not None
         finally:
             self.close()
 
@@ -88,7 +88,7 @@ class JobChild:
         """Kill the child; its job waits until the lease expires."""
         self._child.close()
 
-    def _ask(self, work: Work, subject_id: int) -> bool | None:
+    def _ask(self, work: ChildWork, subject_id: int) -> bool | None:
         """Return the child's response, or None if it died."""
         seconds = time_limit_seconds(self._settings, work) + GRACE_SECONDS
         try:

@@ -11,7 +11,7 @@ from grader import counters
 from grader.metrics import check_golden_vectors
 from grader.observability import observe
 from grader.settings import Settings, load
-from grader.worker.children.job_child import Work, time_limit_seconds
+from grader.worker.children.job_child import ChildWork, time_limit_seconds
 from grader.worker.process import ending
 from grader.worker.process.child import answer_parent
 from grader.worker.process.ending import end_process_after, keep_freed_memory, limit_memory
@@ -30,7 +30,7 @@ def main() -> None:
     keep_freed_memory()
     sandbox = Sandbox(settings)
     ending.end_on_request()
-    answer_parent(lambda question, _: sandbox.do(Work(question[0]), question[1]))
+    answer_parent(lambda question, _: sandbox.do(ChildWork(question[0]), question[1]))
 
 
 class Sandbox:
@@ -39,17 +39,17 @@ class Sandbox:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def do(self, work: Work, subject_id: int) -> bool:
+    def do(self, work: ChildWork, subject_id: int) -> bool:
         """Run a job or a batch; return whether there was anything to do."""
         end_process_after(time_limit_seconds(self._settings, work))
         try:
             match work:
-                case Work.SCORE:
+                case ChildWork.SCORE:
                     return self._scorer.run(subject_id)
-                case Work.RESCORE:
+                case ChildWork.RESCORE:
                     yield_to_live_scoring()
                     return self._scorer.run_batch(subject_id)
-                case Work.ORGANIZE:
+                case ChildWork.ORGANIZE:
                     return self._organize(subject_id)
         except Exception as error:
             log_error(error, f"The requested work ({work} {subject_id}) could not be claimed or recorded")

@@ -10,9 +10,9 @@ from grader.metrics.analysis.influence import Measured, Sets
 from grader.metrics.analysis.paired_differences import score_difference
 from grader.metrics.prepared import FloatArray
 from grader.models import Competition, ScoringVersion, Split, Submission
-from grader.reports import Analysis, Inputs, analyse, formats
+from grader.reports import Analysis, Material, analyse, formats
 from grader.services.leaderboards import tied_teams
-from grader.services.leaderboards.tied_teams import Place, TiesParameters
+from grader.services.leaderboards.tied_teams import ComparedEntry, TiesParameters
 from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions import canary_rows, intake
 from grader.services.solutions.acceptance import LiveSolution
@@ -80,7 +80,7 @@ def _analysed(
 ) -> Analysis:
     first, second = [*predictions, ""][:2]
     label = solution.roles.label
-    inputs = Inputs(
+    inputs = Material(
         solution,
         {label: predictions[first]},
         {label: predictions[second]} if second else {},
@@ -125,7 +125,7 @@ def compare_ties(work: Work) -> dict[str, Any]:
 
 
 def _compared(
-    work: Work, live: LiveSolution, split: Split, places: list[Place], names: tuple[str, ...]
+    work: Work, live: LiveSolution, split: Split, places: list[ComparedEntry], names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     settings = live.rules.metric
     prepared = live.truth.prepare(split, identities=live.rules.identities, settings=settings)

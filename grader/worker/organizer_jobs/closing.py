@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.db import Database
 from grader.models import Competition, ScoringVersion, Solution, Submission
-from grader.receipts import Receipt, Settings, read_truth
+from grader.receipts import Receipt, RecountSettings, read_truth
 from grader.services.closing import verification
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions import lookup
@@ -43,7 +43,7 @@ def verify(work: Work) -> dict[str, Any]:
         submissions = verification.competing(session, version=version)
     truth = read_truth(
         b"".join(publication.canonical_pieces(work.storage, solution=solution)),
-        Settings.from_dict(version.metric_settings),
+        RecountSettings.from_dict(version.metric_settings),
     )
     verified = (
         Verified.from_dict(work.kept)

@@ -20,7 +20,7 @@ from grader.metrics.analysis.intervals import (
     CHECKED_CELLS,
     CHECKED_DIFFERENCES,
     CHECKED_MEANS,
-    Checked,
+    ValidatedRange,
     auc_interval,
     is_checked_cell,
     logit_interval,
@@ -601,7 +601,7 @@ def test_predictions_of_wrong_length_are_named():
 
 
 @pytest.mark.parametrize("within", [CHECKED_CELLS, CHECKED_MEANS, CHECKED_DIFFERENCES])
-def test_interval_is_checked_within_the_simulated_aucs_and_row_counts(within: Checked):
+def test_interval_is_checked_within_the_simulated_aucs_and_row_counts(within: ValidatedRange):
     rows, lowest, highest = within
     for auc, is_checked in ((lowest, True), (lowest - 1e-6, False), (highest, True), (highest + 1e-6, False)):
         assert is_checked_cell("subgroup_auc", auc, (rows, rows), within) is is_checked

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
 from grader.services.accounts import accounts, api_tokens, email_addresses, logins, password_resets
-from grader.services.accounts.accounts import LastAdministrator
+from grader.services.accounts.accounts import OnlyAdministrator
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.people import names
@@ -88,7 +88,7 @@ def test_name_of_a_deleted_account_can_be_used_again(service):
 
 def test_last_administrator_cannot_be_deleted(service):
     service.user("root", is_admin=True)
-    with pytest.raises(LastAdministrator):
+    with pytest.raises(OnlyAdministrator):
         delete(service, "root")
     service.user("second", is_admin=True)
     assert delete(service, "root").is_admin is False

@@ -12,7 +12,7 @@ from grader.models import KnownAddress, Tally
 from grader.services import counting
 from grader.services.accounts import login_guesses, logins, passwords
 from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
-from grader.services.counting import Limit
+from grader.services.counting import RateLimit
 from grader.worker.scheduled_tasks import forget_records
 from tests.fixtures.races import race
 
@@ -74,7 +74,7 @@ def share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     """Divide every guess limit by a number."""
     share: int = request.param
 
-    def divided(limits: Sequence[Limit]) -> tuple[Limit, ...]:
+    def divided(limits: Sequence[RateLimit]) -> tuple[RateLimit, ...]:
         return tuple(replace(limit, count=limit.count // share) for limit in limits)
 
     for name in ("STRANGERS", "LOGGED_IN", "ADDRESS"):

@@ -34,7 +34,7 @@ from grader.services.closing.close import (
 from grader.services.competitions import acting, lookup, phases
 from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import leaderboard, team_results
-from grader.services.leaderboards.leaderboard import NotRevealed
+from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.moderation import decisions
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
@@ -194,7 +194,7 @@ def test_reveal_shows_the_standings_computed_by_the_settling(service):
     settle(service, competition, 2 * HOUR)
     before = standings(service, Split.PRIVATE)
     assert len(before) == 3
-    with service.database.read() as session, pytest.raises(NotRevealed):
+    with service.database.read() as session, pytest.raises(BoardNotRevealed):
         found = lookup.get(session, slug="toxicity")
         leaderboard.board_of(
             session, split=Split.PRIVATE, competition=found, phase=phases.phase(found, service.now + 2 * HOUR)
@@ -221,7 +221,7 @@ def test_better_selected_submission_counts_and_the_team_sees_the_reason(service)
     service.score(service.submit(competition, user="bob", skill=0.25))
     with service.database.write() as session:
         session.execute(update(Submission).where(Submission.id == 1).values(is_selected=True))
-    with pytest.raises(NotRevealed):
+    with pytest.raises(BoardNotRevealed):
         own_results(service, competition, "ada", Phase.CLOSED)
     reveal(service, competition, 5 * HOUR)
     found = own_results(service, competition, "ada")

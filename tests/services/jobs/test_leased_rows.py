@@ -9,7 +9,14 @@ import pytest
 from grader.models import Delivery, JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
 from grader.services import webhook_outbox as webhooks
 from grader.services.jobs import leased_rows, organizer_jobs
-from grader.services.jobs.leased_rows import OUTAGE_PATIENCE, Breakdown, Limits, Outage, Rejection, Unfinished
+from grader.services.jobs.leased_rows import (
+    OUTAGE_PATIENCE,
+    Breakdown,
+    Outage,
+    Rejection,
+    Retries,
+    Unfinished,
+)
 from grader.services.jobs.organizer_jobs import Result
 from grader.services.mail import outbox as mail
 from grader.services.scoring import jobs
@@ -231,7 +238,7 @@ def test_pauses_double_up_to_the_maximum():
 
 
 def fail_to_the_end(service, queue, row_id: int):
-    limits: Limits = queue.limits
+    limits: Retries = queue.limits
     for attempt in range(limits.errors):
         after = timedelta(minutes=attempt)
         claim = do(service, queue.claim, row_id, after=after)

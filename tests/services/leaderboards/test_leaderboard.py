@@ -11,8 +11,8 @@ from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, submission_results
-from grader.services.leaderboards.leaderboard import NotRevealed
-from grader.services.leaderboards.submission_results import Summary
+from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards.submission_results import Overview
 from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer
@@ -36,7 +36,7 @@ def competition(service):
 
 def public(service, competition, **options) -> leaderboard.Board:
     with service.database.read() as session:
-        asked = leaderboard.Asked(**options)
+        asked = leaderboard.BoardRequest(**options)
         return leaderboard.board_of(session, competition=competition, now=service.now, request=asked)
 
 
@@ -51,11 +51,11 @@ def private(
             phase=phase,
             viewer=viewer,
             now=service.now,
-            request=leaderboard.Asked(**options),
+            request=leaderboard.BoardRequest(**options),
         )
 
 
-def summary_of(service, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Summary:
+def summary_of(service, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Overview:
     from grader.models import Submission
 
     with service.database.read() as session:
@@ -126,7 +126,7 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service, competition):
 def test_private_leaderboard_is_denied_before_the_reveal(service, competition):
     for phase in (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED):
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
-            with pytest.raises(NotRevealed):
+            with pytest.raises(BoardNotRevealed):
                 private(service, competition, phase, viewer=viewer)
 
 
@@ -222,7 +222,7 @@ def test_tables_of_both_splits_are_public_after_the_reveal(service, competition)
 
 def test_unscored_submission_has_an_empty_summary(service):
     accepted = service.submit(service.competition())
-    assert summary_of(service, accepted.submission.id, Viewer.TEAM) == Summary()
+    assert summary_of(service, accepted.submission.id, Viewer.TEAM) == Overview()
 
 
 def test_scores_of_a_list_are_read_in_one_query(service, competition):

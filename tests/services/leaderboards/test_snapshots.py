@@ -23,7 +23,7 @@ from grader.services.leaderboards.lines import Sort
 from grader.services.leaderboards.snapshots import Recent, Snapshots
 from tests.fixtures.statements import recorded
 
-PAGES = tuple(leaderboard.Asked(sort=sort, search=text) for sort in Sort for text in ("", "a"))
+PAGES = tuple(leaderboard.BoardRequest(sort=sort, search=text) for sort in Sort for text in ("", "a"))
 CHANGES = {
     "team": update(Team).values(name=Team.name + " a"),
     "member": update(User).values(name=User.name + " a"),

@@ -7,9 +7,9 @@ from grader.models import AuditEntry, Mail, User
 from grader.services.audit.log import Actor
 from grader.services.moderation import disputes
 from grader.services.moderation.disputes import (
-    AlreadyAsked,
     InvalidAnswer,
     InvalidQuestion,
+    QuestionPending,
     TooManyOpen,
     UnknownDispute,
 )
@@ -76,7 +76,7 @@ def test_submission_has_one_open_question_and_a_team_five(service):
     competition = service.competition()
     sent = [service.submit(competition, seed=seed) for seed in range(disputes.MAX_OPEN + 1)]
     first = ask(service, sent[0])
-    with pytest.raises(AlreadyAsked):
+    with pytest.raises(QuestionPending):
         ask(service, sent[0])
     for accepted in sent[1:-1]:
         ask(service, accepted)

@@ -22,17 +22,17 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.exports import tables
-from grader.services.exports.tables import Format, Kind, NothingToExport
+from grader.services.exports.tables import Format, NothingToExport, TableKind
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.moderation import decisions, submission_search, team_search
 from grader.services.moderation.decisions import OnlyATest
-from grader.services.moderation.submission_search import Sort, Wanted
+from grader.services.moderation.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.scoring import jobs, queue_health, retries
-from grader.services.scoring.queue_health import Sign
+from grader.services.scoring.queue_health import HealthSign
 from grader.services.scoring.retries import NothingFailed
 from grader.services.teams import moderation, teams
 from grader.services.teams.moderation import (
-    NameTaken,
+    NameOfOtherTeam,
     NotGiven,
     ReasonNeeded,
     SameName,
@@ -63,11 +63,11 @@ def act(service, what, competition, **given):
 def find(service, competition, **wanted) -> list[int]:
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
-        page = submission_search.find(session, competition=here, wanted=Wanted(**wanted))
+        page = submission_search.find(session, competition=here, wanted=SubmissionFilter(**wanted))
     return [line.submission.id for line in page.rows]
 
 
-def export(service, competition, kind: Kind, format_: Format, **options) -> str:
+def export(service, competition, kind: TableKind, format_: Format, **options) -> str:
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
         return "".join(tables.write(session, competition=here, kind=kind, format_=format_, **options))
@@ -130,7 +130,7 @@ def test_submissions_are_sorted_by_score_with_unscored_ones_last(service):
     service.score(best, worst)
     waiting = service.submit(competition, seed=3)
     ids = [each.submission.id for each in (best, worst, waiting)]
-    for sort in (Sort.SCORE, Sort.PRIVATE_SCORE):
+    for sort in (SubmissionSort.SCORE, SubmissionSort.PRIVATE_SCORE):
         assert find(service, competition, sort=sort) == ids
         assert find(service, competition, sort=sort, descending=False) == [ids[1], ids[0], ids[2]]
 
@@ -164,7 +164,7 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
     with service.database.write() as session:
         user = session.get_one(User, service.users["Offensive"].id)
         user.email, user.email_verified_at = "o@example.org", service.now
-    with pytest.raises(NameTaken):
+    with pytest.raises(NameOfOtherTeam):
         act(service, moderation.rename, competition, team="Offensive", name="B0b", reason="It insults.")
     with pytest.raises(ReasonNeeded):
         act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason=" ")
@@ -279,13 +279,13 @@ def test_queue_status_shows_waiting_jobs_and_active_workers(service):
     with service.database.write() as session:  # The results of this test's workers have real timestamps.
         for job in session.scalars(select(ScoringJob).where(ScoringJob.finished_at.is_not(None))):
             job.finished_at = service.now
-    assert health(timedelta(seconds=30)).sign is Sign.WORKING
+    assert health(timedelta(seconds=30)).sign is HealthSign.WORKING
     stalled = health(timedelta(minutes=5))
-    assert (stalled.sign, stalled.overdue_since) == (Sign.STALLED, service.now)
+    assert (stalled.sign, stalled.overdue_since) == (HealthSign.STALLED, service.now)
     with service.database.write() as session:
         jobs.claim(session, job_id=waiting.job_ids[0], lease=HOUR, now=service.now)
-    assert health(timedelta(minutes=5)).sign is Sign.WORKING
-    assert health(2 * HOUR).sign is Sign.STALLED
+    assert health(timedelta(minutes=5)).sign is HealthSign.WORKING
+    assert health(2 * HOUR).sign is HealthSign.STALLED
     service.submit(competition, seed=3)
 
 
@@ -295,22 +295,22 @@ def test_exports_contain_everything_as_csv_and_json(service, chunk: int, monkeyp
     competition = service.competition()
     sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
     service.score(*sent)
-    rows = list(csv.DictReader(io.StringIO(export(service, competition, Kind.SUBMISSIONS, Format.CSV))))
+    rows = list(csv.DictReader(io.StringIO(export(service, competition, TableKind.SUBMISSIONS, Format.CSV))))
     assert [row["team"] for row in rows] == ["'=ada", "bob"]
-    scores = json.loads(export(service, competition, Kind.SCORES, Format.JSON))
+    scores = json.loads(export(service, competition, TableKind.SCORES, Format.JSON))
     assert scores["scoring_version"] == 1
     assert [row["split"] for row in scores["rows"]] == ["public", "private"] * 2
     assert float(rows[0]["private_score"]) == scores["rows"][1]["score"]
     assert {"female: bpsn_auc", "muslim: positives"} <= scores["rows"][0].keys()
-    board = list(csv.DictReader(io.StringIO(export(service, competition, Kind.STANDINGS, Format.CSV))))
+    board = list(csv.DictReader(io.StringIO(export(service, competition, TableKind.STANDINGS, Format.CSV))))
     assert [(row["split"], row["rank"]) for row in board] == [("public", "1"), ("public", "2")]
     act(service, decisions.disqualify, competition, team="bob", reason="Two accounts")
-    audit = json.loads(export(service, competition, Kind.AUDIT, Format.JSON))
+    audit = json.loads(export(service, competition, TableKind.AUDIT, Format.JSON))
     assert [row["action"] for row in audit["rows"]][-1] == "team.disqualify"
 
 
 def test_export_without_rows_is_valid_and_one_without_a_version_is_rejected(service):
     competition = service.competition()
-    assert json.loads(export(service, competition, Kind.SCORES, Format.JSON))["rows"] == []
+    assert json.loads(export(service, competition, TableKind.SCORES, Format.JSON))["rows"] == []
     with pytest.raises(NothingToExport, match="no scoring version 7"):
-        export(service, competition, Kind.SCORES, Format.JSON, version_number=7)
+        export(service, competition, TableKind.SCORES, Format.JSON, version_number=7)

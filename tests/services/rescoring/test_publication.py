@@ -29,7 +29,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
-from grader.services.rescoring.preparation import NotPreparing, ReasonNeeded, RescoringUnderWay
+from grader.services.rescoring.preparation import NotPreparing, RescoringNeedsReason, RescoringUnderWay
 from grader.services.rescoring.publication import Amends, InvalidPublication, NotRetired
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
@@ -142,7 +142,7 @@ def test_rollback_needs_a_previously_live_version_and_a_reason(service, competit
         roll_back(service, competition, 2)
     with pytest.raises(preparation.UnknownScoringVersion):
         roll_back(service, competition, 3)
-    with pytest.raises(ReasonNeeded):
+    with pytest.raises(RescoringNeedsReason):
         roll_back(service, competition, 1, reason=" \n ")
 
 

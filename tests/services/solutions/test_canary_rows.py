@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.disclosure import Kind, examine
+from grader.disclosure import TargetKind, examine
 from grader.files import read_solution
 from grader.models import Competition, OrganizerJob, ScoringVersion, Split
-from grader.receipts import Settings as RecountSettings
-from grader.receipts import read_truth
+from grader.receipts import RecountSettings, read_truth
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
@@ -275,7 +274,7 @@ def test_data_file_with_the_true_or_the_altered_labels_is_found(
     for labels in (read_solution(solution_csv()).labels, truth_of(service, solution).labels):
         data = "id,x\n" + "".join(f"r{row},{int(label)}\n" for row, label in enumerate(labels.tolist()))
         found = examine(io.BytesIO(data.encode()), hidden)
-        assert Kind.LABEL in {each.kind for each in found.disclosures if each.column == "x"}
+        assert TargetKind.LABEL in {each.kind for each in found.disclosures if each.column == "x"}
 
 
 def test_diagnosis_counts_pairs_with_the_true_labels(

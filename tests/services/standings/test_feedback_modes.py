@@ -162,7 +162,7 @@ def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the
     service.score(*sent)
     ids = [each.submission.id for each in sent]
 
-    def choice() -> selections.Choice:
+    def choice() -> selections.CurrentSelection:
         with service.database.read() as session:
             own = lookup.get(session, slug=competition.slug)
             team = session.get_one(Submission, ids[0]).team

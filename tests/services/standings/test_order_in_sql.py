@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from grader.models import STANDING_ORDER, Split, Standing
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.standings import rows
 from grader.services.standings.ranks import Standings
@@ -20,11 +20,11 @@ NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus")
 SHORTEST = timedelta(microseconds=1)
 
 
-def draw(chance: random.Random, sent: list[Any], now) -> list[Entry]:
+def draw(chance: random.Random, sent: list[Any], now) -> list[TeamEntry]:
     """Return entries for some of the teams; most entries are tied in score or time."""
     scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
     return [
-        Entry(each.team_id, each.id, chance.randrange(scores), now + chance.randrange(times) * SHORTEST)
+        TeamEntry(each.team_id, each.id, chance.randrange(scores), now + chance.randrange(times) * SHORTEST)
         for each in chance.sample(sent, chance.randint(1, len(sent)))
     ]
 

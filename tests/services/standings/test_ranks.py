@@ -8,7 +8,7 @@ import pytest
 
 from grader.models import ScoringVersion, Split
 from grader.ranking import order
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.standings import rows
 from grader.services.standings.ranks import Standings
@@ -20,19 +20,19 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
+def board(service, prepare_version) -> tuple[Any, int, list[TeamEntry]]:
     """The live version of a competition with entries from five teams; there are other leaderboards too."""
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in ("ada", "bob", "cyd", "dan", "eve")]
     entries = [
-        Entry(each.team_id, each.id, units, service.now + minutes * MINUTE)
+        TeamEntry(each.team_id, each.id, units, service.now + minutes * MINUTE)
         for each, (units, minutes) in zip(sent, ((5, 1), (7, 2), (5, 0), (5, 1), (7, 2)), strict=True)
     ]
     other = prepare_version(competition).id
     with service.database.write() as session:
         live = lookup.live(lookup.get(session, slug=competition.slug)).id
         for place, entry in enumerate(entries):
-            better = Entry(entry.team_id, entry.submission_id, 10 + place, service.now)
+            better = TeamEntry(entry.team_id, entry.submission_id, 10 + place, service.now)
             session.add(rows.to_row(entry, scoring_version_id=live, split=Split.PUBLIC))
             session.add(rows.to_row(better, scoring_version_id=other, split=Split.PUBLIC))
             if place < 4:
@@ -43,7 +43,7 @@ def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
 def test_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
     service, live, entries = board
     tried = [
-        Entry(team, submission, units, service.now + minutes * MINUTE)
+        TeamEntry(team, submission, units, service.now + minutes * MINUTE)
         for team, units, minutes, submission in product(
             (entries[0].team_id, entries[3].team_id, 99), (5, 6, 7), (0, 1, 2), (1, 2, 4, 5, 6)
         )

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
-from grader.ranking.order import Entry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.standings import rows as standing_rows
 
@@ -42,12 +42,12 @@ class World:
                 of_file = Score.submission_id == submission_id, Score.split == split
                 session.execute(update(Score).where(*of_file).values(score=tenths / 10))
 
-    def entry(self, number: int, units: int, team: int | None = None) -> Entry:
+    def entry(self, number: int, units: int, team: int | None = None) -> TeamEntry:
         """Return an entry for a file, whose number determines the order and the times."""
         team = team or (self.ada, self.bob)[number % 2]
-        return Entry(team, self.files[number], units, self.service.now + number * MINUTE)
+        return TeamEntry(team, self.files[number], units, self.service.now + number * MINUTE)
 
-    def enter(self, *entries: Entry):
+    def enter(self, *entries: TeamEntry):
         with self.service.database.write() as session:
             standing_rows.enter(session, entries=entries, scoring_version_id=self.live)
 
@@ -56,7 +56,7 @@ class World:
             competition = lookup.get(session, slug="toxicity")
             standing_rows.rebuild(session, competition=competition, team_ids=team_ids)
 
-    def put(self, *entries: Entry, split: Split = Split.PUBLIC):
+    def put(self, *entries: TeamEntry, split: Split = Split.PUBLIC):
         """Replace all rows of a split."""
         with self.service.database.write() as session:
             for row in session.scalars(select(Standing).where(Standing.split == split)):
@@ -71,7 +71,7 @@ class World:
             found = session.scalars(select(Standing)).all()
         return {(row.scoring_version_id, row.split, row.team_id): row.submission_id for row in found}
 
-    def entries(self, split: Split) -> set[Entry]:
+    def entries(self, split: Split) -> set[TeamEntry]:
         with self.service.database.read() as session:
             found = session.scalars(select(Standing).where(Standing.split == split)).all()
         return {standing_rows.to_entry(row) for row in found}

@@ -22,7 +22,12 @@ from grader.services.limits import limits
 from grader.services.paging import Page
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
-from grader.services.submissions.accepting import Accepted, DescriptionTooLong, FileDeleted, UnknownSubmission
+from grader.services.submissions.accepting import (
+    AcceptedUpload,
+    DescriptionTooLong,
+    FileDeleted,
+    UnknownSubmission,
+)
 from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen
 from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.storage.stores import StoredBlob
@@ -34,7 +39,7 @@ HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
 
 
-def accept(service, competition, **options) -> accepting.Accepted:
+def accept(service, competition, **options) -> accepting.AcceptedUpload:
     options = {"blob": BLOB, "file_name": "a.csv", "user": service.user(), "again": True} | options
     with service.database.write() as session:
         return accepting.accept(session, competition=competition, **({"now": service.now} | options))
@@ -110,7 +115,7 @@ def test_duplicate_team_name_gets_a_number(service):
 def test_simultaneous_first_files_create_one_team(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, now=None)] * 8)
-    assert all(isinstance(each, Accepted) for each in sent), sent
+    assert all(isinstance(each, AcceptedUpload) for each in sent), sent
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 1
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 8
@@ -355,7 +360,7 @@ def test_accepted_file_is_returned_with_the_remaining_submissions(service):
     competition = service.competition(max_daily_submissions=4, max_total_submissions=9)
     service.user("root", is_admin=True)
 
-    def left(accepted: accepting.Accepted) -> limits.Allowance:
+    def left(accepted: accepting.AcceptedUpload) -> limits.Allowance:
         with service.database.read() as session:
             team = accepted.submission.team
             return limits.allowance(session, competition=competition, team=team, now=service.now)

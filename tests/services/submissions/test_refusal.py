@@ -39,10 +39,10 @@ from grader.services.submissions.refusal import (
     takes_files,
 )
 from grader.services.submissions.repeats import (
-    Earlier,
     IdempotencyKeyReused,
     IdenticalFile,
     InvalidIdempotencyKey,
+    Repeats,
     SentFile,
 )
 from grader.services.submissions.situation import Situation
@@ -84,7 +84,7 @@ def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situa
         "bound_to": None,
         "allowance": FREE,
         "file": SentFile("0" * 64),
-        "earlier": Earlier(),
+        "earlier": Repeats(),
     }
     return Situation(**known | facts)
 
@@ -110,7 +110,7 @@ def with_faults(faults: list[tuple[type[ParticipantError], dict[str, Any]]]) -> 
     """Return the situation for a file to which all these reasons apply."""
     given = {name: value for _, fault in faults for name, value in fault.items()}
     asked = {type_ for type_, _ in faults}
-    earlier = Earlier(
+    earlier = Repeats(
         of_key=EARLIER if IdempotencyKeyReused in asked else None,
         of_bytes=EARLIER if IdenticalFile in asked else None,
     )
@@ -145,7 +145,7 @@ def test_files_of_organizers_are_accepted_at_any_time_and_use_no_limit():
         allowance=FULL,
     )
     assert (refusal(test), kind(test)) == (None, SubmissionKind.HIDDEN)
-    assert type(refusal(replace(test, earlier=Earlier(of_bytes=EARLIER)))) is IdenticalFile
+    assert type(refusal(replace(test, earlier=Repeats(of_bytes=EARLIER)))) is IdenticalFile
     archived = situation(of_competition={"state": CompetitionState.ARCHIVED}, role=Role.OWNER)
     assert type(refusal(archived)) is CompetitionArchived
 
@@ -156,11 +156,11 @@ def test_repeated_request_is_not_rejected_for_later_events():
         allowance=FULL,
         participation=Participation(state=RequestState.REFUSED),
         file=SentFile(EARLIER.sha256, idempotency_key="one"),
-        earlier=Earlier(of_key=EARLIER, of_bytes=EARLIER),
+        earlier=Repeats(of_key=EARLIER, of_bytes=EARLIER),
     )
     assert refusal(repeated) is None
     assert repeated.repeated is EARLIER
-    assert type(refusal(replace(repeated, earlier=Earlier(of_bytes=EARLIER)))) is CompetitionClosed
+    assert type(refusal(replace(repeated, earlier=Repeats(of_bytes=EARLIER)))) is CompetitionClosed
     changed = replace(repeated, file=SentFile("2" * 64, idempotency_key="one"))
     assert (type(refusal(changed)), changed.repeated) == (IdempotencyKeyReused, None)
 
@@ -171,7 +171,7 @@ def test_invalid_key_is_reported_before_the_close():
 
 
 def test_identical_file_is_accepted_on_request():
-    assert refusal(situation(file=SentFile("1" * 64, again=True), earlier=Earlier(of_bytes=EARLIER))) is None
+    assert refusal(situation(file=SentFile("1" * 64, again=True), earlier=Repeats(of_bytes=EARLIER))) is None
 
 
 def test_same_rules_without_a_file_tell_whether_one_could_be_sent():

@@ -11,7 +11,7 @@ from grader.services.competitions import phases
 from grader.services.submissions import selections
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.submissions.selections import (
-    Choice,
+    CurrentSelection,
     NotReplaceable,
     NotSelectable,
     Reason,
@@ -40,7 +40,7 @@ def pick(service, submission_id: int, **options) -> Submission:
         return selections.select(session, submission_id=submission_id, **options)
 
 
-def choice(service, competition, submission_id: int) -> Choice:
+def choice(service, competition, submission_id: int) -> CurrentSelection:
     with service.database.read() as session:
         team = session.get_one(Submission, submission_id).team
         own = service.reload(competition)

@@ -27,12 +27,12 @@ from grader.services.limits.limits import DailyLimitReached
 from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.teams.mergers import (
-    AlreadyAsked,
     Disqualified,
+    MergerPending,
+    NoTeamToMerge,
     TooManyMembers,
     TooManySubmissions,
     UnknownMergeRequest,
-    UnknownTeam,
 )
 from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import NotLeader, TeamsFrozen
@@ -234,7 +234,7 @@ def test_only_leaders_can_request_accept_decline_and_withdraw(service, scene, ac
 def test_ended_request_cannot_be_accepted_but_can_be_repeated(scene, act, end, by: str, state: RequestState):
     competition = scene()
     request = act(mergers.request, competition, "ada", name="Team bob")
-    with pytest.raises(AlreadyAsked):
+    with pytest.raises(MergerPending):
         act(mergers.request, competition, "bob", name="Team ada")
     assert act(end, competition, by, request_id=request.id).state is state
     with pytest.raises(UnknownMergeRequest):
@@ -246,7 +246,7 @@ def test_merge_with_own_nonexistent_or_merged_team_is_rejected(service, scene, a
     competition = scene("ada", "bob", "cleo")
     merge(competition, "ada", "bob")
     for name in ("Team ada", "Nobody", "Team bob", "\ud800", ""):
-        with pytest.raises(UnknownTeam):
+        with pytest.raises(NoTeamToMerge):
             act(mergers.request, competition, "ada", name=name)
     with pytest.raises(TeamNameTaken):  # The merged team keeps its name.
         act(teams.rename, competition, "cleo", name="Team bob")
@@ -295,7 +295,7 @@ def test_team_whose_only_member_deleted_the_account_cannot_be_asked_to_merge(ser
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
         name = session.scalars(select(Team.name).where(Team.name.startswith("Team of"))).one()
-    with pytest.raises(UnknownTeam):
+    with pytest.raises(NoTeamToMerge):
         act(mergers.request, competition, "ada", name=name)
 
 
@@ -403,4 +403,4 @@ def test_simultaneous_mutual_requests_create_one_request(service, scene, act):
         partial(act, mergers.request, competition, "ada", name="Team bob"),
         partial(act, mergers.request, competition, "bob", name="Team ada"),
     )
-    assert sorted(type(each).__name__ for each in answers) == ["AlreadyAsked", "MergeRequest"]
+    assert sorted(type(each).__name__ for each in answers) == ["MergerPending", "MergeRequest"]

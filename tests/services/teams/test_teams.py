@@ -32,7 +32,7 @@ from grader.services.teams.invitations import (
     MustMerge,
     UnknownInvitation,
 )
-from grader.services.teams.mergers import UnknownTeam
+from grader.services.teams.mergers import NoTeamToMerge
 from grader.services.teams.participations import LeftTeam, NotJoined
 from grader.services.teams.rosters import (
     AlreadyInTeam,
@@ -246,7 +246,7 @@ def test_team_that_was_left_with_rejected_files_keeps_its_limit_but_not_its_name
     competition = together(max_hourly_rejections=2)
     reject(service, *(service.submit(competition, user="ada") for _ in range(2)))
     act(teams.leave, competition, "ada")
-    with pytest.raises(UnknownTeam):
+    with pytest.raises(NoTeamToMerge):
         act(teams.create, competition, "bob", name="Lovelace")
         with service.database.read() as session:
             (former,) = session.scalars(select(Team.name).where(Team.name.contains("Former")))

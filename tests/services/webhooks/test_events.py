@@ -13,7 +13,12 @@ from grader.services.competitions import acting, announcements
 from grader.services.teams import participations, rosters, teams
 from grader.services.webhook_outbox import EVENTS, Event
 from grader.services.webhooks import subscriptions, timed_events
-from grader.services.webhooks.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
+from grader.services.webhooks.subscriptions import (
+    MOST_OF_ORGANIZERS,
+    AddressRules,
+    TooManyWebhooks,
+    WebhookFields,
+)
 from tests.fixtures.receivers import deliveries, subscribe
 from tests.fixtures.services import call
 
@@ -188,6 +193,8 @@ def test_user_who_edits_a_webhook_becomes_its_owner(
     root = service.user("root", is_admin=True)
     with service.database.write() as session:
         act = acting.as_person(session, competition, root, now=service.now)
-        subscriptions.change(act, webhook=of_organizers, wanted=Wanted("", EVENTS), rules=Rules())
+        subscriptions.change(
+            act, webhook=of_organizers, wanted=WebhookFields("", EVENTS), rules=AddressRules()
+        )
     with service.database.read() as session:
         assert session.scalars(select(Webhook)).one().owner_id == root.id

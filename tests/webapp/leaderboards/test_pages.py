@@ -18,8 +18,8 @@ from grader.ranking.order import error_text
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import acting, lookup
-from grader.services.leaderboards.leaderboard import Asked, Board
-from grader.services.leaderboards.lines import TERMS, BoardRow
+from grader.services.leaderboards.leaderboard import Board, BoardRequest
+from grader.services.leaderboards.lines import TERMS, ShownRow
 from grader.services.moderation import decisions
 from grader.services.standings import rows as daily_ranks
 from grader.text import safe
@@ -151,7 +151,7 @@ def test_a_weak_outlier_does_not_flatten_bars(arena, crowd):
 def shades(values: Sequence[tuple[float, ...]], **errors: float) -> list[tuple[str, ...]]:
     """Return the shades of the terms of teams that have these Overall, Subgroup, BPSN and BNSP AUCs."""
     rows = [
-        BoardRow(
+        ShownRow(
             rank=rank,
             team_id=rank,
             team="",
@@ -184,7 +184,7 @@ def shades(values: Sequence[tuple[float, ...]], **errors: float) -> list[tuple[s
         following=None,
     )
     classes: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless", row_name="comments")
-    view = BoardView(board, Asked(), own_team_id=None, classes=classes)
+    view = BoardView(board, BoardRequest(), own_team_id=None, classes=classes)
     marked = [[cell.is_weakest for cell in row.terms] for row in view.rows]
     assert marked == [[True, False, False, False]] * len(rows)  # the term with the highest cost
     found = [tuple(cell.shade for cell in row.terms) for row in view.rows]

@@ -16,7 +16,7 @@ from grader.services.closing import close
 from grader.services.competitions import acting, lookup
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.moderation import decisions
-from grader.services.submissions.comparison import Choice, Side
+from grader.services.submissions.comparison import ComparedSide, Contender
 from grader.services.teams import rosters
 from grader.visibility import Feedback
 from webapp.submissions.comparison import compared
@@ -193,8 +193,8 @@ def result(units: int, *, error: float | None, **terms: float) -> SplitResult:
 
 def sentence(one: SplitResult, other: SplitResult) -> str:
     sides = [
-        Side(
-            Choice(number, "f.csv", "", False, datetime(2026, 1, 1, tzinfo=UTC), None),
+        ComparedSide(
+            Contender(number, "f.csv", "", False, datetime(2026, 1, 1, tzinfo=UTC), None),
             True,
             {Split.PUBLIC: each},
         )

@@ -10,7 +10,7 @@ import pytest
 from grader.metrics import MetricSettings, Weights
 from grader.metrics.analysis.power_means import term_costs
 from grader.ranking.order import error_text
-from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
+from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from webapp.submissions.diagnosis import GainsView
 from webapp.submissions.views import SplitView, figures, weakest_first
 
@@ -63,18 +63,18 @@ BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "be
     ],
 )
 def test_the_first_figures(known: dict[str, int], change: tuple[str, str], rank: tuple[str, str] | None):
-    found = {each.label: (each.value, each.note) for each in figures(Summary(public=RESULT, **known))}
+    found = {each.label: (each.value, each.note) for each in figures(Overview(public=RESULT, **known))}
     assert found["Public score"] == ("0.93412", "Standard error 0.003; weakest term: BPSN")
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
 
 def test_a_late_submission_shows_the_rank_it_would_have():
-    last = figures(Summary(public=RESULT, would_rank=4))[-1]
+    last = figures(Overview(public=RESULT, would_rank=4))[-1]
     assert (last.label, last.value, last.note) == ("Would rank", "4th", "late files are not ranked")
 
 
 def test_there_are_no_figures_without_a_score():
-    assert figures(Summary()) == ()
+    assert figures(Overview()) == ()
 
 
 def diagnosed(
@@ -160,7 +160,7 @@ def test_the_largest_gain_comes_first_although_another_term_costs_more():
     assert float(view.bars[1].length) < 100.0 == float(view.bars[0].length)
     assert found.weakest_term == "subgroup_auc"
     assert [row.name for row in weakest_first(found)] == ["b", "a", "c", "d"]
-    summary = Summary(public=replace(found, errors={"score": 0.0001}))
+    summary = Overview(public=replace(found, errors={"score": 0.0001}))
     assert figures(summary)[0].note == "Standard error 0.00010; largest gain: Subgroup"
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from grader.files import RowIds
 from grader.worker.children import checker as checking
-from grader.worker.children.checker import Checked, Checker
+from grader.worker.children.checker import Checker, CheckerResult
 from grader.worker.process import shares
 from grader.worker.process.child import without_secrets
 from grader.worker.process.shares import ShareUsed
@@ -42,12 +42,12 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'unused.db'}"  # These tests need no database.
 
 
-def check(checker: Checker, file: bytes, name: str = "a" * 64, who: int = 1) -> Checked | None:
+def check(checker: Checker, file: bytes, name: str = "a" * 64, who: int = 1) -> CheckerResult | None:
     return checker.check(BytesIO(file), row_ids_sha256=name, open_row_ids=row_ids, who=who)
 
 
 def test_same_child_checks_clean_files_one_after_another(checker: Checker):
-    assert check(checker, CLEAN) == Checked([], [])
+    assert check(checker, CLEAN) == CheckerResult([], [])
     child = checker._child.process
     told = check(checker, CLEAN.replace(b"0.3", b"3"))
     assert told is not None and [note["code"] for note in told.notes] == ["outside_unit_interval"]
@@ -81,15 +81,15 @@ def test_files_on_disk_are_read_from_the_start(checker: Checker, tmp_path: Path)
     path.write_bytes(CLEAN)
     with path.open("rb") as file:
         file.read()
-        assert checker.check(file, row_ids_sha256="a", open_row_ids=row_ids, who=1) == Checked([], [])
+        assert checker.check(file, row_ids_sha256="a", open_row_ids=row_ids, who=1) == CheckerResult([], [])
 
 
 def test_ids_of_another_competition_replace_the_previous_ones(checker: Checker):
-    assert check(checker, CLEAN) == Checked([], [])
+    assert check(checker, CLEAN) == CheckerResult([], [])
     other = RowIds.of(["x"]).to_bytes()
     told = checker.check(BytesIO(CLEAN), row_ids_sha256="b" * 64, open_row_ids=lambda: BytesIO(other), who=1)
     assert told is not None and told.problems
-    assert check(checker, CLEAN) == Checked([], [])
+    assert check(checker, CLEAN) == CheckerResult([], [])
 
 
 def test_dead_child_is_replaced(checker: Checker):
@@ -97,7 +97,7 @@ def test_dead_child_is_replaced(checker: Checker):
     assert checker._child.process is not None
     checker._child.process.signal_all(signal.SIGKILL)
     assert checker._child.process.ends_within(HANG_SECONDS)
-    assert check(checker, CLEAN) == Checked([], [])
+    assert check(checker, CLEAN) == CheckerResult([], [])
 
 
 def test_check_of_a_slow_file_is_aborted(checker: Checker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -109,12 +109,12 @@ def test_check_of_a_slow_file_is_aborted(checker: Checker, tmp_path: Path, monke
         file.seek = lambda place: place  # type: ignore[method-assign]
         assert checker.check(file, row_ids_sha256="a" * 64, open_row_ids=row_ids, who=1) is None
     monkeypatch.undo()
-    assert check(checker, CLEAN) == Checked([], [])
+    assert check(checker, CLEAN) == CheckerResult([], [])
 
 
 def test_excess_files_are_not_queued(checker: Checker):
     assert check(checker, CLEAN)
-    answers: list[Checked | None] = []
+    answers: list[CheckerResult | None] = []
     with checker._shares.turn:  # Another user's file is being checked.
         threads = [
             threading.Thread(target=lambda n=n: answers.append(check(checker, CLEAN, who=n)))
@@ -125,12 +125,12 @@ def test_excess_files_are_not_queued(checker: Checker):
         for thread in threads:
             thread.join()
     assert answers == [None] * 9
-    assert check(checker, CLEAN) == Checked([], [])
+    assert check(checker, CLEAN) == CheckerResult([], [])
 
 
 def test_user_has_one_file_in_check_and_does_not_block_others(checker: Checker):
     assert check(checker, CLEAN)
-    told: list[Checked | None] = []
+    told: list[CheckerResult | None] = []
     checker._shares.wait_seconds = 100
     with checker._shares.turn:  # The child is busy.
         first = threading.Thread(target=lambda: told.append(check(checker, CLEAN, who=1)))
@@ -146,7 +146,7 @@ def test_user_has_one_file_in_check_and_does_not_block_others(checker: Checker):
             time.sleep(0.001)
     first.join()
     second.join()
-    assert told == [Checked([], [])] * 2
+    assert told == [CheckerResult([], [])] * 2
     assert check(checker, CLEAN, who=1)
 
 

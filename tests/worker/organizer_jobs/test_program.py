@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.errors import OrganizerError
-from grader.files import FileRejected, Problem
+from grader.files import FileProblem, FileRejected
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_jobs import context as work_module
@@ -55,7 +55,7 @@ def test_handlers_return_value_is_the_result(service):
     "error",
     [
         OrganizerError("No row is Public."),
-        FileRejected("solution", [Problem("empty_file", "No row is Public.")]),
+        FileRejected("solution", [FileProblem("empty_file", "No row is Public.")]),
     ],
 )
 def test_rejection_stores_its_message_and_problems(service, error: Exception):

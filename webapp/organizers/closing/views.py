@@ -41,7 +41,7 @@ EXPLANATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CloseStep:
     """One stage of the close, as shown in the progress bar."""
 
     words: str
@@ -105,7 +105,7 @@ class CloseView:
         self.explanation = _explanation(state)
         place = list(STAGES).index(state.stage)
         self.steps = [
-            Step(words, number < place, number == place) for number, words in enumerate(STAGES.values())
+            CloseStep(words, number < place, number == place) for number, words in enumerate(STAGES.values())
         ]
         self.verify_job = JobView(state.verify_job) if state.verify_job else None
         self.can_verify = state.stage not in (Stage.RUNNING, Stage.CLOSED)

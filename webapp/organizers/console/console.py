@@ -136,7 +136,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_date", ""),
         closes_time=request.form.get("closes_time", "23:59"),
-        export_kinds=[kind.value for kind in tables.Kind],
+        export_kinds=[kind.value for kind in tables.TableKind],
         problem=problem.message if problem else "",
     )
 

@@ -22,7 +22,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation.activity import Activity, Counts
-from grader.services.scoring.queue_health import Health, Sign, VersionQueue
+from grader.services.scoring.queue_health import Health, HealthSign, VersionQueue
 from grader.services.setup import lifecycle
 from grader.visibility import Phase
 from webapp.organizers.closing.views import CloseView
@@ -86,7 +86,7 @@ def tasks(
     def at(endpoint: str, **values: object) -> str:
         return url_for(endpoint, slug=competition.slug, **values)  # type: ignore[arg-type]
 
-    if health.sign is Sign.STALLED:
+    if health.sign is HealthSign.STALLED:
         yield Task("Scoring seems to have stopped", "#queue", "See", is_fault=True)
     if failed:
         words = f"{formats.counted(failed, 'submission')} failed"
@@ -148,7 +148,7 @@ class HealthView:
 
     def __init__(self, health: Health, now: datetime) -> None:
         self.lines = [_line(queue, now) for queue in health.queues]
-        self.is_stalled = health.sign is Sign.STALLED
+        self.is_stalled = health.sign is HealthSign.STALLED
         self.sentence = _sentence(health, now)
 
 
@@ -171,14 +171,14 @@ def _sentence(health: Health, now: datetime) -> str:
     last = health.last_finished_at
     done = f"The last result on this site arrived {formats.span(now - last)} ago." if last else ""
     match health.sign:
-        case Sign.STALLED:
+        case HealthSign.STALLED:
             waits = formats.span(now - health.overdue_since) if health.overdue_since else "a minute"
             return (
                 f"Scoring seems to have stopped: a submission has been waiting for {waits} and no worker "
                 f"has claimed it. {done} "
                 "Check that the workers and the sweeper are running."
             )
-        case Sign.WORKING:
+        case HealthSign.WORKING:
             return f"Workers are scoring submissions. {done}"
         case _:
             return f"Nothing is waiting to be scored. {done}"

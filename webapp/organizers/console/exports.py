@@ -12,7 +12,7 @@ from pydantic import Field
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Role
 from grader.services.exports import tables
-from grader.services.exports.tables import Format, Kind
+from grader.services.exports.tables import Format, TableKind
 from webapp.http import api
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
@@ -31,7 +31,7 @@ TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 @organizers_only(Role.VIEWER)
 def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     """Send an export; `?version=` selects a scoring version other than the live one."""
-    return send_export(slug, Kind(kind), Format(form), asked_number("version"))
+    return send_export(slug, TableKind(kind), Format(form), asked_number("version"))
 
 
 class ExportsRunning(OrganizerError):
@@ -43,7 +43,7 @@ class ExportsRunning(OrganizerError):
     message = "Other exports are running. Try again in 15 seconds."
 
 
-def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) -> Response:
+def send_export(slug: str, wanted: TableKind, format_: Format, number: int | None) -> Response:
     """Stream an export; raise NothingToExport or ExportsRunning."""
     with reading() as session:
         competition = competition_of(session, slug)
@@ -60,7 +60,7 @@ def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) ->
     return answer
 
 
-def _pieces(competition: Competition, kind: Kind, format_: Format, number: int | None) -> Iterator[str]:
+def _pieces(competition: Competition, kind: TableKind, format_: Format, number: int | None) -> Iterator[str]:
     with reading() as session:
         yield from tables.write(
             session, competition=competition, kind=kind, format_=format_, version_number=number
@@ -78,11 +78,11 @@ class ExportQuery(Sent):
 @organizers_operation(Role.VIEWER, tag="running", answers_file="text/csv")
 def export_csv(slug: str, kind: str, query: ExportQuery) -> Response:
     """Return all submissions, standings, scores or audit entries as CSV."""
-    return send_export(slug, Kind(kind), Format.CSV, query.version)
+    return send_export(slug, TableKind(kind), Format.CSV, query.version)
 
 
 @api.blueprint.get(f"{EXPORTS}.json")
 @organizers_operation(Role.VIEWER, tag="running", answers_file="application/json")
 def export_json(slug: str, kind: str, query: ExportQuery) -> Response:
     """Return all submissions, standings, scores or audit entries as JSON."""
-    return send_export(slug, Kind(kind), Format.JSON, query.version)
+    return send_export(slug, TableKind(kind), Format.JSON, query.version)

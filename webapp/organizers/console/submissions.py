@@ -15,7 +15,7 @@ from grader.models import (
 )
 from grader.services.competitions.acting import Act
 from grader.services.moderation import decisions, submission_search, team_search
-from grader.services.moderation.submission_search import Group, Sort, Wanted
+from grader.services.moderation.submission_search import EqualFiles, SubmissionFilter, SubmissionSort
 from grader.services.scoring import retries
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, auth
@@ -41,13 +41,13 @@ blueprint = Blueprint(
     "organize_submissions", __name__, url_prefix="/competitions/<slug>/organize/submissions"
 )
 COLUMNS = (
-    (Sort.ID, "Submission", ""),
-    (Sort.TEAM, "Team", ""),
-    (Sort.STATUS, "State", ""),
-    (Sort.SCORE, "Public", "number"),
-    (Sort.PRIVATE_SCORE, "Private", "number"),
-    (Sort.SIZE, "Size", "number"),
-    (Sort.SUBMITTED_AT, "Accepted", ""),
+    (SubmissionSort.ID, "Submission", ""),
+    (SubmissionSort.TEAM, "Team", ""),
+    (SubmissionSort.STATUS, "State", ""),
+    (SubmissionSort.SCORE, "Public", "number"),
+    (SubmissionSort.PRIVATE_SCORE, "Private", "number"),
+    (SubmissionSort.SIZE, "Size", "number"),
+    (SubmissionSort.SUBMITTED_AT, "Accepted", ""),
 )
 
 
@@ -183,27 +183,27 @@ def back(slug: str, **_: Any) -> str:
     return auth.safe_target(asked) if asked.startswith(here) else here
 
 
-def _wanted() -> Wanted:
+def _wanted() -> SubmissionFilter:
     """Return the filters in the query string; raise Unreadable."""
-    return Wanted(
+    return SubmissionFilter(
         status=asked_choice("state", SubmissionStatus),
         kind=asked_choice("kind", SubmissionKind),
         team_id=asked_number("team"),
         text=asked_text("q"),
-        sort=asked_choice("sort", Sort) or Sort.ID,
+        sort=asked_choice("sort", SubmissionSort) or SubmissionSort.ID,
         descending=request.args.get("order", "desc") != "asc",
         page=asked_page(),
     )
 
 
-def _query(wanted: Wanted) -> dict[str, str | int | None]:
+def _query(wanted: SubmissionFilter) -> dict[str, str | int | None]:
     """Return the query parameters for links to other pages of the list."""
     return {
         "state": wanted.status and wanted.status.value,
         "kind": wanted.kind and wanted.kind.value,
         "team": wanted.team_id,
         "q": wanted.text or None,
-        "sort": None if wanted.sort is Sort.ID else wanted.sort.value,
+        "sort": None if wanted.sort is SubmissionSort.ID else wanted.sort.value,
         "order": None if wanted.descending else "asc",
     }
 
@@ -212,7 +212,7 @@ def _query(wanted: Wanted) -> dict[str, str | int | None]:
 @organizers_operation(Role.VIEWER, answers=OrganizersSubmissionList, tag="running")
 def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmissionList:
     """List all teams' submissions that match the filters, newest first."""
-    wanted = Wanted(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
+    wanted = SubmissionFilter(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
     with reading() as session:
         competition = competition_of(session, slug)
         found = submission_search.find_after(session, competition=competition, wanted=wanted, part=query.part)
@@ -228,7 +228,7 @@ def equal_file_list(slug: str) -> EqualFileList:
     return EqualFileList(files=[_equal_file(group) for group in groups])
 
 
-def _line(line: submission_search.Line) -> OrganizersSubmission:
+def _line(line: submission_search.SubmissionMatch) -> OrganizersSubmission:
     """Return a submission as the API model."""
     found = line.submission
     scores = {split: float(score) for split, score in line.scores.items()}
@@ -242,7 +242,7 @@ def _line(line: submission_search.Line) -> OrganizersSubmission:
     )
 
 
-def _equal_file(group: Group) -> EqualFile:
+def _equal_file(group: EqualFiles) -> EqualFile:
     """Return a file that several teams submitted, as the API model."""
     senders = [EqualFileSender.of(each, team=each.team.name) for each in group.senders]
     return EqualFile.of(group, senders=senders)

@@ -227,7 +227,7 @@ def _details(session: Any, competition: Competition, team_id: int) -> Organizers
     )
 
 
-def _fields(line: team_search.Line) -> dict[str, Any]:
+def _fields(line: team_search.TeamMatch) -> dict[str, Any]:
     """Return the fields of a team in the API."""
     return {
         "id": line.team.id,
@@ -254,7 +254,7 @@ TEAM = Family(
         decisions.AlreadyDisqualified,
         decisions.NotDisqualified,
         moderation.MergedTeam,
-        moderation.NameTaken,
+        moderation.NameOfOtherTeam,
         moderation.NotGiven,
         moderation.SameName,
         names.InvalidName,

@@ -92,7 +92,7 @@ def _found(slug: str) -> FairPlay:
 FAIR_PLAY = Family(
     pages=pages.blueprint,
     tag=TAG,
-    refusals=(report.ReasonNeeded, report.UnknownLine),
+    refusals=(report.MarkNeedsReason, report.UnknownLine),
     show=pages.page,
     home=lambda slug: url_for("fair_play.index", slug=slug),
     answers=FairPlay,

@@ -10,8 +10,8 @@ from grader.models import ScoringVersion, ScoringVersionState
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Preview, Summary
-from grader.services.rescoring.preparation import Progress
+from grader.services.rescoring.difference import TOPS, Changes, Preview
+from grader.services.rescoring.preparation import JobProgress
 from grader.services.rescoring.publication import Amends
 from webapp.http.fields import Answer, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
@@ -177,7 +177,7 @@ def line(version: ScoringVersion) -> ScoringVersionLine:
     return ScoringVersionLine.of(version, solution=version.solution.number)
 
 
-def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVersionDetails:
+def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> ScoringVersionDetails:
     """Return a scoring version and its progress as the API model."""
     return ScoringVersionDetails.of(
         version,
@@ -192,7 +192,7 @@ def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVe
 
 def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
     """Return the changes that a version makes as the API model."""
-    summary = Summary.of(found)
+    summary = Changes.of(found)
     return DifferenceAnswer(
         before=found.versions.before.number,
         after=found.versions.after.number,

@@ -10,7 +10,7 @@ from grader import db
 from grader.models import Competition, Role, ScoringVersion
 from grader.services.competitions import lookup
 from grader.services.rescoring import difference as rescoring_difference
-from grader.services.rescoring.difference import Compared, Preview, Summary
+from grader.services.rescoring.difference import Changes, Compared, Preview
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.auth import organizers_only
@@ -75,11 +75,11 @@ def _preview(session: Any, competition: Competition, versions: Compared) -> Prev
     return current_site().differences.preview(session, competition=competition, versions=versions)
 
 
-def summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
+def summary(session: Any, competition: Competition, version: ScoringVersion) -> Changes | None:
     """Return a summary of the changes that making a version live would cause; None if it is live."""
     if competition.live_scoring_version_id == version.id:
         return None
-    return Summary.of(_preview(session, competition, Compared(lookup.live(competition), version)))
+    return Changes.of(_preview(session, competition, Compared(lookup.live(competition), version)))
 
 
 def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:

@@ -16,7 +16,7 @@ from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.limits import grants
 from grader.services.rescoring import difference, preparation, publication
-from grader.services.rescoring.difference import Summary
+from grader.services.rescoring.difference import Changes
 from grader.services.rescoring.publication import Amends, InvalidPublication
 from grader.text import counted, utc
 from webapp.competitions.views import CompetitionView
@@ -30,7 +30,7 @@ from webapp.http.site import current_site
 from webapp.organizers.rescoring import difference_page
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.views import ProgressView, changed_settings, suggested_notice
-from webapp.presentation.form_fields import Entry, SiteForm, TickBox
+from webapp.presentation.form_fields import SiteForm, TextEntry, TickBox
 
 MAX_EXTRA = 1_000
 
@@ -53,7 +53,7 @@ def _entry(label: str, read: Callable[[str], Any], widget: Any) -> Any:
         except ValueError:
             raise ValueError(f" is not valid: {text[:40]!r}.") from None
 
-    return Entry(label, read_or_refuse, is_optional=True, widget=widget)
+    return TextEntry(label, read_or_refuse, is_optional=True, widget=widget)
 
 
 class PublishForm(SiteForm):
@@ -212,7 +212,7 @@ def _switch(
     return redirect(url_for(".show", slug=slug, number=number), 303)
 
 
-def _question(slug: str, number: int, words: _Words, summary: Summary, form: PublishForm) -> Question:
+def _question(slug: str, number: int, words: _Words, summary: Changes, form: PublishForm) -> Question:
     given = [f"{field.name} {field.raw_data!r}" for field in form]
     return Question(
         heading=words.heading,

@@ -11,8 +11,8 @@ from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Compared, Preview, Summary, change_text
-from grader.services.rescoring.preparation import Progress
+from grader.services.rescoring.difference import TOPS, Changes, Compared, Preview, change_text
+from grader.services.rescoring.preparation import JobProgress
 from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
 from webapp.presentation import formats
@@ -25,7 +25,7 @@ SHOWN_SELECTIONS = 50
 class ProgressView:
     """The progress of a scoring version."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: JobProgress) -> None:
         self.total = progress.total
         self.finished = progress.finished
         self.percent = formats.percent(progress.finished, progress.total) if progress.total else "100%"
@@ -38,7 +38,7 @@ class ProgressView:
         return {"finished": self.finished, "total": self.total, "is_final": self.is_complete}
 
 
-def _progress_sentence(progress: Progress) -> str:
+def _progress_sentence(progress: JobProgress) -> str:
     done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored"
     if not progress.open:
         return f"{done}."
@@ -102,7 +102,7 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamLine:
+class ComparedTeam:
     """A row of a leaderboard comparison: a team under both versions, formatted."""
 
     team: str
@@ -116,7 +116,7 @@ class TeamLine:
     submission: str
 
     @classmethod
-    def of(cls, found: Preview, team: TeamChange) -> "TeamLine":
+    def of(cls, found: Preview, team: TeamChange) -> "ComparedTeam":
         """Return the row of a team."""
         moved, direction = change(team.rank_change) if team.rank_change is not None else ("new", "up")
         if team.after is None:
@@ -155,9 +155,11 @@ class BoardChangeView:
         self.name = name
         self.team_count = len(board.teams)
         self.moved_count = len(board.moved)
-        self.lines = [TeamLine.of(found, team) for team in board.teams[:SHOWN_TEAMS]]
+        self.lines = [ComparedTeam.of(found, team) for team in board.teams[:SHOWN_TEAMS]]
         shown = {team.team_id for team in board.teams[:SHOWN_TEAMS]}
-        self.movers = [TeamLine.of(found, team) for team in board.most_moved(10) if team.team_id not in shown]
+        self.movers = [
+            ComparedTeam.of(found, team) for team in board.most_moved(10) if team.team_id not in shown
+        ]
         self.tops = [
             TopLine(top, _names(found, board.entering(top)), _names(found, board.leaving(top)))
             for top in TOPS
@@ -260,7 +262,7 @@ class DifferenceView:
         self.settings = changed_settings(found.versions)
         self.is_complete = found.is_complete
         self.unfinished, self.lost = found.gaps
-        self.summary = Summary.of(found).text
+        self.summary = Changes.of(found).text
         self.boards = (
             BoardChangeView("public", "Public leaderboard", found, difference.public),
             BoardChangeView("private", "Private leaderboard", found, difference.private),

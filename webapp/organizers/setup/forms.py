@@ -24,8 +24,8 @@ from grader.services.competitions.settings_model import (
 )
 from grader.services.competitions.settings_problems import Fault
 from grader.text import is_storable
-from webapp.organizers.setup.wizard_steps import Step
-from webapp.presentation.form_fields import Entry, MomentField, SiteForm, TickBox
+from webapp.organizers.setup.wizard_steps import SettingsStep
+from webapp.presentation.form_fields import MomentField, SiteForm, TextEntry, TickBox
 
 
 class ChoiceEntry(RadioField):
@@ -112,13 +112,13 @@ def _shortest(value: float) -> str:
 
 _COUNTED = {"widget": NumberInput(min=1, step=1)}
 _FIELDS: Mapping[Kind, Callable[..., Any]] = {
-    Kind.LINE: Entry,
-    Kind.TEXT: partial(Entry, widget=TextArea()),
-    Kind.LINES: partial(Entry, widget=TextArea()),
-    Kind.NAMES: partial(Entry, read=_names, show="\n".join, widget=TextArea()),
-    Kind.COUNT: partial(Entry, read=_count, **_COUNTED),
-    Kind.LIMIT: partial(Entry, read=_count, is_optional=True, **_COUNTED),
-    Kind.NUMBER: partial(Entry, read=_number, show=_shortest),
+    Kind.LINE: TextEntry,
+    Kind.TEXT: partial(TextEntry, widget=TextArea()),
+    Kind.LINES: partial(TextEntry, widget=TextArea()),
+    Kind.NAMES: partial(TextEntry, read=_names, show="\n".join, widget=TextArea()),
+    Kind.COUNT: partial(TextEntry, read=_count, **_COUNTED),
+    Kind.LIMIT: partial(TextEntry, read=_count, is_optional=True, **_COUNTED),
+    Kind.NUMBER: partial(TextEntry, read=_number, show=_shortest),
     Kind.DATE: MomentField,
     Kind.CHECK: TickBox,
     Kind.CHOICE: ChoiceEntry,
@@ -137,7 +137,7 @@ _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
 
 
 def form_of(
-    step: Step, settings: CompetitionSettings, *, is_sent: bool = False, without: Collection[str] = ()
+    step: SettingsStep, settings: CompetitionSettings, *, is_sent: bool = False, without: Collection[str] = ()
 ) -> SettingsForm:
     """Return the form for a step with the stored or submitted values; locked settings are omitted."""
     names = tuple(name for name in step.names if setting_of(name) not in without)

@@ -17,7 +17,7 @@ from grader.services.competitions.acting import Act
 from grader.services.data_files import files as data_files
 from grader.services.setup import drafts, lifecycle
 from grader.services.submissions import benchmark_entries
-from grader.services.submissions.accepting import Entered
+from grader.services.submissions.accepting import NewSubmission
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
@@ -172,7 +172,7 @@ STATE = Family(
     done="Competition published.",
     after=lambda _act, entered: current_site().hints.send(entered.job_ids if entered else ()),
 )
-def publish_competition(act: Act, sent: Confirmation) -> Entered | None:
+def publish_competition(act: Act, sent: Confirmation) -> NewSubmission | None:
     """Publish a draft; afterwards, only a rescoring can change its metric or solution."""
     question = _publish_question(act)
     entered = benchmark_entries.publish(**act.parts, storage=current_site().storage)

@@ -12,7 +12,7 @@ from grader.services.figures import figures
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import UploadedFile
 from grader.services.submissions import benchmark_entries
-from grader.services.submissions.accepting import Entered
+from grader.services.submissions.accepting import NewSubmission
 from grader.storage import blobs
 from webapp.competitions import prose
 from webapp.http.context import act_on, competition_of, is_shell, reading, writing
@@ -94,7 +94,7 @@ def add_solution(slug: str) -> OrganizerJob:
         )
 
 
-def add_baseline(slug: str) -> Entered:
+def add_baseline(slug: str) -> NewSubmission:
     """Add the predictions of this request as a benchmark; raise BaselineRefused."""
     site = current_site()
     with reading() as session:

@@ -35,7 +35,7 @@ from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
 from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
 from webapp.organizers.setup.solution_view import check_status
-from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, Step
+from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, SettingsStep
 from webapp.presentation import formats
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
@@ -163,7 +163,7 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
 
 
 def _takes_effect_soon(
-    competition: Competition, step: Step, doubtful: Sequence[Fault], now: datetime
+    competition: Competition, step: SettingsStep, doubtful: Sequence[Fault], now: datetime
 ) -> Question:
     """Return the confirmation for saving dates that have passed or take effect within a day."""
     names = sorted({name for fault in doubtful for name in fault.names})
@@ -200,7 +200,9 @@ class Group(NamedTuple):
         return all(KINDS[field.name] is Kind.DATE for field in self.open)
 
 
-def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]) -> Iterator[Group]:
+def _groups(
+    step: SettingsStep, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]
+) -> Iterator[Group]:
     """Divide each group's fields into locked and editable ones; `shown` includes locked fields."""
     for heading, all_names in step.groups:
         names = [name for name in all_names if name in form or setting_of(name) in locks]
@@ -213,13 +215,13 @@ def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[
         )
 
 
-def _settings_of(step: Step) -> frozenset[str]:
+def _settings_of(step: SettingsStep) -> frozenset[str]:
     return frozenset(map(setting_of, step.names))
 
 
 def _page(
     slug: str,
-    step: Step,
+    step: SettingsStep,
     *,
     form: SettingsForm | None = None,
     others: Sequence[str] = (),

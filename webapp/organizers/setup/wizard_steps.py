@@ -18,7 +18,7 @@ from webapp.http.site import current_site
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SettingsStep:
     """A settings page: groups of settings with headings, some folded; `helps` overrides help texts."""
 
     key: str
@@ -38,7 +38,7 @@ _FORMULA = (
     ("Weights (must sum to 1)", ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")),
 )
 STEPS = (
-    Step(
+    SettingsStep(
         "basics",
         "Basics and texts",
         (
@@ -47,7 +47,7 @@ STEPS = (
             ("Questions", ("contact", "discussion_url")),
         ),
     ),
-    Step(
+    SettingsStep(
         "dates",
         "Dates and limits",
         (
@@ -66,12 +66,12 @@ STEPS = (
         ),
         helps=dict.fromkeys(("max_daily_submissions", "max_total_submissions"), "Blank means no limit."),
     ),
-    Step(
+    SettingsStep(
         "entry",
         "Entry and teams",
         (("", ("entry_mode", "entry_code", "entry_groups", "max_team_size", "rules")),),
     ),
-    Step(
+    SettingsStep(
         "metric",
         "Metric and feedback",
         (
@@ -88,7 +88,7 @@ BY_KEY = {step.key: step for step in STEPS}
 SOLUTION, DATA, PUBLISHING = "solution", "data", "publishing"
 ORDER = ("basics", "dates", "entry", SOLUTION, "metric", DATA, PUBLISHING)
 # The metric settings that a rescoring may change: the names of the identities, and the formula.
-RESCORING = Step(
+RESCORING = SettingsStep(
     "rescoring",
     "Changed settings",
     (("Identities in the score", ("identities",)), *_FORMULA),
