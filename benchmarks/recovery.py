@@ -30,7 +30,6 @@ sys.path.insert(0, str(ROOT))
 from grader.maintenance import schema  # noqa: E402
 from grader.models import Competition, ScoringJob, Submission, SubmissionStatus  # noqa: E402
 from grader.supervisor.supervisor import SETTLED_AFTER_SECONDS  # noqa: E402
-from grader.worker.sweeper import READY_AFTER_SECONDS  # noqa: E402
 from tests.campaign.installation import Installation, installed  # noqa: E402
 from tests.campaign.plan import DatabaseKind, Plan  # noqa: E402
 from tests.fixtures.service import Service, write_predictions, write_solution  # noqa: E402
@@ -38,7 +37,7 @@ from tests.fixtures.snags import Snag  # noqa: E402
 
 LOOK_SECONDS = 0.01
 HANG_SECONDS = 300
-CALM_SECONDS = max(SETTLED_AFTER_SECONDS, READY_AFTER_SECONDS) + 5
+CALM_SECONDS = SETTLED_AFTER_SECONDS + 5
 VICTIMS = ("worker", "scorer")
 BUSY = "import os\nwhile os.getppid() == {parent}: sum(range(100_000))"
 
@@ -159,11 +158,7 @@ class Scene:
         holder = self._job(job_id).holder or ""
         pid = int(holder.rsplit("/", 2)[1])
         with contextlib.suppress(psutil.NoSuchProcess):
-            return (
-                "sweeper"
-                if "grader.worker.children.job_program" in psutil.Process(pid).cmdline()
-                else "worker"
-            )
+            return "sweeper" if "sweeper" in psutil.Process(pid).cmdline() else "worker"
         return "gone"
 
 

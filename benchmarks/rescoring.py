@@ -18,6 +18,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
@@ -197,7 +198,7 @@ def peak_mb(installation: Installation, **overrides: Any) -> float:
     version = installation.prepare(VERSIONS)
     settings = installation.settings.model_copy(update=overrides)
     logs.configure("benchmark", log_format="console", level="warning")
-    with JobChild(settings) as child:
+    with closing(JobChild(settings)) as child:
         while child.rescore(version.id):
             pass
         [process] = psutil.Process().children()

@@ -1,4 +1,4 @@
-"""Benchmark of startup: imports, first requests of commands, and the first response of a service.
+"""Benchmark of startup: imports, first requests of commands, first response and idle memory of a service.
 
 Run ``python benchmarks/start.py``, which takes about a minute. Each figure is the median of several runs,
 with its ratio to ``python -c "import httpx, click"`` in the same run. All requests stay on this machine.
@@ -14,14 +14,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 
+import psutil
+
 RUNS = 11
 STARTS = 3
 HANG_SECONDS = 60
+SETTLE_SECONDS = 12
+PROGRAMS = ("gunicorn", "celery", "sweeper", "guardian", "valkey-server", "serve")
 INITIALIZE = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
 REFUSED = b'{"error": "unauthorized", "message": "No."}'
 
@@ -74,8 +79,11 @@ def help_page() -> float:
     return time.perf_counter() - begin
 
 
-def service() -> float:
-    """Start a service with an empty data folder, and return the time until `/readyz` answers 200."""
+def service(memory: Counter[str] | None = None) -> float:
+    """Start a service with an empty data folder, and return the time until `/readyz` answers 200.
+
+    Add the proportional memory of its idle processes in MB to `memory`.
+    """
     with tempfile.TemporaryDirectory(prefix="fb-") as folder, socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -90,7 +98,15 @@ def service() -> float:
                     if process.poll() is not None or time.perf_counter() > begin + HANG_SECONDS:
                         raise SystemExit("The service did not start.")
                     time.sleep(0.01)
-                return time.perf_counter() - begin
+                seconds = time.perf_counter() - begin
+                if memory is not None:
+                    time.sleep(SETTLE_SECONDS)
+                    main = psutil.Process(process.pid)
+                    for each in (main, *main.children(recursive=True)):
+                        command = " ".join(each.cmdline())
+                        name = next(name for name in PROGRAMS if name in command)
+                        memory[name] += each.memory_full_info().pss / 1e6
+                return seconds
             finally:
                 process.send_signal(signal.SIGTERM)
 
@@ -127,9 +143,14 @@ def main() -> None:
             for name, run in measured.items():
                 times[name].append(run())
         times["fairboard serve: ready"] = [service() for _ in range(STARTS)]
+    memory: Counter[str] = Counter()
+    service(memory)
     (base, *_) = times.values()
     for name, seconds in times.items():
         print(f"{name:40} {1000 * median(seconds):6.0f} ms  {median(seconds) / median(base):5.2f}x")
+    for name, megabytes in memory.items():
+        print(f"{name:40} {megabytes:6.0f} MB")
+    print(f"{'fairboard serve, idle':40} {sum(memory.values()):6.0f} MB")
 
 
 if __name__ == "__main__":

@@ -77,12 +77,12 @@ def upgrade_within(connection: Connection, revision: str = "head") -> None:
     current_revision = _revision(connection)
     if current_revision is not None:
         require_known(current_revision)
-    _upgrade(connection, revision)
+    _run("upgrade", connection, revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
     """Downgrade the tables to `revision`, or remove them with "base"; raise TablesInUse."""
-    _migrate(database, lambda connection: _downgrade(connection, revision))
+    _migrate(database, lambda connection: _run("downgrade", connection, revision))
 
 
 def mark_restore(database: Database) -> None:
@@ -99,9 +99,9 @@ def rebuild(connection: Connection, revision: str | None) -> None:
     """Replace all tables with those of a revision within a transaction of `migrating`."""
     if _revision(connection) == RESTORING:
         connection.execute(text("DELETE FROM alembic_version"))
-    _downgrade(connection, "base")
+    _run("downgrade", connection, "base")
     if revision is not None:
-        _upgrade(connection, revision)
+        _run("upgrade", connection, revision)
 
 
 def current(database: Database) -> str | None:
@@ -200,19 +200,11 @@ def migrating(database: Database) -> Iterator[Connection]:
                 driver.execute("PRAGMA foreign_keys = ON")
 
 
-# Only these functions import Alembic, so that processes that check the revision do not keep it in memory.
-
-
-def _upgrade(connection: Connection, revision: str) -> None:
+def _run(verb: str, connection: Connection, revision: str) -> None:
+    # Only migrations import Alembic, so processes that check the revision do not keep it in memory.
     from alembic import command
 
-    command.upgrade(_config(connection), revision)
-
-
-def _downgrade(connection: Connection, revision: str) -> None:
-    from alembic import command
-
-    command.downgrade(_config(connection), revision)
+    getattr(command, verb)(_config(connection), revision)
 
 
 def _config(connection: Connection) -> "Config":

@@ -80,14 +80,10 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
 def score(job_id: int) -> None:
     """Score a job unless it is done or claimed by another worker."""
     with logs.bound(**logs.received(score.request.get(LOG_IDS))):
-        _score(job_id)
-
-
-def _score(job_id: int) -> None:
-    try:
-        _scorer().run(int(job_id))
-    except SQLAlchemyError as error:
-        log_error(error, f"Job {job_id} could not be claimed or recorded")
+        try:
+            _scorer().run(int(job_id))
+        except SQLAlchemyError as error:
+            log_error(error, f"Job {job_id} could not be claimed or recorded")
 
 
 @cache

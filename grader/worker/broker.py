@@ -82,8 +82,15 @@ class Hints:
 
     def send(self, job_ids: Iterable[int]) -> None:
         """Queue hints for committed jobs; return immediately and never raise."""
+        if self._settings.broker_url is None:
+            return
+        if self._pid != os.getpid():
+            self._start_afresh()
+        self._ensure_thread()
         passed = logs.passed_on()
-        self._send((job_id, passed) for job_id in job_ids)
+        with suppress(queue.Full):
+            for job_id in job_ids:
+                self._waiting.put_nowait((job_id, passed))
 
     def close(self, *, timeout_seconds: float = 2) -> None:
         """Wait briefly until queued hints are sent; short-lived commands call this before they end."""
@@ -91,18 +98,6 @@ class Hints:
             self._waiting.put(None)
             self._thread.join(timeout_seconds)
             self._thread = None
-
-    def _send(self, hints: Iterable[Hint]) -> None:
-        if self._settings.broker_url is None:
-            return
-        if self._pid != os.getpid():
-            self._start_afresh()
-        self._ensure_thread()
-        for hint in hints:
-            try:
-                self._waiting.put_nowait(hint)
-            except queue.Full:
-                return
 
     def _start_afresh(self) -> None:
         self._pid = os.getpid()

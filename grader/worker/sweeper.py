@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from sqlalchemy import select
+from sqlalchemy.orm import configure_mappers
 
 from grader import counters, db
 from grader.db import Database
@@ -22,10 +23,12 @@ from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.text import counted
+from grader.worker.children import job_program
 from grader.worker.children.formatter import Formatter
 from grader.worker.children.job_child import JobChild
 from grader.worker.mailer import Mailer
 from grader.worker.process import holders, repeating
+from grader.worker.process.child import Nursery
 from grader.worker.process.repeating import Lane
 from grader.worker.process.shares import ShareUsed
 from grader.worker.scheduled_tasks import Calendar, Keeper
@@ -40,7 +43,7 @@ DUE_SECONDS = 0.5  # maximum age of a query that lanes share
 WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
 BACKUP_SECONDS = 60  # interval between two checks whether a backup is due
 SIGNAL_SECONDS = 1  # a signal just before an endless wait of the main thread would be lost
-READY_AFTER_SECONDS = 10  # children must not slow down the service's startup
+BACKUP_AFTER_SECONDS = 10  # a backup must not slow down the service's startup
 
 logger = logging.getLogger(__name__)
 
@@ -78,27 +81,32 @@ class DueWork:
 class Sweeper:
     """Finds jobs that have waited too long or lost their lease, and runs them in children.
 
-    Two scoring children ensure that a slow file does not block the others. They start before the first job
-    arrives, so that jobs of dead workers do not wait for a new process. Organizers' jobs may take minutes;
+    Two scoring children ensure that a slow file does not block the others. Organizers' jobs may take minutes;
     they have two lanes with one child each, one of which is reserved for checks of solutions and settings.
     Rescorings have their own lane, whose child yields to live scoring.
     """
 
-    def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        *,
+        heartbeat: Path | None = None,
+        nursery: Nursery | None = None,
+    ) -> None:
         self._settings = settings
         self._patience = timedelta(seconds=settings.sweep_after_seconds)
         self._heartbeat = heartbeat
         self._database = database
         self._calendar = Calendar(database)
         self.due = DueWork(database, seconds=min(DUE_SECONDS, settings.sweep_interval_seconds / 2))
-        self._children = [JobChild(settings) for _ in range(CHILDREN)]
-        self._rescoring_child = JobChild(settings)
-        self._organizers_children = {checks: JobChild(settings) for checks in (True, False)}
+        self._children = [JobChild(settings, nursery) for _ in range(CHILDREN)]
+        self._rescoring_child = JobChild(settings, nursery)
+        self._organizers_children = {checks: JobChild(settings, nursery) for checks in (True, False)}
         self._formatter = Formatter()
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
         self._look_at = 0.0
-        self._ready_at = time.monotonic() + READY_AFTER_SECONDS
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; running jobs have a short grace period to end."""
@@ -139,11 +147,7 @@ class Sweeper:
 
     def _sweep(self, child: JobChild) -> bool:
         job_id = self._next()
-        if job_id is not None:
-            return child.score(job_id)
-        if time.monotonic() >= self._ready_at:
-            child.be_ready()
-        return False
+        return job_id is not None and child.score(job_id)
 
     def _rescore(self) -> None:
         """Score batches until no version needs any."""
@@ -227,6 +231,8 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
 
     For health checks, the file `heartbeat` is touched after each successful database query.
     """
+    configure_mappers()
+    nursery = Nursery(partial(job_program.main, settings))
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         # A handler must not use the event itself: the thread it interrupts may hold the event's lock.
@@ -235,7 +241,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
     database = Database.of(settings, pool_size=CHILDREN + 14)
-    sweeper = Sweeper(settings, database, heartbeat=heartbeat)
+    sweeper = Sweeper(settings, database, heartbeat=heartbeat, nursery=nursery)
     repeating.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(
         target=_call_webhooks, args=(settings, database, sweeper.due, stop), name="webhooks", daemon=True
@@ -245,7 +251,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
         "backup",
         partial(_back_up_if_due, settings, database, storage, stop),
         BACKUP_SECONDS,
-        READY_AFTER_SECONDS,
+        BACKUP_AFTER_SECONDS,
     )
     backup_threads = repeating.start([backup] if settings.backup_target else [], stop)
     mailer = repeating.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []

@@ -193,10 +193,9 @@ class Installation:
 # Part of the command line, the role of such a process, and the role of its children.
 ROLES = (
     ("gunicorn", "web", "web worker"),
-    ("grader.worker.children.job_program", "sweeper's child", "sweeper's child"),
     ("grader.worker.organizer_jobs.child", "organizers' child", "organizers' child"),
     ("worker@", "worker", "scorer"),
-    ("sweeper", "sweeper", "sweeper"),
+    ("sweeper", "sweeper", "sweeper's child"),
     ("valkey-server", "valkey", "valkey"),
     ("redis-server", "valkey", "valkey"),
     ("guardian", "guardian", "guardian"),

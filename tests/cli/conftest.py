@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from typing import Self
 
 import click
 import pytest
@@ -23,10 +22,7 @@ class ScoringHere:
         # A log would interrupt the progress display.
         self._scorer = Scorer.of(settings)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object):
+    def close(self):
         self._scorer._database.dispose()
 
     def rescore(self, scoring_version_id: int) -> bool:

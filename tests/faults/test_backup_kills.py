@@ -130,7 +130,7 @@ def test_two_sweepers_make_one_scheduled_backup_at_a_time(
     settings = settings.model_copy(update={"backup_interval_hours": 1 / 3600})
     program = (
         "import grader.worker.sweeper as sweeper\n"
-        "sweeper.BACKUP_SECONDS = sweeper.READY_AFTER_SECONDS = 0.1\n"
+        "sweeper.BACKUP_SECONDS = sweeper.BACKUP_AFTER_SECONDS = 0.1\n"
         "from grader.settings import load; sweeper.sweep_until_told_to_stop(load())"
     )
     started = [processes.python(settings, "-c", program) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Sweeper: heartbeat and ready processes; for scoring, see tests/faults."""
+"""Sweeper: heartbeat and lanes; for scoring, see tests/faults."""
 
 import errno
 import subprocess
@@ -18,9 +18,8 @@ from grader.models import OrganizerJobKind, ScoringJob, SubmissionStatus
 from grader.services.jobs import organizer_jobs
 from grader.services.scoring import jobs
 from grader.settings import Settings
-from grader.worker.children.job_child import JobChild
 from grader.worker.process import holders
-from grader.worker.sweeper import CHILDREN, DueWork, Sweeper
+from grader.worker.sweeper import DueWork, Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.statements import recorded
 
@@ -43,12 +42,6 @@ def sweeping(settings: Settings, database: Database, *, heartbeat: Path | None =
 def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]):
     with sweeping(settings, database, heartbeat=heartbeat):
         eventually(until, "the expected state")
-
-
-def ready_processes() -> list[psutil.Process]:
-    return [
-        each for each in psutil.Process().children() if "grader.worker.children.job_program" in each.cmdline()
-    ]
 
 
 def name_of_one_that_died() -> str:
@@ -113,46 +106,14 @@ def claim_as_a_dead_process(service, accepted):
         )
 
 
-def test_job_of_a_dead_process_is_scored_by_a_ready_process(service, monkeypatch: pytest.MonkeyPatch):
-    """The score waits neither for a process to start nor for the next sweep, an hour later."""
-    monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
+def test_job_of_a_dead_process_is_scored_before_the_next_sweep(service):
+    """The next sweep would be an hour later."""
     service.now = datetime.now(UTC)
     settings = service.settings.model_copy(update=NEVER)
     with sweeping(settings, service.database):
-        eventually(lambda: len(ready_processes()) == CHILDREN, "the start of all ready processes")
-        before = {each.pid for each in ready_processes()}
         accepted = service.submit(service.competition())
         claim_as_a_dead_process(service, accepted)
         eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
-        with service.database.read() as session:
-            holder = session.get_one(ScoringJob, accepted.job_ids[0]).holder
-        assert int(holder.rsplit("/", 2)[1]) in before
-        assert {each.pid for each in ready_processes()} == before
-    assert ready_processes() == []
-
-
-@on_sqlite
-def test_dying_ready_process_is_not_restarted_continuously(service, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
-    starts, start = [], subprocess.Popen
-
-    def dying(command: list[str], **options):
-        starts.append(command)
-        return start([sys.executable, "-c", "raise SystemExit(3)"], **options)
-
-    monkeypatch.setattr("grader.worker.process.child.subprocess.Popen", dying)
-    looks: list[bool] = []
-    be_ready = JobChild.be_ready
-
-    def looking(child: JobChild):
-        be_ready(child)
-        process = child._child.process
-        looks.append(process is not None and process.code is not None)
-
-    monkeypatch.setattr(JobChild, "be_ready", looking)
-    with sweeping(service.settings, service.database):
-        eventually(lambda: looks.count(True) >= 10, "ten checks of dead processes")
-    assert len(starts) == CHILDREN
 
 
 @on_sqlite

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -187,7 +187,7 @@ class _WaitingWork:
 
     def _score(self, version: ScoringVersion) -> bool:
         if self._child is None:
-            self._child = self._stack.enter_context(JobChild(self._here.settings))
+            self._child = self._stack.enter_context(closing(JobChild(self._here.settings)))
         is_done = False
         with ProgressLine("submissions scored") as line:
             while self._child.rescore(version.id):

@@ -3,19 +3,14 @@
 import enum
 import logging
 import os
-import time
-from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 from grader import logs
 from grader.settings import Settings
-from grader.worker.process.child import ChildDied, RestartedChild, running_module
+from grader.worker.process.child import ChildDied, Nursery, RestartedChild, running_module
 from grader.worker.scorer import batch_limit_seconds
 
 GRACE_SECONDS = 5
 ORGANIZERS_LIMIT_SECONDS = 1800
-READY_AGAIN_SECONDS = 60  # a child that keeps dying while idle must not keep the machine busy
 
 logger = logging.getLogger(__name__)
 
@@ -40,30 +35,18 @@ def time_limit_seconds(settings: Settings, work: ChildWork) -> int:
 
 
 class JobChild:
-    """A process that runs one job at a time, starts on demand, and restarts after it dies."""
+    """A process that runs one job at a time, starts on demand, and restarts after it dies.
 
-    def __init__(self, settings: Settings) -> None:
+    With a `nursery`, it is forked and shares its memory.
+    """
+
+    def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
         self._settings = settings
         self._child = RestartedChild(
             running_module("grader.worker.children.job_program"),
             environment=os.environ | settings.environment() | logs.environment(),
+            nursery=nursery,
         )
-        self._ready_at = float("-inf")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def be_ready(self) -> None:
-        """Start the process before its first job, at most once a minute."""
-        if not self._child.is_running and time.monotonic() >= self._ready_at:
-            self._ready_at = time.monotonic() + READY_AGAIN_SECONDS
-            with suppress(ChildDied):  # raised after `stop`
-                self._child.start()
 
     def score(self, job_id: int) -> bool:
         """Score a job in the child; return False if the child died, so that the lease must expire first."""

@@ -19,10 +19,9 @@ from grader.worker.process.repeating import log_error
 from grader.worker.scorer import Scorer, yield_to_live_scoring
 
 
-def main() -> None:
+def main(settings: Settings) -> None:
     """Run jobs until the parent closes the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    settings = load()
     counters.enable(settings.metrics_dir())
     observe("scorer", settings)
     check_golden_vectors()
@@ -78,4 +77,4 @@ def end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(load())

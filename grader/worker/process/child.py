@@ -1,12 +1,16 @@
-"""Child processes: start, requests, termination, request loop."""
+"""Child processes: start, fork, requests, termination, request loop."""
 
 import contextlib
+import gc
 import json
+import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
@@ -14,6 +18,10 @@ HAND_BACK_SECONDS = 2
 START_SECONDS = 30
 MOST_FILES = 2
 PIECE_BYTES = 1 << 20
+FORK_SECONDS = 10
+LOOK_SECONDS = 0.02
+
+logger = logging.getLogger(__name__)
 
 
 def running_module(module: str, *arguments: str) -> tuple[str, ...]:
@@ -40,7 +48,7 @@ class ChildProcess:
         leads_session: bool = False,
     ) -> None:
         self._leads_session = leads_session
-        self._process = subprocess.Popen(
+        self._process: subprocess.Popen[bytes] | ForkedProcess = subprocess.Popen(
             command,
             env=environment,
             stdin=stdin,
@@ -62,15 +70,15 @@ class ChildProcess:
 
     def ends_within(self, seconds: float) -> bool:
         """Wait for the process to end; return whether it has ended."""
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        end = time.monotonic() + seconds
+        while self.code is None and time.monotonic() < end:
+            time.sleep(LOOK_SECONDS)
+        return self.code is not None
 
     def request_end(self) -> None:
         """Ask the process to end."""
-        self._process.terminate()
+        if self.code is None:
+            os.kill(self.pid, signal.SIGTERM)
 
     def signal_all(self, number: int) -> None:
         """Send a signal to the process or, for a session leader, to all processes of its group."""
@@ -78,8 +86,8 @@ class ChildProcess:
             # This is safe even after the leader has ended, because the system does not reuse ids immediately.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
-        else:
-            self._process.send_signal(number)
+        elif self.code is None:
+            os.kill(self.pid, number)
 
     def stop(self) -> None:
         """Ask the process to end, and kill it if it does not end soon. This method is thread-safe."""
@@ -90,17 +98,28 @@ class ChildProcess:
     def close(self) -> None:
         """Kill the process if it still runs."""
         self.signal_all(signal.SIGKILL)
-        self._process.wait()
+        self.ends_within(float("inf"))
         if self._process.stdin is not None:
             self._process.stdin.close()
 
 
 class AnsweringProcess(ChildProcess):
-    """A child that receives line-based requests over a socket, which closes when this process ends."""
+    """A child that receives line-based requests over a socket, which closes when this process ends.
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
+    It is forked from the `nursery`, or if there is none or it has died, a new process.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str], nursery: "Nursery | None" = None
+    ) -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
+            try:
+                if nursery is not None:
+                    self._process, self._leads_session = ForkedProcess(nursery, theirs.fileno()), False
+                    return
+            except ConnectionError as error:
+                logger.warning("Another job process is started instead: %s", error)
             try:
                 super().__init__(command, environment=environment, stdin=theirs, stdout=theirs)
             except OSError:
@@ -141,8 +160,10 @@ class ChildDied(Exception):
 class RestartedChild:
     """An AnsweringProcess that starts with its first request and restarts after it has died."""
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
-        self._command, self._environment = command, environment
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str], nursery: "Nursery | None" = None
+    ) -> None:
+        self._command, self._environment, self._nursery = command, environment, nursery
         self._process: AnsweringProcess | None = None
         self._pid = os.getpid()
         self._has_answered = False
@@ -164,7 +185,9 @@ class RestartedChild:
             self.close()
             self._pid, self._has_answered = os.getpid(), False
             self._process = (
-                None if self.is_stopped else AnsweringProcess(self._command, environment=self._environment)
+                None
+                if self.is_stopped
+                else AnsweringProcess(self._command, environment=self._environment, nursery=self._nursery)
             )
         if self._process is None or self.is_stopped:  # another thread may have called `stop` in the meantime
             self.close()
@@ -198,6 +221,78 @@ class RestartedChild:
         if self.process is not None:
             self.process.close()
         self._process = None
+
+
+class Nursery:
+    """A process, forked from this one before it has threads or connections, that forks the job processes.
+
+    They run `program`, start in milliseconds and share the memory of this process.
+    """
+
+    def __init__(self, program: Callable[[], object]) -> None:
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair()
+        gc.collect()
+        gc.freeze()  # collections in forked processes would copy the memory that they share
+        if os.fork() == 0:
+            try:
+                self._socket.close()
+                _fork_on_request(theirs, program)
+            except Exception:
+                logger.exception("A job process failed.")
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._socket.settimeout(FORK_SECONDS)
+
+    def ask(self, question: str, files: Sequence[int] = ()) -> Any:
+        """Return the id of a new child that reads a file, or a child's exit code; raise ConnectionError."""
+        with self._lock:
+            try:
+                socket.send_fds(self._socket, [question.encode()], files)
+                return json.loads(self._socket.recv(PIECE_BYTES))
+            except (OSError, ValueError) as error:  # the response of a dead process is empty
+                self._socket.close()
+                raise ConnectionError("The process that forks job processes has died.") from error
+
+
+class ForkedProcess:
+    """A child of a nursery, which reaps it only when this object asks; its id is not reused before."""
+
+    stdin = None
+
+    def __init__(self, nursery: Nursery, stdin: int) -> None:
+        self._nursery, self.pid = nursery, nursery.ask("fork", [stdin])
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the process runs."""
+        if self._code is None:
+            try:
+                self._code = self._nursery.ask(str(self.pid))
+            except ConnectionError:
+                self._code = -signal.SIGKILL
+        return self._code
+
+
+def _fork_on_request(parent: socket.socket, program: Callable[[], object]) -> None:
+    """Fork children and return their exit codes until the parent closes the socket; run a child's program."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    answer: int | None
+    while (received := socket.recv_fds(parent, PIECE_BYTES, 1))[0]:
+        question, files, _, _ = received
+        if not files:
+            pid, status = os.waitpid(int(question), os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if pid else None
+        elif (answer := os.fork()) == 0:
+            parent.close()
+            os.dup2(files[0], sys.stdin.fileno())
+            os.close(files[0])
+            program()
+            return
+        for file in files:
+            os.close(file)
+        parent.sendall(json.dumps(answer).encode())
 
 
 def answer_parent(answer: Callable[[Any, Sequence[int]], Any]) -> None:

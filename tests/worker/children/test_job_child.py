@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -49,11 +50,14 @@ ENDLESS = (
 )
 SCORING = """
 import os, psutil, signal
+from functools import partial
 from grader.settings import load
 from grader.worker.children.job_child import JobChild
-child = JobChild(load())
+from grader.worker.children.job_program import main
+from grader.worker.process.child import Nursery
+child = JobChild(load(), {nursery})
 child.score(0)
-print(psutil.Process().children()[0].pid, flush=True)
+print(psutil.Process().children(recursive=True)[-1].pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 WORKING = """
@@ -120,7 +124,11 @@ def test_process_ends_at_its_time_limit_even_inside_one_call():
 
 
 @on_sqlite
-@pytest.mark.parametrize("program", [SCORING, WORKING], ids=["scoring", "an organizers' job"])
+@pytest.mark.parametrize(
+    "program",
+    [SCORING.format(nursery=None), SCORING.format(nursery="Nursery(partial(main, load()))"), WORKING],
+    ids=["scoring", "scoring in a forked process", "an organizers' job"],
+)
 def test_child_ends_with_its_parent(service, program: str):
     pid = int(python(program, service.settings.environment()).stdout)
     eventually(lambda: has_ended(pid), "the end of the process")
@@ -130,7 +138,7 @@ def test_child_ends_with_its_parent(service, program: str):
 def test_child_scores_consecutive_jobs_and_is_restarted_after_death(service):
     competition = service.competition()
     accepted = [service.submit(competition, seed=seed) for seed in range(3)]
-    with JobChild(service.settings) as child:
+    with closing(JobChild(service.settings)) as child:
         assert child.score(accepted[0].job_ids[0])
         [process] = scoring_processes()
         assert child.score(accepted[1].job_ids[0])

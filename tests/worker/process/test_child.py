@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -37,6 +38,37 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(9999)"])
 pathlib.Path(sys.argv[1]).write_text(f"{grandchild.pid} ")
 time.sleep(9999)
+"""
+
+
+FORKING = """
+import os, sys
+from grader.worker.process.child import AnsweringProcess, ChildDied, Nursery, RestartedChild, answer_parent
+shared = object()
+def answer(question, files):
+    os._exit(7) if question == "die" else None
+    return [question, id(shared), os.getppid()]
+nursery = Nursery(lambda: answer_parent(answer))
+anew = "from grader.worker.process.child import answer_parent; answer_parent(lambda question, _: [question])"
+child = RestartedChild((sys.executable, "-c", anew), environment=os.environ, nursery=nursery)
+question, address, parent = child.ask("one", seconds=60)
+assert (question, address) == ("one", id(shared)) and parent != os.getpid()
+first = child.process
+try:
+    child.ask("die", seconds=60)
+except ChildDied as died:
+    assert died.code == 7
+assert child.ask("two", seconds=60)[2] == parent and child.process.pid != first.pid
+process = child.process
+child.stop()
+assert process.code == -15
+child = RestartedChild((sys.executable, "-c", anew), environment=os.environ, nursery=nursery)
+child.ask("three", seconds=60)
+os.kill(parent, 9)
+orphan = child.process
+assert child.ask("four", seconds=60) == ["four"]
+assert orphan.code == -9
+child.close()
 """
 
 
@@ -147,3 +179,7 @@ def test_failed_start_leaves_nothing_open():
 
 def test_module_command_uses_this_python_and_a_safe_path():
     assert running_module("grader.x", "1") == (sys.executable, "-P", "-m", "grader.x", "1")
+
+
+def test_forked_children_share_memory_and_a_dead_nursery_is_replaced_by_new_processes():
+    subprocess.run(python(FORKING), check=True, timeout=HANG_SECONDS)
