@@ -66,6 +66,7 @@ def test_no_value_of_any_option_breaks_a_command(admin, database_url: str, how_m
     assert_nothing_breaks(admin, tried, (0, 1, 2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_no_value_of_any_option_breaks_a_command_over_http(
     ada, service, predictions_csv, tmp_path, monkeypatch

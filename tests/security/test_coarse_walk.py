@@ -11,12 +11,13 @@ from tests.security.test_walk import MOMENTS, Extent, assert_same, follow
 
 @pytest.mark.parametrize(
     "feedback",
-    [Feedback.TIERED, pytest.param(Feedback.BLIND, marks=pytest.mark.long)],
+    [Feedback.TIERED, Feedback.BLIND],
 )
+@pytest.mark.long
 def test_coarse_modes_disclose_nothing_about_private_labels_before_the_reveal(
     make_world: Callable[..., World], feedback: Feedback
 ):
-    moments = ("open", "settled")
+    moments = ("open", "closed", "settled")
     extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
     truth = Truth.first()
     one, other = (

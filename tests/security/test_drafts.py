@@ -35,7 +35,9 @@ def site(make_arena: Callable[..., Any]):
     return arena
 
 
-@pytest.mark.parametrize("name", [None, pytest.param("Ann", marks=pytest.mark.long), "Olga"])
+@pytest.mark.parametrize(
+    "name", [None, pytest.param("Ann", marks=pytest.mark.long), pytest.param("Olga", marks=pytest.mark.long)]
+)
 def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | None):
     asked = 0
     for method, endpoint, path in _paths(site):

@@ -25,7 +25,7 @@ def test_every_route_is_in_the_manifest(arena):
     )
 
 
-@pytest.mark.parametrize("is_revealed", [False, True])
+@pytest.mark.parametrize("is_revealed", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("place", range(len(ROLES)))
 def test_every_route_returns_the_manifests_status_for_each_role(make_scene, place: int, is_revealed: bool):
     scene, role = make_scene(revealed=is_revealed), ROLES[place]

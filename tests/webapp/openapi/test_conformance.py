@@ -114,8 +114,7 @@ def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
 @pytest.mark.parametrize(
     "role",
     [
-        "nobody",
-        pytest.param("an administrator", marks=pytest.mark.both_databases),
+        *("nobody", "an administrator"),
     ],
 )
 def test_the_api_conforms_to_its_description(site, make_cases: Callable[..., Any], role: str):

@@ -61,6 +61,7 @@ def of_many_files(count: int) -> bytes:
     return packed.getvalue()
 
 
+@pytest.mark.long
 def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, competition: Competition):
     """Use a line whose values need 1 GB: more than the file's limit of 512 MB, less than the process's."""
     file = checked(service, competition, of_one_line(b"0", 8_000_000), scoring_memory_mb=8192)
