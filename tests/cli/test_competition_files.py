@@ -114,13 +114,6 @@ def test_a_column_name_with_a_comma_causes_no_warning(run, folder: Path):
     assert "one column" not in again.output
 
 
-def test_a_fixed_setting_is_rejected_with_the_reason(run, published, folder: Path):
-    (folder / "power.toml").write_text("[metric]\npower = -2\n")
-    result = run("competition", "apply", "toxic", folder / "power.toml")
-    assert result.exit_code == 1
-    assert "rescoring" in result.output
-
-
 def test_all_problems_are_reported_in_one_run_before_anything_is_created(run, folder: Path):
     (folder / "wrong.toml").write_text(
         """

@@ -1,8 +1,5 @@
 """Entry conditions and admission of users in the shell."""
 
-import re
-from datetime import timedelta
-
 import pytest
 
 from grader.models import EntryMode
@@ -107,14 +104,6 @@ def test_changing_the_rules_creates_the_next_version(create, admin, service, tmp
     assert (stored(service).rules, stored(service).rules_version) == ("Be kinder.", 3)
 
 
-def test_changing_the_close_moves_the_dependent_dates(create, admin, service):
-    create("--closes", "2126-03-31")
-    assert admin("competition", "change", "toxicity", "--closes", "2126-04-30").exit_code == 0
-    changed = stored(service)
-    assert changed.entry_deadline == changed.closes_at - timedelta(days=7)
-    assert changed.reveals_at == changed.closes_at + timedelta(days=7)
-
-
 def test_changing_nothing_is_a_usage_error(create, admin):
     create()
     result = admin("competition", "change", "toxicity")
@@ -131,10 +120,3 @@ def test_users_are_admitted_and_denied(create, admin, service):
     assert state(service, "ada") is EntryState.REFUSED
     unknown = admin("competition", "admit", "toxicity", "nobody")
     assert (unknown.exit_code, "no account named" in unknown.stderr) == (1, True)
-
-
-def test_the_help_names_the_options_that_change_shares_with_create(admin):
-    shared = set(re.findall(r"--[a-z-]+", admin("competition", "change", "--help").stdout)) - {"--help"}
-    shared -= {"--server", "--yes"}
-    created = set(re.findall(r"--[a-z-]+", admin("competition", "create", "--help").stdout))
-    assert {"--rules", "--entry", "--team-size", "--no-late"} <= shared <= created
