@@ -40,7 +40,7 @@ Source = IO[bytes] | io.RawIOBase
 class NotABackup(OrganizerError):
     """The data is not a usable backup; the message states the reason."""
 
-    public_name = "not_abackup"
+    public_name = "not_a_backup"
 
 
 class WrongKey(OrganizerError):

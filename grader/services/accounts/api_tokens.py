@@ -65,10 +65,10 @@ class OtherCompetition(ParticipantError):
         super().__init__(f"The API token {token.name!r} is limited to the competition {slug}.")
 
 
-class TooMuchAsked(ParticipantError):
+class InsufficientToken(ParticipantError):
     """The new token would have more rights than the token that creates it."""
 
-    public_name = "too_much_asked"
+    public_name = "insufficient_token"
     kind = ErrorKind.FORBIDDEN
     message = "A token cannot create a token with more rights than its own: {what}."
 
@@ -92,7 +92,7 @@ def create(
     competition: Competition | None = None,
     made_with: ApiToken | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token and return it with its secret text; raise TooManyTokens or TooMuchAsked."""
+    """Create a token and return it with its secret text; raise TooManyTokens or InsufficientToken."""
     _require_room(session, user, now)
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
@@ -211,9 +211,9 @@ def _bounded(
     competition: Competition | None,
     expires_at: datetime | None,
 ) -> datetime | None:
-    """Return the earlier of both tokens' expiries; raise TooMuchAsked if `asking` has fewer rights."""
+    """Return the earlier of both tokens' expiries; raise InsufficientToken if `asking` has fewer rights."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
-        raise TooMuchAsked(what=f"it lacks the scope {' and '.join(more)}")
+        raise InsufficientToken(what=f"it lacks the scope {' and '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):
-        raise TooMuchAsked(what="it is limited to one competition")
+        raise InsufficientToken(what="it is limited to one competition")
     return min(filter(None, (expires_at, asking.expires_at)), default=None)

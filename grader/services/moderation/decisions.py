@@ -28,7 +28,7 @@ class NotDisqualified(OrganizerError):
 class OnlyATest(OrganizerError):
     """A test submission of the organizers cannot compete."""
 
-    public_name = "only_atest"
+    public_name = "only_a_test"
     message = (
         "Submission #{submission_id} is a test submission of the organizers. It can be a benchmark or "
         "hidden, but it cannot have a rank."

@@ -24,10 +24,10 @@ BASELINE_NAME = "Baseline"
 DESCRIPTION_MAX_LENGTH = 64
 
 
-class NobodyToEnter(OrganizerError):
+class NoOrganizers(OrganizerError):
     """The competition has no organizer to own a benchmark submission."""
 
-    public_name = "nobody_to_enter"
+    public_name = "no_organizers"
     message = "The competition has no organizer to own the baseline. Create the draft with --owner."
 
 
@@ -129,10 +129,10 @@ def _sample(storage: Storage, competition: Competition) -> StoredBlob:
 
 
 def first_organizer(session: Session, *, competition: Competition) -> User:
-    """Return the organizer who owns files added by the operator; raise NobodyToEnter."""
+    """Return the organizer who owns files added by the operator; raise NoOrganizers."""
     candidates = organizers.list_all(session, competition=competition)
     if not candidates:
-        raise NobodyToEnter
+        raise NoOrganizers
     return candidates[0].user
 
 

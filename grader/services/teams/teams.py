@@ -20,7 +20,7 @@ class TeamNameTaken(TeamRefusal):
 class NotAMember(TeamRefusal):
     """The person is not in the team."""
 
-    public_name = "not_amember"
+    public_name = "not_a_member"
     message = "This user is not in your team."
 
 

@@ -53,10 +53,10 @@ def test_a_token_creates_tokens_with_at_most_its_own_rights(ann):
     child = {"Authorization": f"Bearer {made.json['token']}"}
     assert call(ann, "GET", f"{API}/me", child).json["token"]["name"] == "child"
     more = call(ann, "POST", f"{API}/tokens", reading, json={"name": "more", "scopes": ["submit"]})
-    assert (more.status_code, more.json["error"]) == (403, "too_much_asked")
+    assert (more.status_code, more.json["error"]) == (403, "insufficient_token")
     bound = bearer(ann, slug="second")
     wider = call(ann, "POST", f"{API}/tokens", bound, json={"name": "wider"})
-    assert (wider.status_code, wider.json["error"]) == (403, "too_much_asked")
+    assert (wider.status_code, wider.json["error"]) == (403, "insufficient_token")
 
 
 def test_revoking_a_token_revokes_the_tokens_created_with_it(ann):
