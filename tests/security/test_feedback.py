@@ -64,7 +64,11 @@ def test_withheld_values_change_nothing_before_the_reveal(world: World, is_long:
 
 
 @pytest.mark.parametrize(
-    ("columns", "readers"), [(("counts",), {"participant", "leader"}), (TERMS, set(NAMES))]
+    ("columns", "readers"),
+    [
+        pytest.param(("counts",), {"participant", "leader"}, marks=pytest.mark.long),
+        (TERMS, set(NAMES)),
+    ],
 )
 def test_values_shown_by_open_feedback_do_change_responses(
     world: World, columns: tuple[str, ...], readers: set[str]

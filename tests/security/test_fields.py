@@ -151,7 +151,13 @@ ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
 }
 
 
-@pytest.mark.parametrize("feedback", Feedback)
+@pytest.mark.parametrize(
+    "feedback",
+    [
+        *(Feedback.OPEN, Feedback.TIERED),
+        *(pytest.param(mode, marks=pytest.mark.long) for mode in (Feedback.SCORE, Feedback.BLIND)),
+    ],
+)
 def test_every_key_is_a_field_that_its_reader_may_see(make_world: Callable[..., World], feedback: Feedback):
     world = make_world(Truth.first(), feedback)
     world.begin()

@@ -61,12 +61,10 @@ def test_every_organizers_page_is_denied_to_others(world: World, name: str | Non
     assert len(paths) > 40
 
 
-def test_viewer_sees_the_pages_and_changes_nothing(world: World):
-    seen = 0
-    for method, path, told in _ask(world, "Vera", _console(world)):
-        assert method == "GET" or told.startswith("403"), f"{method} {path}: {told[:40]}"
-        seen += told.startswith("200")
-    assert seen > 20
+def test_viewer_sees_the_pages(world: World):
+    """`test_routes.py` tests that a viewer changes nothing."""
+    pages = [each for each in _console(world) if each[0] == "GET"]
+    assert sum(told.startswith("200") for _, _, told in _ask(world, "Vera", pages)) > 20
 
 
 def _console(world: World) -> list[tuple[str, str, str]]:

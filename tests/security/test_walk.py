@@ -99,14 +99,13 @@ THE_LEAST = {
     "open": Extent(
         queries=False,
         forms=("leader",),
-        desks=("leader",),
+        desks=(),
         others=SEEING,
         organizers=("administrator",),
-        acting=("administrator",),
     ),
-    "closed": Extent(queries=False, forms=(), desks=(), others=SEEING, organizers=()),
-    "settled": Extent(forms=(), desks=("leader",), others=("public", "participant", "leader")),
-    "revealed": Extent(forms=(), desks=("leader",), others=SEEING),
+    "closed": Extent(queries=False, forms=(), desks=(), others=("leader",), organizers=()),
+    "settled": Extent(queries=False, forms=(), desks=(), others=SEEING, organizers=()),
+    "revealed": Extent(queries=False, forms=(), desks=(), others=SEEING, organizers=()),
 }
 
 

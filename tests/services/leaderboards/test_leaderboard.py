@@ -17,8 +17,6 @@ from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer
 
-pytestmark = pytest.mark.both_databases
-
 MINUTE = timedelta(minutes=1)
 TEAMS = ("ada", "bob", "cleo", "dan", "eve")
 
@@ -70,6 +68,7 @@ def test_empty_leaderboard_has_one_page_and_no_rows(service):
     assert board.row_share == 0.5
 
 
+@pytest.mark.both_databases
 def test_leaderboard_is_the_pure_ranking_of_each_teams_best_entry(service, competition):
     with service.database.read() as session:
         scores = session.execute(
@@ -98,6 +97,7 @@ def test_row_shows_rounded_values_only(service, competition):
         assert all(value == round(value, 4) for value in row.terms.values())
 
 
+@pytest.mark.both_databases
 def test_pagination_does_not_change_ranks(service, competition):
     whole = public(service, competition).rows
     pages = [public(service, competition, page=page, page_size=2) for page in (1, 2, 3)]
@@ -108,6 +108,7 @@ def test_pagination_does_not_change_ranks(service, competition):
     assert public(service, competition, page=-1, page_size=2) == pages[0]
 
 
+@pytest.mark.both_databases
 def test_equal_scores_are_ranked_by_acceptance_then_id(service, competition):
     with service.database.write() as session:
         session.execute(update(Standing).values(score_units=50000))
@@ -165,6 +166,7 @@ def test_summary_contains_gain_rank_and_previous_rank(service, competition):
     assert {first.rank, second.rank} == {None, ada.rank}
 
 
+@pytest.mark.both_databases
 def test_previous_rank_is_that_of_the_best_earlier_file(service):
     competition = service.competition()
     for name, skill in (("bob", 0.2), ("cleo", 0.4), ("ada", 0.1)):

@@ -42,8 +42,6 @@ from tests.fixtures import rescorings
 from tests.fixtures.races import race
 from tests.fixtures.rescorings import TESTS, board, publish, roll_back, waiting
 
-pytestmark = pytest.mark.both_databases
-
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
@@ -302,6 +300,7 @@ def test_progress_contains_the_rate_of_the_last_minute(service, competition, pre
     assert (at[0].total, at[0].open) == (3, 1)
 
 
+@pytest.mark.both_databases
 def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service, competition, prepare):
     before = board(service, competition)
     version = prepare(scored=False)
@@ -358,6 +357,7 @@ def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service,
     assert [len(text.splitlines()) for text in texts] == [4, 7, 1]
 
 
+@pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, competition, prepare):
     verify_addresses(service)
     version = prepare()
@@ -367,6 +367,7 @@ def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, c
         assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))) == 3
 
 
+@pytest.mark.both_databases
 def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(service, competition, prepare):
     version = prepare()
 
@@ -380,6 +381,7 @@ def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(servic
     assert len(live) == 1 and board(service, competition).scoring_version == live[0]
 
 
+@pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_rollbacks_switches(service, competition, prepare):
     publish(service, prepare())
     publish(service, prepare(seed=3))
@@ -391,6 +393,7 @@ def test_only_one_of_two_simultaneous_rollbacks_switches(service, competition, p
     assert board(service, competition).scoring_version == 3
 
 
+@pytest.mark.both_databases
 def test_uploads_during_a_publication_are_scored_under_the_new_version(service, competition, prepare):
     version = prepare()
     for name in ("dan", "eve", "fay"):
@@ -411,6 +414,7 @@ def test_uploads_during_a_publication_are_scored_under_the_new_version(service, 
     assert (shown.scoring_version, shown.team_count) == (2, 6)
 
 
+@pytest.mark.both_databases
 def test_cancellation_during_scoring_leaves_no_open_job(service, competition, prepare):
     version = prepare(scored=False)
     jobs = waiting(service, version)

@@ -111,12 +111,7 @@ def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
 
 
 # An administrator has all permissions of the other roles here. The long run tests these on PostgreSQL too.
-@pytest.mark.parametrize(
-    "role",
-    [
-        *("nobody", "an administrator"),
-    ],
-)
+@pytest.mark.parametrize("role", ["nobody", "an administrator"])
 def test_the_api_conforms_to_its_description(site, make_cases: Callable[..., Any], role: str):
     keep(site, role, make_cases(site.app, 2))
 

@@ -69,6 +69,7 @@ def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, 
     assert checks.found_in(file).unopened == ("x was not checked: reading it takes too much memory",)
 
 
+@pytest.mark.long
 def test_file_within_its_memory_limit_is_checked(service, competition: Competition):
     assert checked(service, competition, of_one_line(b"[]", 1_500_000)).check_state is DataCheckState.PASSED
 
