@@ -11,11 +11,10 @@ from grader.models import Role, Score, Split
 HERE = "/competitions/toxicity"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
+@pytest.fixture
+def scene(make_arena: Callable[..., Any], database_url: str):
     """A competition with two scored submissions by Ann, and one organizer with each role."""
-    sqlite = request.param == "sqlite"
-    arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
+    arena = make_arena(database_url=database_url)
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
