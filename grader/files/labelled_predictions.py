@@ -95,7 +95,7 @@ def read_label_predictions(
         by_label[name] = np.empty(len(row_ids))
         by_label[name][positions] = in_file_order
         notes += [
-            replace(note, message=f"Column {quoted(names[column])}: {note.message}")
+            replace(note, message=f"Column {quoted(column)}: {note.message}")
             for note in remarks_on(in_file_order, 2)
         ]
     unpredicted = tuple(name for name in (label, *other_labels) if name not in by_label)
@@ -106,8 +106,7 @@ def read_label_predictions(
 class _Places:
     """The column for each label, in the order of the labels, and the problems of the names."""
 
-    id: int | None
-    of_labels: dict[str, int]
+    of_labels: dict[str, str]
     problems: tuple[FileProblem, ...]
 
     @classmethod
@@ -132,8 +131,7 @@ class _Places:
                 sentence = f"several columns predict {quoted(name)}"
                 problems.append(_problem("several_predictions", sentence, columns, "one for each label"))
         return cls(
-            names.index(ID_COLUMN) if ID_COLUMN in names else None,
-            {name: names.index(columns[0]) for name, columns in found.items() if columns},
+            {name: columns[0] for name, columns in found.items() if columns},
             tuple(problems),
         )
 
@@ -160,10 +158,10 @@ def _problem(code: str, sentence: str, names: Sequence[str], expected: str) -> F
 
 def _columns(content: Content, names: list[str], places: _Places, problems: Sequence[FileProblem]) -> Columns:
     problems = [*problems, *places.problems]
-    if places.id is None or not places.of_labels:
+    if ID_COLUMN not in names or not places.of_labels:
         raise FileRejected("submission", problems)
     numbers = dict.fromkeys(places.of_labels.values(), PREDICTION)
-    wanted = Wanted(len(names), places.id, None, numbers)
+    wanted = Wanted(ID_COLUMN, None, numbers)
     columns, problems_of_rows = read_rows(content.open, wanted, names)
     if problems or problems_of_rows:
         raise FileRejected("submission", [*problems, *problems_of_rows])

@@ -89,30 +89,27 @@ class NumberColumn:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns to read, by number; all others are skipped.
+    """The names of the columns to read; all others are skipped.
 
     Attributes
     ----------
-    width : int
-        Number of columns of the table.
-    id, usage : int or None
+    id, usage : str or None
         Read as text.
-    numbers : dict
-    texts : tuple of int
+    numbers : dict of str to NumberColumn
+    texts : tuple of str
         Kept as categories; values of a column that is also in `numbers` are tallied there.
     """
 
-    width: int
-    id: int | None
-    usage: int | None
-    numbers: dict[int, NumberColumn]
-    texts: tuple[int, ...] = ()
+    id: str | None
+    usage: str | None
+    numbers: dict[str, NumberColumn]
+    texts: tuple[str, ...] = ()
 
     @property
-    def columns(self) -> list[int]:
-        """The columns to read; a column may occur twice."""
-        once = [column for column in (self.id, self.usage) if column is not None]
-        return [*once, *self.numbers, *self.texts]
+    def names(self) -> list[str]:
+        """The columns to read, each once."""
+        once = [name for name in (self.id, self.usage) if name is not None]
+        return list(dict.fromkeys([*once, *self.numbers, *self.texts]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +128,18 @@ class Columns:
     ----------
     row_ids : RowIds or None
     usage : array of int8, shape (n,), or None
-    numbers : dict of int to array of float64, shape (n,)
+    numbers : dict of str to array of float64, shape (n,)
         Optional columns with a value that is not allowed are absent.
-    texts : dict of int to Categories
-    near_misses : dict of int to Misfits
+    texts : dict of str to Categories
+    near_misses : dict of str to Misfits
         Absent optional columns in which nearly all values are allowed.
     """
 
     row_ids: RowIds | None
     usage: NDArray[np.int8] | None
-    numbers: dict[int, NDArray[np.float64]]
-    texts: dict[int, Categories] = field(default_factory=dict)
-    near_misses: dict[int, Misfits] = field(default_factory=dict)
+    numbers: dict[str, NDArray[np.float64]]
+    texts: dict[str, Categories] = field(default_factory=dict)
+    near_misses: dict[str, Misfits] = field(default_factory=dict)
 
 
 def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:

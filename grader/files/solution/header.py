@@ -36,6 +36,7 @@ from grader.files.submission.faults import describe_nul
 from grader.text import listed, quoted
 
 _LONGEST_HEADER = 1 << 20
+UNNAMED = "(unnamed)"
 _OTHER_DELIMITERS = ";\t|\uff0c"  # the last one is the full-width comma
 _OF_A_SOLUTION = "a header with id, a label and identities"
 
@@ -119,64 +120,59 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Column numbers by role.
+    """The columns of each role before the values are read.
 
     Attributes
     ----------
-    id, usage : int or None
-    label : int
-    identities : tuple of int
+    id, usage, pair : str or None
+    label : str
+    identities : tuple of str
         The requested columns.
-    candidates : tuple of int
+    candidates : tuple of str
         Columns that are identities if all their values are blank or in 0..1.
-    predictions, other_labels, slices : tuple of int
-    pair : int or None
-    watched : tuple of int
+    predictions, other_labels, slices : tuple of str
+    watched : tuple of str
         Guessed slices and columns without a role, which are reported if they may be identities.
-    guessed_labels : tuple of int
+    guessed_labels : tuple of str
         Columns that were guessed to be other labels.
-    undeclared : tuple of int
+    undeclared : tuple of str
         Columns whose role was guessed, and columns without a name.
     """
 
-    id: int | None
-    usage: int | None
-    label: int
-    identities: tuple[int, ...]
-    candidates: tuple[int, ...]
-    predictions: tuple[int, ...]
-    other_labels: tuple[int, ...] = ()
-    slices: tuple[int, ...] = ()
-    pair: int | None = None
-    watched: tuple[int, ...] = ()
-    guessed_labels: tuple[int, ...] = ()
-    undeclared: tuple[int, ...] = ()
+    id: str | None
+    usage: str | None
+    label: str
+    identities: tuple[str, ...]
+    candidates: tuple[str, ...]
+    predictions: tuple[str, ...]
+    other_labels: tuple[str, ...]
+    slices: tuple[str, ...]
+    pair: str | None
+    watched: tuple[str, ...]
+    guessed_labels: tuple[str, ...]
+    undeclared: tuple[str, ...]
 
-    def roles(self, names: Sequence[str], read: Collection[int], missed: Collection[str] = ()) -> ColumnRoles:
-        """Return the roles by column name, without columns whose values turned out not to be numbers.
+    def roles(self, names: Sequence[str], read: Collection[str], missed: Collection[str] = ()) -> ColumnRoles:
+        """Return the roles without columns whose values turned out not to be numbers.
 
         Columns in `missed` are reported as near misses.
         """
-        found = [column for column in self.candidates if column in read]
-        identities = sorted([*self.identities, *found]) if found else list(self.identities)
-        other_labels = [column for column in self.other_labels if column in read]
-        used = {self.id, self.usage, self.label, self.pair}
-        used |= {*identities, *self.predictions, *other_labels, *self.slices}
+        identities = self.identities
+        if confirmed := {name for name in self.candidates if name in read}:
+            identities = tuple(name for name in names if name in confirmed.union(self.identities))
+        other_labels = tuple(name for name in self.other_labels if name in read)
+        scored = {self.id, self.usage, self.label, self.pair, *identities, *self.predictions, *other_labels}
         return ColumnRoles(
-            None if self.id is None else names[self.id],
-            names[self.label],
-            tuple(names[column] for column in identities),
-            None if self.usage is None else names[self.usage],
-            tuple(name or "(unnamed)" for column, name in enumerate(names) if column not in used),
-            tuple(names[column] for column in self.predictions),
-            tuple(names[column] for column in other_labels),
-            tuple(names[column] for column in self.slices),
-            None if self.pair is None else names[self.pair],
-            tuple(
-                names[column] or "(unnamed)"
-                for column in self.undeclared
-                if column not in used - {*self.slices} and names[column] not in missed
-            ),
+            self.id,
+            self.label,
+            identities,
+            self.usage,
+            tuple(name or UNNAMED for name in names if name not in scored and name not in self.slices),
+            self.predictions,
+            other_labels,
+            self.slices,
+            self.pair,
+            tuple(name or UNNAMED for name in self.undeclared if name not in scored and name not in missed),
         )
 
 
@@ -217,29 +213,27 @@ def _assign_roles(
             problems.append(problem)
     if problems:
         return problems
-    columns = {
-        role: tuple(n for n, name in enumerate(names) if roles.get(name) is role) for role in ColumnRole
-    }
-    by_guess = {role: tuple(n for n in found if names[n] in guessed) for role, found in columns.items()}
+    columns = {role: tuple(name for name in names if name and roles.get(name) is role) for role in ColumnRole}
+    by_guess = {role: tuple(name for name in of_role if name in guessed) for role, of_role in columns.items()}
     candidates = by_guess[ColumnRole.IDENTITY]
-    order = choice.identities or [names[n] for n in columns[ColumnRole.IDENTITY]]
+    in_order = choice.identities or columns[ColumnRole.IDENTITY]
     return Assignment(
         id=next(iter(columns[ColumnRole.ID]), None),
         usage=next(iter(columns[ColumnRole.USAGE]), None),
         label=columns[ColumnRole.LABEL][0],
-        identities=tuple(n for n in map(names.index, order) if n not in candidates),
+        identities=tuple(name for name in in_order if name not in candidates),
         candidates=candidates,
-        predictions=tuple(map(names.index, choice.predictions)),
+        predictions=tuple(choice.predictions),
         other_labels=columns[ColumnRole.OTHER_LABEL],
         slices=columns[ColumnRole.SLICE],
         pair=next(iter(columns[ColumnRole.PAIR]), None),
         watched=tuple(
-            n
-            for n in by_guess[ColumnRole.SLICE] + by_guess[ColumnRole.UNUSED]
-            if not is_known_unused(names[n])
+            name
+            for name in by_guess[ColumnRole.SLICE] + by_guess[ColumnRole.UNUSED]
+            if not is_known_unused(name)
         ),
         guessed_labels=by_guess[ColumnRole.OTHER_LABEL],
-        undeclared=tuple(n for n, name in enumerate(names) if name in guessed or (guessed and not name)),
+        undeclared=tuple(name for name in names if name in guessed or (guessed and not name)),
     )
 
 
@@ -259,7 +253,7 @@ def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def _no_id(names: Sequence[str]) -> FileProblem:
-    shown = listed([quoted(name) if name else "(unnamed)" for name in names], most=20)
+    shown = listed([quoted(name) if name else UNNAMED for name in names], most=20)
     alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
     found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
     if names[0] in INDEX_NAMES:

@@ -78,7 +78,7 @@ class _Reader:
         self._wanted = wanted
         self._names = names
         self._progress = progress
-        self._columns_read = list(dict.fromkeys(wanted.columns))
+        self._places = [names.index(name) for name in wanted.names]
         self._rows: list[list[str]] = []
         self._lines = array("q")  # the first line of each row
         self._findings = Findings()
@@ -127,10 +127,10 @@ class _Reader:
         if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
             header = ",".join(self._names)
             self._findings.add("repeated_header", line, describe_repeated_header, header)
-        elif len(record) != self._wanted.width:
-            self._findings.add("field_count", line, _field_count, record, self._wanted.width)
+        elif len(record) != len(self._names):
+            self._findings.add("field_count", line, _field_count, record, len(self._names))
         else:
-            self._rows.append([record[column] for column in self._columns_read])
+            self._rows.append([record[place] for place in self._places])
             self._lines.append(line)
             if len(self._rows) == _ROWS_AT_ONCE:
                 self._add_rows()
@@ -143,7 +143,7 @@ class _Reader:
     def _add_rows(self) -> None:
         if not self._rows:
             return
-        texts = dict(zip(self._columns_read, zip(*self._rows, strict=True), strict=True))
+        texts = dict(zip(self._wanted.names, zip(*self._rows, strict=True), strict=True))
         lines = self._lines[-len(self._rows) :]
         if self._wanted.id is not None:
             self._ids += [text.strip(BLANKS) for text in texts[self._wanted.id]]
@@ -166,7 +166,7 @@ class _Reader:
         else:
             self._usage.append(code)
 
-    def _add_numbers(self, column: int, texts: Sequence[str], lines: Sequence[int]) -> None:
+    def _add_numbers(self, column: str, texts: Sequence[str], lines: Sequence[int]) -> None:
         spec = self._wanted.numbers[column]
         values = np.fromiter(map(self._number_of, texts), np.float64, len(texts))
         is_allowed = spec.allowed(values)
@@ -178,12 +178,12 @@ class _Reader:
             text, value = texts[row], number_of(texts[row])
             if tally is not None:
                 tally.add(text, value)
-            code, name = _fault_of_number(spec, text, value), self._names[column]
-            self._of_column[column].add(code, lines[row], _describe_number, spec, name, text, value)
+            code = _fault_of_number(spec, text, value)
+            self._of_column[column].add(code, lines[row], _describe_number, spec, column, text, value)
 
-    def _add_text(self, column: int, text: str, line: int) -> None:
+    def _add_text(self, column: str, text: str, line: int) -> None:
         if not text.isascii() and not _is_utf8(text):
-            self._findings.add("invalid_utf8", line, _not_utf8, quoted(self._names[column]), text)
+            self._findings.add("invalid_utf8", line, _not_utf8, quoted(column), text)
         else:
             self._texts[column].add(text)
 

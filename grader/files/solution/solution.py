@@ -141,17 +141,17 @@ def read_solution(
         A requested column is not in the table.
     """
     choice = Choice(label, identities, roles=roles, guessed=guessed, named=named or {})
-    columns, found, by_name, near_misses = _read(source, choice, progress)
+    columns, found, near_misses = _read(source, choice, progress)
     assert columns.row_ids is not None  # noqa: S101 (the choice includes an id)
     return Solution(
         columns.row_ids,
-        by_name.numbers[found.label],
-        {name: by_name.numbers[name] for name in found.identities},
+        columns.numbers[found.label],
+        {name: columns.numbers[name] for name in found.identities},
         columns.usage,
         found,
-        {name: by_name.numbers[name] for name in found.other_labels},
-        {name: by_name.texts[name] for name in found.slices},
-        None if found.pair is None else by_name.texts[found.pair],
+        {name: columns.numbers[name] for name in found.other_labels},
+        {name: columns.texts[name] for name in found.slices},
+        None if found.pair is None else columns.texts[found.pair],
         near_misses,
     )
 
@@ -211,28 +211,20 @@ def read_scored_table(
         As in `read_solution`.
     """
     choice = Choice(label, identities, predictions, needs_id=False, named=named or {})
-    columns, roles, by_name, near_misses = _read(source, choice)
+    columns, roles, near_misses = _read(source, choice)
     return ScoredTable(
-        by_name.numbers[roles.label],
-        {name: by_name.numbers[name] for name in roles.identities},
+        columns.numbers[roles.label],
+        {name: columns.numbers[name] for name in roles.identities},
         columns.usage,
-        {name: by_name.numbers[name] for name in predictions},
+        {name: columns.numbers[name] for name in predictions},
         roles,
         near_misses,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ByName:
-    """The values that were read, by column name."""
-
-    numbers: dict[str, NDArray[np.float64]]
-    texts: dict[str, Categories]
-
-
 def _read(
     source: Path | bytes | BinaryIO, choice: Choice, progress: Progress = unobserved
-) -> tuple[Columns, ColumnRoles, _ByName, tuple[NearMiss, ...]]:
+) -> tuple[Columns, ColumnRoles, tuple[NearMiss, ...]]:
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, sample, problems = read_beginning(content)
@@ -249,23 +241,19 @@ def _read(
     except NotReadable as error:
         raise FileRejected("solution", [error.problem]) from error
     near_misses = [
-        _near_miss(names[n], each.fitting, each.problems) for n, each in columns.near_misses.items()
+        _near_miss(name, misfits.fitting, misfits.problems) for name, misfits in columns.near_misses.items()
     ]
     numbers = columns.numbers.copy()
-    for column in (*assignment.candidates, *assignment.watched):
-        values, name = numbers.pop(column, None), names[column]
+    for name in (*assignment.candidates, *assignment.watched):
+        values = numbers.pop(name, None)
         if values is None or np.isnan(values).all():
             continue
         if not may_be_guessed(name, values):
             near_misses.append(_near_miss(name, values.size, [CONTINUOUS]))
-        elif column in assignment.candidates:
-            numbers[column] = values
-    by_name = _ByName(
-        {names[column]: values for column, values in numbers.items()},
-        {names[column]: values for column, values in columns.texts.items()},
-    )
+        elif name in assignment.candidates:
+            numbers[name] = values
     roles = assignment.roles(names, numbers, [each.name for each in near_misses])
-    return columns, roles, by_name, tuple(near_misses)
+    return replace(columns, numbers=numbers), roles, tuple(near_misses)
 
 
 def _near_miss(name: str, fitting: int, problems: Sequence[FileProblem]) -> NearMiss:
@@ -288,11 +276,12 @@ def _wanted(assignment: Assignment, samples: list[ColumnSample], *, needs_id: bo
     numbers = {assignment.label: _LABEL}
     numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
     numbers |= dict.fromkeys(assignment.predictions, PREDICTION)
-    for column in (*assignment.candidates, *assignment.watched):
-        if samples[column].tally.may_be_near:
-            numbers[column] = replace(_CANDIDATE, is_known=samples[column].tally.is_known)
+    tallies = {sample.name: sample.tally for sample in samples}
+    for name in (*assignment.candidates, *assignment.watched):
+        if tallies[name].may_be_near:
+            numbers[name] = replace(_CANDIDATE, is_known=tallies[name].is_known)
     numbers |= dict.fromkeys(assignment.other_labels, _OTHER_LABEL)
     numbers |= dict.fromkeys(assignment.guessed_labels, replace(_OTHER_LABEL, is_optional=True))
     id_column = assignment.id if needs_id else None
     texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
-    return Wanted(len(samples), id_column, assignment.usage, numbers, texts)
+    return Wanted(id_column, assignment.usage, numbers, texts)
