@@ -403,4 +403,4 @@ def test_simultaneous_mutual_requests_create_one_request(service, scene, act):
         partial(act, mergers.request, competition, "ada", name="Team bob"),
         partial(act, mergers.request, competition, "bob", name="Team ada"),
     )
-    assert sorted(type(each).__name__ for each in answers) == ["MergerPending", "MergeRequest"]
+    assert sorted(type(each).__name__ for each in answers) == ["MergeRequest", "MergerPending"]
