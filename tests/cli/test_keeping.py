@@ -312,12 +312,13 @@ def test_the_doctor_continues_without_a_database_and_without_storage(admin, serv
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("user", "list"), ("serve", "--port", "0")])
-def test_a_damaged_database_is_reported_in_one_sentence(run, monkeypatch, tmp_path, command):
+def test_a_damaged_database_is_reported_in_one_sentence(run, monkeypatch, tmp_path, command, capfd):
     (tmp_path / "fairboard.db").write_bytes(b"no database at all" * 1000)
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     result = run(*command)
     assert result.exit_code == 1
-    assert "The database is damaged (file is not a database). Move it elsewhere and restore" in result.output
+    printed = result.output + capfd.readouterr().err  # `serve` migrates in another process
+    assert "The database is damaged (file is not a database). Move it elsewhere and restore" in printed
 
 
 @on_sqlite
