@@ -32,7 +32,7 @@ def known() -> set[str]:
     return set()
 
 
-@pytest.fixture(params=visits.MOMENTS, scope="module")
+@pytest.fixture(params=["open", pytest.param("revealed", marks=pytest.mark.long)], scope="module")
 def site(
     request: pytest.FixtureRequest, make_world: Callable[..., World], known: set[str]
 ) -> Iterator[visits.Site]:

@@ -159,6 +159,7 @@ def _add_webhook(live, ann):
                 outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
 
 
+@pytest.mark.long
 def test_the_pages_of_a_member_are_accessible(live, browser: Browser):
     paths = populate(live)
     context = browser.new_context(base_url=live.address)

@@ -144,7 +144,7 @@ def _some(parameter: Parameter, number: int) -> Sequence[Text]:
         case "path":
             return () if number % 3 else (third,)
         case "field":
-            return () if number % 9 else ((first, second)[number % 2],)
+            return () if number % 27 else ((first, second)[number % 2],)
         case "query":
             return (third,)
         case _:
