@@ -55,7 +55,8 @@ def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
         assert watch.states()[-1] is JobState.CLAIMED
         caught.restore()
         if whom == "child":
-            [child] = psutil.Process(worker.pid).children()
+            # psutil drops a child that seems older than its parent, for up to a second after the start.
+            [child] = eventually(psutil.Process(worker.pid).children)
             child.kill()
         else:
             processes.kill(worker)
