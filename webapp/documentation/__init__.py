@@ -1,1 +1,1 @@
-"""Documentation site: chapters from docs/, search, metric reference."""
+"""Documentation site: chapters from docs/, metric reference."""

@@ -338,7 +338,7 @@ class NearMiss:
         An identity or another label.
     fitting : int
         Number of values in 0..1, not counting blanks.
-    problems : tuple of Problem
+    problems : tuple of FileProblem
         Problems of the other values, with their lines.
     """
 

@@ -32,7 +32,7 @@ class PublicTable:
     columns : tuple of str
     positions : array of int64, shape (n,)
         For each row with a known id, the position of that id in the solution.
-    problems : tuple of Problem
+    problems : tuple of FileProblem
         Missing, unknown and repeated ids; empty if the ids are exactly the solution's.
     """
 
