@@ -54,7 +54,7 @@ class PredictionRows:
     predictions : array of float64, shape (n,)
     lines : array of int64, shape (n,)
         The line of each prediction.
-    problems : list of Problem
+    problems : list of FileProblem
         Empty if the rows are accepted.
     notes : list of Note
     """

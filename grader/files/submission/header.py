@@ -164,7 +164,7 @@ class Header:
     ----------
     layout : Layout or None
         None if rows cannot be read.
-    problems : list of Problem
+    problems : list of FileProblem
     notes : list of Note
     other_labels : tuple of str
         Columns named after other labels; they are not read.
