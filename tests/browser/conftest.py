@@ -21,6 +21,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-extensions",
+    "--disable-features=PreloadTopChromeWebUI,PreloadTopChromeWebUILessNavigations",
     "--no-first-run",
 )
 SCORING_DELAY_SECONDS = 0.5

@@ -12,7 +12,7 @@ from tests.fixtures import stored_solutions
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 HERE = "/competitions/toxicity"
 CYRILLIC = "\N{CYRILLIC CAPITAL LETTER YA}\N{CYRILLIC SMALL LETTER EN}\N{CYRILLIC SMALL LETTER A}"
 TEAMS = ("Ann", "Bob", CYRILLIC, "Zoë")

@@ -90,6 +90,7 @@ def test_without_fastparquet_the_error_names_the_extra(frame, tmp_path, run, mon
 
 
 @pytest.mark.system
+@pytest.mark.long
 def test_memory_stays_far_below_the_size_of_the_columns(tmp_path):
     """Score 2 million rows with 60 identities, whose columns in float64 take 1 GB, with 800 MB of memory."""
     import pyarrow as pa

@@ -36,6 +36,7 @@ def test_everything_is_scored_without_a_broker(service, valkey, processes, event
 
 
 @on_postgresql
+@pytest.mark.long
 def test_worker_survives_a_broker_restart_and_flushed_hints_are_swept(
     service, valkey, processes, eventually, watch
 ):

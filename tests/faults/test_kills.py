@@ -90,6 +90,7 @@ def test_sweeper_killed_while_scoring_loses_nothing(service, processes, snag, ev
 
 
 @on_postgresql
+@pytest.mark.long
 def test_worker_stopped_beyond_its_lease_cannot_record_after_it_continues(
     service, processes, snag, eventually, watch
 ):

@@ -32,8 +32,9 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
     return process.returncode, printed
 
 
-@pytest.mark.parametrize("seconds", [8, pytest.param(20, marks=pytest.mark.long)])
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [8, 20])
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.long
 def test_short_campaign_loses_duplicates_and_corrupts_nothing(database: str, seconds: int):
     """Inject only database faults on PostgreSQL; faults of workers have the same effect as on SQLite."""
     options = ["--seconds", str(seconds), "--patience-seconds", str(HANG_SECONDS), "--database", database]

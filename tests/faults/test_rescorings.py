@@ -71,6 +71,7 @@ def let_leases_run_out(service):
 @pytest.mark.parametrize(
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
+@pytest.mark.long
 def test_sweeper_killed_in_its_second_batch_is_replaced_without_repeated_work(
     service, accepted: list[Any], version: ScoringVersion, processes, snag, eventually
 ):

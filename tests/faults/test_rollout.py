@@ -215,9 +215,8 @@ def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
-)
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.long
 def test_upgrade_and_downgrade_under_traffic_lose_nothing_and_change_no_score(
     service,
     make_settings: Callable[..., Settings],
@@ -329,6 +328,7 @@ class _long_query:  # noqa: N801 - reads as a word of the test
 
 
 @on_sqlite
+@pytest.mark.long
 def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
     service,
     web,

@@ -132,6 +132,7 @@ def acts(service) -> dict[str, int]:
 
 @on_sqlite
 @pytest.mark.parametrize("every_step", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
 def test_rescoring_killed_at_each_step_is_published_once_and_rolled_back_once(
     service,
     accepted: list[Any],

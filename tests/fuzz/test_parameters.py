@@ -146,9 +146,9 @@ def _some(parameter: Parameter, number: int) -> Sequence[Text]:
         case "field":
             return () if number % 27 else ((first, second)[number % 2],)
         case "query":
-            return (third,)
+            return () if number % 2 else (third,)
         case _:
-            return ((third, fourth)[number % 2],)
+            return () if number % 2 else ((third, fourth)[number % 4 // 2],)
 
 
 def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text):

@@ -98,6 +98,7 @@ def test_leftover_processes_are_ended_at_the_next_start_if_the_guardian_was_kill
     assert "leftover processes of a killed service" in again.log()
 
 
+@pytest.mark.long
 def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_service, files, tmp_path):
     """Test two properties with one service, because each start takes a long time."""
     running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start()
