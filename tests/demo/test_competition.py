@@ -97,6 +97,7 @@ def test_draft_of_an_interrupted_start_is_replaced(demo):
     assert demo.installation.command("competition", "list").split("\t")[1] == "open"
 
 
+@pytest.mark.long
 def test_accounts_are_created_once_and_one_is_the_administrator(arena, demo):
     def made(*names: str) -> dict[str, dict[str, str]]:
         return {each["name"]: each for each in demo.installation.make_accounts(ORGANIZER, *names)}

@@ -92,6 +92,7 @@ def test_retry_with_the_same_key_after_any_crash_creates_one_submission(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.long
 def test_leftovers_of_a_killed_web_process_are_no_submission_and_are_removed(
     service, crashing_web, make_token, predictions_csv, eventually, tmp_path: Path
 ):

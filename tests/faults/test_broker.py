@@ -84,6 +84,7 @@ def test_job_delivered_fifty_times_is_scored_once(service, processes, eventually
 
 
 @on_sqlite
+@pytest.mark.long
 def test_worker_reconnects_after_broken_connections_and_the_sweeper_covers_silent_ones(
     service,
     valkey,
@@ -126,6 +127,7 @@ def is_scored(service, accepted, hints: Hints) -> bool:
 
 @on_postgresql
 @pytest.mark.parametrize(("sweepers", "files"), [(2, 6), pytest.param(3, 12, marks=pytest.mark.long)])
+@pytest.mark.long
 def test_several_sweepers_score_every_job_once(
     service, processes, eventually, watch, valkey, sweepers: int, files: int
 ):

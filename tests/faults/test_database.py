@@ -184,6 +184,7 @@ def test_commit_with_an_unknown_outcome_is_resolved_by_the_same_request(
 
 @on_sqlite
 @pytest.mark.parametrize("files", [4, pytest.param(500, marks=LONG)])
+@pytest.mark.long
 def test_eight_concurrent_sqlite_writers_cause_no_locked_database_errors(
     files: int,
     service,

@@ -30,6 +30,7 @@ def job(service) -> OrganizerJob:
         return verification.request(session, competition=competition, actor=Actor.shell(), now=now)
 
 
+@pytest.mark.long
 def test_verification_that_dies_at_each_step_continues_and_ends_once(service, job: OrganizerJob, processes):
     def died(at: str) -> OrganizerJob:
         work = (*DO_ORGANIZERS_JOB, str(job.id))

@@ -96,6 +96,7 @@ def test_job_is_scored_after_a_crash_at_any_step(
 
 
 @on_postgresql
+@pytest.mark.long
 def test_redelivered_message_does_nothing_if_its_worker_died_after_the_commit(
     service, processes, eventually, watch, all_is_well, valkey
 ):

@@ -109,6 +109,7 @@ def close_at(service, competition: Competition, *, in_seconds: float) -> datetim
 
 
 @on_postgresql
+@pytest.mark.long
 def test_web_and_sweeper_with_wrong_clocks_use_the_databases_time(
     service,
     web,
