@@ -27,23 +27,23 @@ VISIBLE_TEXTS = """() => {
 
 
 @pytest.fixture(scope="module")
-def known() -> set[str]:
-    """The shapes of pages that were already checked in an earlier phase."""
+def known() -> set[tuple[str, str]]:
+    """The elements of pages that were already checked in an earlier phase."""
     return set()
 
 
 @pytest.fixture(params=["open", pytest.param("revealed", marks=pytest.mark.long)], scope="module")
 def site(
-    request: pytest.FixtureRequest, make_world: Callable[..., World], known: set[str]
+    request: pytest.FixtureRequest, make_world: Callable[..., World], known: set[tuple[str, str]]
 ) -> Iterator[visits.Site]:
     """A running, seeded test site, during its competition or after the reveal."""
     with visits.site(make_world(Truth.first()), request.param) as site:
         yield site
-        known |= {visits.shape_of(html) for _, html in site.pages.values()}
+        known.update(*(visits.elements_of(html) for _, html in site.pages.values()))
 
 
 def test_every_page_is_accessible_and_fits_320_px_with_a_short_header_and_named_time_zones(
-    site: visits.Site, browser: Browser, known: set[str]
+    site: visits.Site, browser: Browser, known: set[tuple[str, str]]
 ):
     assert len(site.pages) >= PAGES_AT_LEAST
     found = []

@@ -29,7 +29,7 @@ class Site:
     """For each path, the user who sees the page, and the page's HTML without form tokens."""
 
     def visits(
-        self, browser: Browser, *, known: Collection[str] = (), **options
+        self, browser: Browser, *, known: Collection[tuple[str, str]] = (), **options
     ) -> Iterator[tuple[Page, str]]:
         """Yield each page with new elements or classes, opened as a user who may see it, and its path."""
         seen = set(known)
@@ -39,15 +39,15 @@ class Site:
                 context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": self.address}])
             page = context.new_page()
             for path, (looker, html) in self.pages.items():
-                if looker == name and (shape := shape_of(html)) not in seen:
-                    seen.add(shape)
+                if looker == name and not (elements := elements_of(html)) <= seen:
+                    seen |= elements
                     yield page, path
             context.close()
 
 
-def shape_of(html: str) -> tuple[tuple[str, str], ...]:
-    """Return the different elements of a page with their classes, in the order of their first occurrence."""
-    return tuple(dict.fromkeys(re.findall(r"<(\w+)(?:[^>]*? class=\"([^\"]*)\")?", html)))
+def elements_of(html: str) -> set[tuple[str, str]]:
+    """Return the different elements of a page with their classes."""
+    return set(re.findall(r"<(\w+)(?:[^>]*? class=\"([^\"]*)\")?", html))
 
 
 @contextmanager
