@@ -30,14 +30,14 @@ endef
 # file exists at a time: .runnable for the packages of the server and the demo, or .complete for all packages, which
 # `make test` and other targets add to the environment of `make demo`.
 $(VENV)/.runnable: requirements/app.lock requirements/build.lock pyproject.toml
-	$(INSTALL) --no-compile app.lock build.lock
+	$(INSTALL) app.lock build.lock
 
 $(VENV)/.complete: requirements/dev.lock pyproject.toml
 	$(INSTALL) dev.lock
 
 install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## create .venv with the packages of the server and the demo only
 
-# See PYTEST about bytecode. With --no-compile, modules are compiled when they are first used; most never are.
+# See PYTEST about bytecode.
 demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its results independently and stop
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 

@@ -23,7 +23,11 @@ from typing import TextIO
 
 ROOT = Path(__file__).parents[1]
 STAMPS = (".runnable", ".complete")
-PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--no-color", "install", "--no-deps")
+# Modules are compiled when they are first used; most never are.
+PIP = (
+    *("-m", "pip", "--disable-pip-version-check", "--no-input", "--no-color"),
+    *("install", "--no-deps", "--no-compile"),
+)
 LAST_LINES = 30
 # Initial estimate, measured on two shared cores. It is corrected by the speed of the current installation.
 SECONDS_PER_PACKAGE = 0.5
@@ -114,13 +118,12 @@ def main() -> None:
     parser.add_argument("environment", type=Path)
     parser.add_argument("locks", nargs="+", help="lock files in the folder of this script")
     parser.add_argument("--stamp", required=True, choices=STAMPS)
-    parser.add_argument("--no-compile", action="store_true", help="compile modules when they are first used")
     chosen = parser.parse_args()
     locks = [Path(__file__).with_name(name) for name in chosen.locks]
-    install(chosen.environment, locks, chosen.stamp, ["--no-compile"] if chosen.no_compile else [])
+    install(chosen.environment, locks, chosen.stamp)
 
 
-def install(environment: Path, locks: list[Path], stamp: str, options: list[str]) -> None:
+def install(environment: Path, locks: list[Path], stamp: str) -> None:
     """Install locks and the checkout itself; exit on failure."""
     begun = time.monotonic()
     packages, line = Installation(environment, locks), Line(sys.stderr)
@@ -144,9 +147,9 @@ def install(environment: Path, locks: list[Path], stamp: str, options: list[str]
 
     python = str(environment / "bin/python")
     named = [word for lock in locks for word in ("-r", str(lock))]
-    run([python, *PIP, "--progress-bar", "off", *options, "--require-hashes", *named], packages, tell)
+    run([python, *PIP, "--progress-bar", "off", "--require-hashes", *named], packages, tell)
     tell(is_last=True)
-    run([python, *PIP, *options, "--no-build-isolation", "--editable", str(ROOT)])
+    run([python, *PIP, "--no-build-isolation", "--editable", str(ROOT)])
     (environment / stamp).touch()
     size = sum(path.lstat().st_size for path in environment.rglob("*") if not path.is_dir())
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

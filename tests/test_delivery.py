@@ -441,7 +441,7 @@ def test_make_test_completes_make_demos_installation_and_repairs_a_broken_one(tm
 @pytest.mark.parametrize(
     ("stamp", "target", "installed"),
     [
-        (None, "demo", "--stamp .runnable --no-compile app.lock build.lock"),
+        (None, "demo", "--stamp .runnable app.lock build.lock"),
         (None, "test", "--stamp .complete dev.lock"),
         (".runnable", "demo", ""),
         (".runnable", "test", "--stamp .complete dev.lock"),
