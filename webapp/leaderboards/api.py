@@ -45,7 +45,7 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     next_page = None
     if board.following is not None and query.page is None:
         next_page = url_for("api.leaderboard", **address, cursor=board.following.text())
-    elif board.page < board.page_count:
+    elif query.cursor is None and board.page < board.page_count:
         address |= {name: request.args[name] for name in ("sort", "order", "q") if name in request.args}
         next_page = url_for("api.leaderboard", **address, page=board.page + 1)
     return answers.board_page(board, page_size=query.page_size, next_page=next_page)
