@@ -1,0 +1,244 @@
+"""The common part of the built-in metrics: truth, rows of a split, score with errors."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.metrics.interface import (
+    Columns,
+    ColumnSpec,
+    Description,
+    Direction,
+    Exactness,
+    FloatArray,
+    Influences,
+    Kind,
+    MetricResult,
+    Options,
+    RowArray,
+    TermSpec,
+    UnsuitableTruth,
+)
+from grader.metrics.row_statistics import combined, exact_sum, influences_of, standard_error
+
+TARGET, PREDICTION = "target", "prediction"
+CodeArray = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SplitTruth:
+    """The true values of the rows of one split, and their positions among all rows."""
+
+    rows: RowArray
+    truth: NDArray[Any]
+
+
+class BuiltIn(ABC):
+    """A metric of one truth column and one or several columns of predictions."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    sentence: ClassVar[str]
+    version: ClassVar[str] = "1"
+    direction: ClassVar[Direction] = Direction.HIGHEST
+    exactness: ClassVar[Exactness] = Exactness.SUMS
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError if the metric cannot be used with its options."""
+
+    def describe(self) -> Description:
+        """Describe the metric."""
+        return Description(
+            self.title,
+            self.sentence,
+            self.direction,
+            self.exactness,
+            self._truth(),
+            self._predictions(),
+            self._terms(),
+        )
+
+    def _truth(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(TARGET),)
+
+    def _predictions(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(PREDICTION),)
+
+    def _terms(self) -> tuple[TermSpec, ...]:
+        return ()
+
+    def encode(self, predictions: Columns) -> Any:
+        """Return the predictions of all rows in the form that the metric computes with."""
+        return predictions[PREDICTION]
+
+    def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
+        """Return the true values of the rows; raise UnsuitableTruth with all reasons."""
+        values = truth[TARGET][rows]
+        problems = self._problems(values) if rows.size else ["The split has no rows."]
+        if problems:
+            raise UnsuitableTruth(problems)
+        return SplitTruth(rows, self._prepared(values))
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        return []
+
+    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
+        return truth
+
+    @abstractmethod
+    def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
+        """Compute the values of one file on one split."""
+
+    @abstractmethod
+    def measure(self, prepared: SplitTruth, encoded: Any) -> Influences:
+        """Return the influences of the rows on the score."""
+
+
+class RowStatistics(BuiltIn):
+    """A metric that is a function of means of row statistics."""
+
+    @abstractmethod
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the statistics of each row."""
+
+    def combine(self, means: Sequence[complex]) -> complex:
+        """Return the score of the means; differentiable where `is_smooth`. By default, the first mean."""
+        return means[0]
+
+    def is_smooth(self, means: Sequence[float]) -> bool:
+        """Return whether `combine` is defined at the means; otherwise, the score is `at_edge`."""
+        return True
+
+    at_edge: ClassVar[float] = 0.0
+
+    def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
+        """Compute the values of one file on one split."""
+        statistics = self.rows(prepared.truth, encoded[prepared.rows])
+        sums = [exact_sum(each) for each in statistics]
+        score, influences = self._influences(statistics, sums)
+        evidence = {"rows": prepared.rows.size, "sums": [each.hex() for each in sums]}
+        return MetricResult(score, {}, evidence, {"score": standard_error(influences)})
+
+    def measure(self, prepared: SplitTruth, encoded: Any) -> Influences:
+        """Return the influences of the rows on the score."""
+        statistics = self.rows(prepared.truth, encoded[prepared.rows])
+        return Influences(*self._influences(statistics, [exact_sum(each) for each in statistics]))
+
+    def _influences(
+        self, statistics: Sequence[FloatArray], sums: Sequence[float]
+    ) -> tuple[float, FloatArray]:
+        count = statistics[0].size
+        means = [each / count for each in sums]
+        if not self.is_smooth(means):
+            return self.at_edge, np.zeros(count)
+        score, gradient = combined(self.combine, means)
+        return score, influences_of(statistics, means, gradient)
+
+
+Slopes = tuple[float, FloatArray]  # a value, and its derivative by the share of each cell
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """The number of rows for each pair of true and predicted class.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (classes, classes)
+        True classes by predicted classes.
+    """
+
+    counts: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def shares(self) -> FloatArray:
+        """The counts divided by their sum."""
+        return self.counts / self.size
+
+    @property
+    def true(self) -> NDArray[np.int64]:
+        """The number of rows of each true class."""
+        return self.counts.sum(axis=1)
+
+    @property
+    def predicted(self) -> NDArray[np.int64]:
+        """The number of rows of each predicted class."""
+        return self.counts.sum(axis=0)
+
+    @property
+    def correct(self) -> NDArray[np.int64]:
+        """The number of correct predictions of each class."""
+        return np.diagonal(self.counts)
+
+    def standard_error(self, slopes: FloatArray) -> float:
+        """Return the standard error of a value from its derivatives, by the delta method."""
+        size = self.size
+        if size < 2:
+            return 0.0
+        deviations = slopes - math.fsum((self.shares * slopes).ravel())
+        return math.sqrt(math.fsum((self.counts * deviations**2).ravel()) / (size * (size - 1)))
+
+
+class CellMetric(BuiltIn):
+    """A metric of the counts for each pair of true and predicted class: integers only."""
+
+    exactness = Exactness.COUNTS
+
+    @abstractmethod
+    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+        """Return `score` and the terms, each with its derivative by the share of each cell."""
+
+    def _check(self) -> None:
+        require_classes(self.options)
+
+    def _truth(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(TARGET, Kind.CLASS),)
+
+    def _predictions(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(PREDICTION, Kind.CLASS),)
+
+    def score(self, prepared: SplitTruth, encoded: CodeArray) -> MetricResult:
+        """Compute the values of one file on one split."""
+        cells = self._count(prepared, encoded)
+        values = dict(self.values(cells))
+        errors = {name: cells.standard_error(slopes) for name, (_, slopes) in values.items()}
+        score, _ = values.pop("score")
+        terms = {name: value for name, (value, _) in values.items()}
+        return MetricResult(score, terms, {"cells": cells.counts.tolist()}, errors)
+
+    def measure(self, prepared: SplitTruth, encoded: CodeArray) -> Influences:
+        """Return the influences of the rows on the score."""
+        cells = self._count(prepared, encoded)
+        score, slopes = self.values(cells)["score"]
+        deviations = slopes - math.fsum((cells.shares * slopes).ravel())
+        return Influences(score, deviations[prepared.truth, encoded[prepared.rows]])
+
+    def _count(self, prepared: SplitTruth, encoded: CodeArray) -> CellCounts:
+        classes = len(self.options.classes)
+        cells = prepared.truth.astype(np.int64) * classes + encoded[prepared.rows]
+        return CellCounts(np.bincount(cells, minlength=classes**2).reshape(classes, classes))
+
+
+def require_classes(options: Options) -> None:
+    """Raise ValueError unless there are at least two classes."""
+    if len(options.classes) < 2:
+        raise ValueError("The metric needs at least two classes.")
+
+
+def ratio(value: int, by: int) -> float:
+    """Return the quotient of two counts; 0 if the divisor is 0."""
+    return int(value) / int(by) if by else 0.0

@@ -1,0 +1,172 @@
+r"""Any metric by group: values with standard errors, the worst group, the gap, and a score over groups.
+
+A competition may rank by :math:`w \cdot \text{overall} + (1 - w) \cdot M_p(\text{groups})`, where
+:math:`M_p` is a power mean that stresses the worst group: p = -5 if the highest value is the best, and +5 if
+the lowest is.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.metrics.bias import power_mean
+from grader.metrics.interface import (
+    Columns,
+    Description,
+    Direction,
+    Influences,
+    Metric,
+    MetricResult,
+    RowArray,
+    UnsuitableTruth,
+)
+from grader.metrics.row_statistics import standard_error
+
+POWER = 5.0
+# A power mean of these needs no sign; the others offer the worst group only.
+SIGNED = frozenset({"r2", "mcc", "kappa", "quadratic_kappa", "pearson", "spearman"})
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    """How groups enter the score.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The group columns of the solution.
+    weight : float
+        The weight of the overall value in the score, in [0, 1]; with 1, groups are only reported.
+    in_score : tuple of (str, str)
+        The groups, as column and value, that enter the power mean; equal in all splits.
+    """
+
+    columns: tuple[str, ...]
+    weight: float = 1.0
+    in_score: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= 1:
+            raise ValueError(f"`weight` must be between 0 and 1, not {self.weight!r}.")
+        if self.weight < 1 and not self.in_score:
+            raise ValueError("A score over groups needs at least one group in the score.")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupValue:
+    """The value of one group, with its number of rows and its standard error."""
+
+    rows: int
+    score: float
+    error: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the value as JSON data."""
+        return {"rows": self.rows, "score": self.score, "error": self.error}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PreparedGroups:
+    """The overall data of a split, and that of each group with the places of its rows in the split."""
+
+    overall: Any
+    size: int
+    power: float
+    groups: Mapping[tuple[str, str], tuple[RowArray, Any]]
+
+
+class GroupedMetric:
+    """A metric that is also computed in each group; `groups` of the truth are columns of text."""
+
+    def __init__(self, metric: Metric, rules: GroupRules) -> None:
+        if rules.weight < 1 and metric.name in SIGNED:
+            raise ValueError(f"{metric.name} can be negative, so it has no power mean over groups.")
+        self._metric, self._rules = metric, rules
+        self.name, self.version = metric.name, metric.version
+
+    def describe(self) -> Description:
+        """Describe the metric."""
+        return self._metric.describe()
+
+    def encode(self, predictions: Columns) -> Any:
+        """Encode the predictions of all rows."""
+        return self._metric.encode(predictions)
+
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedGroups:
+        """Prepare the split and each group; raise UnsuitableTruth if a group in the score is undefined.
+
+        Other groups in which the metric is undefined are skipped, with their reasons.
+        """
+        groups, skipped = dict[tuple[str, str], tuple[RowArray, Any]](), dict[tuple[str, str], Any]()
+        for column in self._rules.columns:
+            values = truth[column][rows]
+            for value in sorted({str(each) for each in values} - {""}):
+                places = np.flatnonzero(values == value)
+                try:
+                    groups[column, value] = places, self._metric.prepare(truth, rows[places])
+                except UnsuitableTruth as error:
+                    skipped[column, value] = error.problems
+        missing = [each for each in self._rules.in_score if each not in groups]
+        if missing:
+            reasons = [
+                f"{column} = {value}: {' '.join(skipped.get((column, value), ('No row has this value.',)))}"
+                for column, value in missing
+            ]
+            raise UnsuitableTruth(reasons)
+        is_highest = self._metric.describe().direction is Direction.HIGHEST
+        overall = self._metric.prepare(truth, rows)
+        return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups)
+
+    def score(self, prepared: PreparedGroups, encoded: Any) -> MetricResult:
+        """Compute the overall values and those of each group."""
+        overall = self._metric.score(prepared.overall, encoded)
+        tables: dict[str, dict[str, Any]] = {column: {} for column in self._rules.columns}
+        for (column, value), (places, data) in prepared.groups.items():
+            result = self._metric.score(data, encoded)
+            tables[column][value] = GroupValue(places.size, result.score, result.errors["score"]).as_dict()
+        score, errors = overall.score, dict(overall.errors)
+        if self._rules.weight < 1:
+            measured = self.measure(prepared, encoded)
+            score, errors["score"] = measured.score, standard_error(measured.rows)
+        terms = dict(overall.terms)
+        if self._rules.weight < 1:
+            terms = {"overall": overall.score, **terms}
+        return MetricResult(score, terms, overall.evidence, errors, tables)
+
+    def measure(self, prepared: PreparedGroups, encoded: Any) -> Influences:
+        """Return the influences of the rows on the score over groups."""
+        overall = _measured(self._metric, prepared.overall, encoded)
+        weight = self._rules.weight
+        if weight == 1:
+            return overall
+        groups = [
+            (places, _measured(self._metric, data, encoded))
+            for places, data in map(prepared.groups.__getitem__, self._rules.in_score)
+        ]
+        power = prepared.power
+        mean = power_mean([each.score for _, each in groups], power)
+        rows = weight * overall.rows
+        for places, measured in groups:
+            slope = (measured.score / mean) ** (power - 1) / len(groups) if mean else 0.0
+            rows[places] += (1 - weight) * slope * measured.rows * (prepared.size / places.size)
+        return Influences(math.fsum([weight * overall.score, (1 - weight) * mean]), rows)
+
+
+def worst(values: Mapping[str, Mapping[str, Any]], direction: Direction) -> tuple[str, float] | None:
+    """Return the group with the worst value and its distance from the best group, or None without groups."""
+    if not values:
+        return None
+    order = sorted(values, key=lambda name: (values[name]["score"], name))
+    low, high = order[0], order[-1]
+    gap = values[high]["score"] - values[low]["score"]
+    return (low if direction is Direction.HIGHEST else high), gap
+
+
+def _measured(metric: Metric, prepared: Any, encoded: Any) -> Influences:
+    measured = metric.measure(prepared, encoded)
+    if measured is None:
+        raise ValueError(f"{metric.name} has no influences.")
+    return measured

@@ -1,0 +1,209 @@
+"""The interface of a metric: the data it needs, the values it computes, and how exact they are.
+
+The platform depends only on this module. `grader.metrics.registry` lists the built-in metrics.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+RowArray = NDArray[np.int64]
+# Numbers as float64; classes as positions in the list of classes; lists of classes with -1 in empty places.
+Columns = Mapping[str, NDArray[Any]]
+# The largest number whose square can be added 10^9 times.
+LARGEST = 1e145
+
+
+class Direction(enum.StrEnum):
+    """Which score is the best."""
+
+    HIGHEST = "highest"
+    LOWEST = "lowest"
+
+
+class Exactness(enum.StrEnum):
+    """How far a score can be reproduced.
+
+    `counts`: integers, identical to the last bit on every machine. `sums`: numbers of rows, added exactly, so
+    that the score does not depend on the order of the rows; identical on machines with the same CPU features.
+    `opaque`: a function of the complete table, which may depend on anything.
+    """
+
+    COUNTS = "counts"
+    SUMS = "sums"
+    OPAQUE = "opaque"
+
+
+class Kind(enum.StrEnum):
+    """The content of a column."""
+
+    NUMBER = "number"
+    CLASS = "class"
+    CLASSES = "classes"  # a list of classes, the best first
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """A column of a solution or a submission, with the domain of its numbers."""
+
+    name: str
+    kind: Kind = Kind.NUMBER
+    lowest: float = -LARGEST
+    highest: float = LARGEST
+
+
+@dataclass(frozen=True, slots=True)
+class TermSpec:
+    """A value that a metric reports in addition to the score."""
+
+    name: str
+    title: str
+    direction: Direction = Direction.HIGHEST
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The parameters of a metric in one competition; each metric uses some of them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of the predicted columns of a metric that is a mean over columns.
+    classes : tuple of str
+        The closed set of classes.
+    positive : str or None
+        The class that counts as positive in a metric for two classes; by default, the last one.
+    cutoff : int
+        The number of places that count in a list of classes.
+    """
+
+    columns: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    positive: str | None = None
+    cutoff: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a metric needs and promises.
+
+    Attributes
+    ----------
+    title, sentence : str
+        The name of the metric and one sentence about it.
+    direction : Direction
+        Which score is the best.
+    exactness : Exactness
+        How far a score can be reproduced.
+    truth, predictions : tuple of ColumnSpec
+        The columns of the solution and of a submission, without ids.
+    terms : tuple of TermSpec
+        The values reported in addition to the score.
+    decimals : int
+        The number of displayed decimals.
+    """
+
+    title: str
+    sentence: str
+    direction: Direction
+    exactness: Exactness
+    truth: tuple[ColumnSpec, ...]
+    predictions: tuple[ColumnSpec, ...]
+    terms: tuple[TermSpec, ...] = ()
+    decimals: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MetricResult:
+    """The values of one submission on one split.
+
+    Attributes
+    ----------
+    score : float
+        The score; always finite.
+    terms : mapping of str to float
+        The terms by name.
+    evidence : mapping of str to object
+        The integers or exact sums from which the score can be recomputed, as JSON data.
+    errors : mapping of str to float
+        The standard errors of the score (`score`) and of the terms.
+    groups : mapping of str to mapping
+        For each group column, the values of each group, as from `GroupValue.as_dict`.
+    """
+
+    score: float
+    terms: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Influences:
+    """The score with the influence of each row, its contribution to the deviation from the expected score.
+
+    Attributes
+    ----------
+    score : float
+        The score.
+    rows : ndarray of float64, shape (rows,)
+        The influence of each row of the split; their mean is about 0.
+    """
+
+    score: float
+    rows: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """The difference between two submissions on the same rows, and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+class UnsuitableTruth(ValueError):
+    """The solution makes the metric undefined; `problems` lists all reasons."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = tuple(problems)
+
+
+class UnsuitablePredictions(ValueError):
+    """The predictions alone make the metric undefined, in `rows`."""
+
+    def __init__(self, reason: str, rows: Sequence[int]) -> None:
+        super().__init__(reason)
+        self.reason, self.rows = reason, tuple(rows)
+
+
+class Metric(Protocol):
+    """A metric with its options; `name` and `version` are on every receipt.
+
+    A score is always defined: a cause in the solution is refused by `prepare` (UnsuitableTruth), a cause in
+    the predictions alone by `encode` (UnsuitablePredictions), and everything else has a defined value.
+    """
+
+    name: str
+    version: str
+
+    def describe(self) -> Description:
+        """Describe the metric."""
+
+    def encode(self, predictions: Columns) -> Any:
+        """Encode the predictions of all rows, in the order of the ids, once per file."""
+
+    def prepare(self, truth: Columns, rows: RowArray) -> Any:
+        """Prepare the rows of one split, given by their positions."""
+
+    def score(self, prepared: Any, encoded: Any) -> MetricResult:
+        """Compute the values of one file on one split."""
+
+    def measure(self, prepared: Any, encoded: Any) -> Influences | None:
+        """Return the influences of the rows on the score, or None if the metric has none."""

@@ -1,0 +1,263 @@
+"""Metrics of the order of predictions, and of lists of classes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn, RowStatistics, SplitTruth
+from grader.metrics.classification import not_binary
+from grader.metrics.interface import (
+    Columns,
+    ColumnSpec,
+    Exactness,
+    FloatArray,
+    Influences,
+    Kind,
+    MetricResult,
+)
+from grader.metrics.ranks import RankArray, dense_ranks
+from grader.metrics.regression import constant
+from grader.metrics.row_statistics import exact_sum, standard_error
+
+
+@dataclass(frozen=True, eq=False)
+class RankedClasses:
+    """The number of positive and negative rows at each rank, the lowest rank first.
+
+    Attributes
+    ----------
+    ranks : ndarray of unsigned integers, shape (rows,)
+        The rank of each row.
+    labels : ndarray of bool, shape (rows,)
+        Whether each row is positive.
+    """
+
+    ranks: RankArray
+    labels: NDArray[np.bool_]
+
+    @cached_property
+    def all(self) -> NDArray[np.int64]:
+        """The number of rows at each rank."""
+        return np.bincount(self.ranks)
+
+    @cached_property
+    def positive(self) -> NDArray[np.int64]:
+        """The number of positive rows at each rank."""
+        return np.bincount(self.ranks[self.labels], minlength=self.all.size)
+
+    @property
+    def negative(self) -> NDArray[np.int64]:
+        """The number of negative rows at each rank."""
+        return self.all - self.positive
+
+
+class RankMetric(BuiltIn):
+    """A metric of the ranks of predictions and a binary target: counts only."""
+
+    exactness = Exactness.COUNTS
+
+    def _truth(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(TARGET, Kind.NUMBER, 0, 1),)
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        problems = not_binary(truth)
+        if not problems and truth.min() == truth.max():
+            problems = [f"The target must be 0 in some rows and 1 in others; it is {truth[0]:g} in all rows."]
+        return problems
+
+    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
+        return truth == 1
+
+    def encode(self, predictions: Columns) -> RankArray:
+        """Return the dense ranks of the predictions."""
+        return dense_ranks(predictions[PREDICTION])
+
+    def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
+        """Compute the values of one file on one split."""
+        ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
+        score, evidence, by_rank = self._values(ranked)
+        # The influence depends on rank and label only, so it is added once for each pair.
+        squares = np.stack([ranked.negative * by_rank[0] ** 2, ranked.positive * by_rank[1] ** 2])
+        rows = ranked.labels.size
+        error = math.sqrt(exact_sum(squares.ravel(), parts=2) / (rows * (rows - 1)))
+        return MetricResult(score, {}, evidence, {"score": error})
+
+    def measure(self, prepared: SplitTruth, encoded: RankArray) -> Influences:
+        """Return the influences of the rows on the score."""
+        ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
+        score, _, by_rank = self._values(ranked)
+        return Influences(score, np.where(ranked.labels, by_rank[1][ranked.ranks], by_rank[0][ranked.ranks]))
+
+    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], tuple[FloatArray, FloatArray]]:
+        """Return the score, its evidence, and the influence of a negative and a positive row at each rank."""
+        raise NotImplementedError
+
+
+class RocAuc(RankMetric):
+    """The probability that a positive row has a higher prediction than a negative one."""
+
+    name = "roc_auc"
+    title = "ROC AUC"
+    sentence = "The probability that a positive row has a higher prediction than a negative row."
+
+    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], tuple[FloatArray, FloatArray]]:
+        positive, negative = ranked.positive, ranked.negative
+        negatives_below = 2 * (np.cumsum(negative) - negative) + negative
+        doubled = int((positive * negatives_below).sum())
+        count, negatives = int(positive.sum()), int(negative.sum())
+        score = doubled / (2 * count * negatives)
+        positives_above = 2 * (count - np.cumsum(positive)) + positive
+        rows = count + negatives
+        of_positive = (negatives_below / (2 * negatives) - score) * (rows / count)
+        of_negative = (positives_above / (2 * count) - score) * (rows / negatives)
+        evidence = {"pairs": doubled, "positives": count, "negatives": negatives}
+        return score, evidence, (of_negative, of_positive)
+
+
+class AveragePrecision(RankMetric):
+    """The mean over positive rows of the precision among the rows that are ranked at least as high."""
+
+    name = "average_precision"
+    title = "Average precision"
+    sentence = "The mean over positive rows of the precision among the rows ranked at least as high."
+
+    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], tuple[FloatArray, FloatArray]]:
+        positive, total = ranked.positive, ranked.all
+        at_least, positives_at_least = _from_top(total), _from_top(positive)
+        precision = positives_at_least / np.maximum(at_least, 1)
+        count, rows = int(positive.sum()), int(total.sum())
+        score = exact_sum(positive * precision) / count
+        # A row also changes the precision at all ranks that are not above its own.
+        weight = positive / np.maximum(at_least, 1)
+        shared, lost = np.cumsum(weight), np.cumsum(weight * precision)
+        scale = rows / count
+        # The score is a ratio with the share of positive rows as divisor.
+        of_negative = -lost * scale
+        of_positive = (precision - score + shared - lost) * scale
+        evidence = {"positives": count, "sum": exact_sum(positive * precision).hex()}
+        return score, evidence, (of_negative, of_positive)
+
+
+def _from_top(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each rank the sum of the counts at this rank and above."""
+    return np.cumsum(counts[::-1])[::-1]
+
+
+class Spearman(BuiltIn):
+    """The correlation between the ranks of predictions and target."""
+
+    name = "spearman"
+    title = "Spearman correlation"
+    sentence = "The correlation between the ranks of predictions and target; equal values share a mean rank."
+    exactness = Exactness.COUNTS
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        return constant(truth)
+
+    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
+        return doubled_midranks(dense_ranks(truth))
+
+    def encode(self, predictions: Columns) -> RankArray:
+        """Return the dense ranks of the predictions."""
+        return dense_ranks(predictions[PREDICTION])
+
+    def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
+        """Compute the values of one file on one split."""
+        measured, evidence = self._values(prepared, encoded)
+        return MetricResult(measured.score, {}, evidence, {"score": standard_error(measured.rows)})
+
+    def measure(self, prepared: SplitTruth, encoded: RankArray) -> Influences:
+        """Return the influences of the rows on the score."""
+        return self._values(prepared, encoded)[0]
+
+    def _values(self, prepared: SplitTruth, encoded: RankArray) -> tuple[Influences, dict[str, Any]]:
+        rows, one = prepared.rows.size, prepared.truth
+        other = doubled_midranks(encoded[prepared.rows])
+        # Deviations from the mean rank, doubled; their sum is 0.
+        x, y = one - (rows + 1), other - (rows + 1)
+        products = [integer_dot(a, b) for a, b in ((x, y), (x, x), (y, y))]
+        evidence = {"rows": rows, "products": products}
+        if not products[2]:
+            return Influences(0.0, np.zeros(rows)), evidence
+        score = products[0] / (math.sqrt(products[1]) * math.sqrt(products[2]))
+        scale = [math.sqrt(each / rows) for each in products[1:]]
+        u, v = x / scale[0], y / scale[1]
+        # The ranks are estimates too: a row moves the rank of every row above it.
+        moved = (_moved(one, y, rows) + _moved(other, x, rows)) / (scale[0] * scale[1])
+        moved_x = 2 * _moved(one, x, rows) / scale[0] ** 2
+        moved_y = 2 * _moved(other, y, rows) / scale[1] ** 2
+        influences = u * v + moved - score / 2 * (u * u + moved_x + v * v + moved_y)
+        return Influences(score, influences - exact_sum(influences) / rows), evidence
+
+
+def doubled_midranks(ranks: RankArray) -> NDArray[np.int64]:
+    """Return twice the mean rank of each value, counted from 1: equal values share a mean rank."""
+    counts = np.bincount(ranks)
+    return (2 * np.cumsum(counts) - counts + 1)[ranks]
+
+
+def integer_dot(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    """Return the exact sum of products of integers of at most 2^31, also beyond 64 bits."""
+    high, low = one >> 16, one & 0xFFFF
+    return (int((high * other).sum()) << 16) + int((low * other).sum())
+
+
+def _moved(midranks: NDArray[np.int64], deviations: NDArray[np.int64], rows: int) -> FloatArray:
+    """Return for each row twice the sum of the deviations of the rows above; ties count one half.
+
+    Sums of integers below 2^53 are exact in any order.
+    """
+    by_rank = np.bincount(midranks, weights=deviations, minlength=2 * rows + 1)
+    above = np.cumsum(by_rank[::-1])[::-1] - by_rank / 2
+    return 2 * above[midranks]
+
+
+class MeanAveragePrecisionAtK(RowStatistics):
+    """The mean over rows of the average precision of a list of classes."""
+
+    name = "map_at_k"
+    title = "Mean average precision at k (MAP@k)"
+    sentence = "The mean over rows of the average precision of the first k classes of a list."
+
+    def _check(self) -> None:
+        if self.options.cutoff < 1:
+            raise ValueError("The cutoff must be at least 1.")
+
+    def _truth(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(TARGET, Kind.CLASSES),)
+
+    def _predictions(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(PREDICTION, Kind.CLASSES),)
+
+    def encode(self, predictions: Columns) -> NDArray[Any]:
+        """Return the first k places of the lists; missing places are empty."""
+        lists = predictions[PREDICTION][:, : self.options.cutoff]
+        return np.pad(lists, ((0, 0), (0, self.options.cutoff - lists.shape[1])), constant_values=-1)
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        count = int(np.count_nonzero((truth < 0).all(axis=1)))
+        return [f"Each row needs at least one true class; {count} rows have none."] if count else []
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the average precision of each row: the mean precision at the places of correct classes.
+
+        The divisor is the number of true classes, or k if that is smaller. A class that is repeated in a list
+        counts once.
+        """
+        hits, total = np.zeros(len(truth)), np.zeros(len(truth))
+        places = predictions.shape[1]
+        for place in range(places):
+            listed = predictions[:, place]
+            is_correct = (truth == listed[:, None]).any(axis=1) & (listed >= 0)
+            is_correct &= ~(predictions[:, :place] == listed[:, None]).any(axis=1)
+            hits += is_correct
+            total += np.where(is_correct, hits / (place + 1), 0.0)
+        return (total / np.minimum((truth >= 0).sum(axis=1), places),)
+
+
+RANKING: tuple[type[BuiltIn], ...] = (RocAuc, AveragePrecision, Spearman, MeanAveragePrecisionAtK)

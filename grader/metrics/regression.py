@@ -1,0 +1,164 @@
+"""Metrics of predicted numbers."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn, RowStatistics
+from grader.metrics.interface import LARGEST, ColumnSpec, Direction, FloatArray, Kind
+from grader.metrics.row_statistics import exact_mean
+
+
+def _root(value: complex) -> complex:
+    return complex(np.sqrt(np.complex128(value)))
+
+
+class RootMeanSquaredError(RowStatistics):
+    """The square root of the mean squared error."""
+
+    name = "rmse"
+    title = "Root mean squared error (RMSE)"
+    sentence = "The square root of the mean squared difference between prediction and target."
+    direction = Direction.LOWEST
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the squared error of each row."""
+        error = predictions - truth
+        return (error * error,)
+
+    def is_smooth(self, means: Sequence[float]) -> bool:
+        """Return whether there is any error; the root has no derivative at 0."""
+        return means[0] > 0
+
+    def combine(self, means: Sequence[complex]) -> complex:
+        """Return the root of the mean."""
+        return _root(means[0])
+
+
+class MeanAbsoluteError(RowStatistics):
+    """The mean absolute error."""
+
+    name = "mae"
+    title = "Mean absolute error (MAE)"
+    sentence = "The mean absolute difference between prediction and target."
+    direction = Direction.LOWEST
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the absolute error of each row."""
+        return (np.abs(predictions - truth),)
+
+
+class RootMeanSquaredLogError(RootMeanSquaredError):
+    """The root mean squared error of the logarithms of 1 + value."""
+
+    name = "rmsle"
+    title = "Root mean squared logarithmic error (RMSLE)"
+    sentence = "RMSE of log(1 + value): an error counts by its ratio instead of its difference."
+
+    def _truth(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(TARGET, Kind.NUMBER, 0),)
+
+    def _predictions(self) -> tuple[ColumnSpec, ...]:
+        return (ColumnSpec(PREDICTION, Kind.NUMBER, 0),)
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        count = int(np.count_nonzero(truth < 0))
+        return [f"The target must not be negative; {count} rows are."] if count else []
+
+    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
+        return np.log1p(truth)
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the squared difference of the logarithms of each row."""
+        return super().rows(truth, np.log1p(predictions))
+
+
+class MeanAbsolutePercentageError(RowStatistics):
+    """The mean absolute error relative to the target."""
+
+    name = "mape"
+    title = "Mean absolute percentage error (MAPE)"
+    sentence = "The mean of the absolute error divided by the absolute target, as a fraction."
+    direction = Direction.LOWEST
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        count = int(np.count_nonzero(np.abs(truth) < 1 / LARGEST))
+        return [f"The target must not be 0; {count} rows are."] if count else []
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the relative error of each row, at most 1e290."""
+        return (np.minimum(np.abs((predictions - truth) / truth), LARGEST**2),)
+
+
+class RSquared(RowStatistics):
+    """The share of the target's variance that the predictions explain."""
+
+    name = "r2"
+    title = "R²"
+    sentence = (
+        "The share of the target's variance that the predictions explain; negative if a constant is better."
+    )
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        return constant(truth)
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the squared error and the deviation from the mean, with its square, of each row.
+
+        Without the subtraction of the mean, all digits would be lost for a mean far above the spread.
+        """
+        error, deviation = predictions - truth, truth - exact_mean(truth)
+        return error * error, deviation, deviation * deviation
+
+    def combine(self, means: Sequence[complex]) -> complex:
+        """Return 1 minus the ratio of the two variances."""
+        return 1 - means[0] / (means[2] - means[1] * means[1])
+
+
+class Pearson(RowStatistics):
+    """The linear correlation."""
+
+    name = "pearson"
+    title = "Pearson correlation"
+    sentence = "The linear correlation between predictions and target; 0 for constant predictions."
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        return constant(truth)
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return deviations from the means, their squares and their product, of each row."""
+        one, other = _scaled(truth - exact_mean(truth)), _scaled(predictions - exact_mean(predictions))
+        return one, other, one * one, other * other, one * other
+
+    def is_smooth(self, means: Sequence[float]) -> bool:
+        """Return whether the predictions vary."""
+        return means[3] - means[1] * means[1] > 0 and means[2] - means[0] * means[0] > 0
+
+    def combine(self, means: Sequence[complex]) -> complex:
+        """Return the covariance divided by the root of the product of the variances."""
+        variances = (means[2] - means[0] * means[0]) * (means[3] - means[1] * means[1])
+        return (means[4] - means[0] * means[1]) / _root(variances)
+
+
+def _scaled(deviations: FloatArray) -> FloatArray:
+    """Divide by a power of two, which is exact, so that products neither overflow nor vanish."""
+    largest = max(float(deviations.max()), -float(deviations.min()))
+    return np.ldexp(deviations, -math.frexp(largest)[1]) if largest else deviations
+
+
+def constant(truth: NDArray[Any]) -> list[str]:
+    """Return a problem if all values are equal."""
+    return ["The target is the same in all rows."] if truth.min() == truth.max() else []
+
+
+REGRESSION: tuple[type[BuiltIn], ...] = (
+    RootMeanSquaredError,
+    MeanAbsoluteError,
+    RootMeanSquaredLogError,
+    MeanAbsolutePercentageError,
+    RSquared,
+    Pearson,
+)

@@ -1,0 +1,280 @@
+"""Built-in metrics against scikit-learn, scipy, the bootstrap and their laws."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics as oracle
+
+from grader.metrics.interface import Direction, Options, UnsuitablePredictions, UnsuitableTruth
+from grader.metrics.registry import METRICS
+from grader.metrics.row_statistics import paired_difference, standard_error
+
+CLASSES = ("ham", "spam", "eggs", "toast")
+FOUR, TWO = Options(classes=CLASSES), Options(classes=CLASSES[:2])
+COLUMNS = Options(columns=("a", "b", "c"))
+NUMBERS = Options()
+
+
+def classes(rng: np.random.Generator, rows: int, count: int = 4) -> tuple[Any, Any]:
+    truth = rng.integers(0, count, rows)
+    guesses = np.where(rng.random(rows) < 0.6, truth, rng.integers(0, count, rows))
+    return {"target": truth}, {"prediction": guesses}
+
+
+def two_classes(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    return classes(rng, rows, 2)
+
+
+def binary(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    truth = (rng.random(rows) < 0.3).astype(float)
+    truth[:2] = 0, 1
+    guesses = np.clip(0.3 + 0.3 * truth + 0.2 * rng.normal(size=rows), 0, 1).round(2)
+    return {"target": truth}, {"prediction": guesses}
+
+
+def probabilities(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    truth = rng.integers(0, 4, rows)
+    table = rng.dirichlet(np.ones(4), rows) + 0.5 * np.eye(4)[truth]
+    table /= table.sum(axis=1, keepdims=True)
+    return {"target": truth}, dict(zip(CLASSES, table.T, strict=True))
+
+
+def numbers(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    truth = np.round(rng.gamma(2, 10, rows), 1) + 0.1
+    return {"target": truth}, {"prediction": np.abs(truth + rng.normal(0, 5, rows)).round(1)}
+
+
+def lists(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    truth = np.full((rows, 3), -1)
+    truth[:, 0] = rng.integers(0, 9, rows)
+    truth[::3, 1] = (truth[::3, 0] + 1) % 9
+    guesses = np.stack([rng.permutation(9)[:6] for _ in range(rows)])
+    guesses[::5, 1] = guesses[::5, 0]
+    guesses[::7, 3:] = -1
+    return {"target": truth}, {"prediction": guesses}
+
+
+def columns(of: Callable[..., Any]) -> Callable[..., Any]:
+    def make(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+        parts = {name: of(rng, rows) for name in COLUMNS.columns}
+        return (
+            {name: truth["target"] for name, (truth, _) in parts.items()},
+            {name: guesses["prediction"] for name, (_, guesses) in parts.items()},
+        )
+
+    return make
+
+
+def over_columns(score: Callable[..., float]) -> Callable[..., float]:
+    return lambda truth, guesses: np.mean([score(truth[each], guesses[each]) for each in truth])
+
+
+def plain(score: Callable[..., float]) -> Callable[..., float]:
+    return lambda truth, guesses: score(truth["target"], guesses["prediction"])
+
+
+def table_of(guesses: dict[str, Any]) -> Any:
+    return np.stack(list(guesses.values()), axis=1)
+
+
+def average_precision_of_lists(truth: Any, guesses: Any) -> float:
+    """Return MAP@5 as in its definition, with loops."""
+    total = 0.0
+    for actual, listed in zip(truth, guesses, strict=True):
+        wanted, hits, score = {int(each) for each in actual if each >= 0}, 0, 0.0
+        for place, one in enumerate(listed[:5]):
+            if one in wanted and one not in listed[:place]:
+                hits += 1
+                score += hits / (place + 1)
+        total += score / min(len(wanted), 5)
+    return total / len(truth)
+
+
+# For each metric: options, data, and the value by another implementation.
+CASES: dict[str, tuple[Options, Callable[..., Any], Callable[..., float]]] = {
+    "accuracy": (FOUR, classes, plain(oracle.accuracy_score)),
+    "balanced_accuracy": (FOUR, classes, plain(oracle.balanced_accuracy_score)),
+    "f1": (TWO, two_classes, plain(oracle.f1_score)),
+    "macro_f1": (FOUR, classes, plain(lambda t, p: oracle.f1_score(t, p, average="macro", zero_division=0))),
+    "mcc": (FOUR, classes, plain(oracle.matthews_corrcoef)),
+    "kappa": (FOUR, classes, plain(oracle.cohen_kappa_score)),
+    "quadratic_kappa": (
+        FOUR,
+        classes,
+        plain(lambda t, p: oracle.cohen_kappa_score(t, p, weights="quadratic")),
+    ),
+    "log_loss": (NUMBERS, binary, plain(lambda t, p: oracle.log_loss(t, p, labels=[0, 1]))),
+    "multi_class_log_loss": (
+        FOUR,
+        probabilities,
+        lambda t, p: oracle.log_loss(t["target"], table_of(p), labels=range(4)),
+    ),
+    "brier": (NUMBERS, binary, plain(lambda t, p: np.mean((t - p) ** 2))),
+    "rmse": (NUMBERS, numbers, plain(oracle.root_mean_squared_error)),
+    "mae": (NUMBERS, numbers, plain(oracle.mean_absolute_error)),
+    "rmsle": (NUMBERS, numbers, plain(oracle.root_mean_squared_log_error)),
+    "mape": (NUMBERS, numbers, plain(oracle.mean_absolute_percentage_error)),
+    "r2": (NUMBERS, numbers, plain(oracle.r2_score)),
+    "pearson": (NUMBERS, numbers, plain(lambda t, p: stats.pearsonr(t, p)[0])),
+    "spearman": (NUMBERS, numbers, plain(lambda t, p: stats.spearmanr(t, p)[0])),
+    "roc_auc": (NUMBERS, binary, plain(oracle.roc_auc_score)),
+    "average_precision": (NUMBERS, binary, plain(oracle.average_precision_score)),
+    "map_at_k": (NUMBERS, lists, plain(average_precision_of_lists)),
+    "mean_roc_auc": (COLUMNS, columns(binary), over_columns(oracle.roc_auc_score)),
+    "mean_rmse": (COLUMNS, columns(numbers), over_columns(oracle.root_mean_squared_error)),
+    "mean_log_loss": (
+        COLUMNS,
+        columns(binary),
+        over_columns(lambda t, p: oracle.log_loss(t, p, labels=[0, 1])),
+    ),
+}
+
+
+def calculated(name: str, truth: Any, guesses: Any, rows: Any = None) -> Any:
+    metric = METRICS[name](CASES[name][0])
+    rows = np.arange(len(next(iter(truth.values())))) if rows is None else rows
+    return metric.score(metric.prepare(truth, rows), metric.encode(guesses))
+
+
+def influences(name: str, truth: Any, guesses: Any) -> Any:
+    metric = METRICS[name](CASES[name][0])
+    rows = np.arange(len(next(iter(truth.values()))))
+    return metric.measure(metric.prepare(truth, rows), metric.encode(guesses))
+
+
+def taken(data: Any, rows: Any) -> Any:
+    return {name: values[rows] for name, values in data.items()}
+
+
+def test_every_metric_has_a_case():
+    assert set(CASES) == set(METRICS)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_describes_its_columns_and_terms(name: str):
+    options, make, _ = CASES[name]
+    truth, guesses = make(np.random.default_rng(1), 50)
+    described = METRICS[name](options).describe()
+    assert [each.name for each in described.truth] == list(truth)
+    assert [each.name for each in described.predictions] == list(guesses)
+    result = calculated(name, truth, guesses)
+    assert set(result.terms) <= {each.name for each in described.terms}
+    assert set(result.errors) == {"score", *result.terms}
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("rows", [12, 400])
+def test_a_score_equals_that_of_another_implementation(name: str, rows: int):
+    _, make, expected = CASES[name]
+    for seed in range(5):
+        truth, guesses = make(np.random.default_rng(seed), rows)
+        result = calculated(name, truth, guesses)
+        assert result.score == pytest.approx(expected(truth, guesses), rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_all_values_are_identical_in_any_order_of_the_rows(name: str):
+    _, make, _ = CASES[name]
+    rng = np.random.default_rng(2)
+    truth, guesses = make(rng, 300)
+    before = calculated(name, truth, guesses)
+    for _ in range(5):
+        order = rng.permutation(300)
+        after = calculated(name, taken(truth, order), taken(guesses, order))
+        assert (after.score, after.terms, after.evidence) == (before.score, before.terms, before.evidence)
+        assert after.errors == before.errors
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_split_is_scored_on_its_own_rows(name: str):
+    _, make, expected = CASES[name]
+    truth, guesses = make(np.random.default_rng(3), 400)
+    rows = np.arange(0, 400, 3)
+    whole = expected(taken(truth, rows), taken(guesses, rows))
+    assert calculated(name, truth, guesses, rows).score == pytest.approx(whole, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_standard_error_equals_that_of_the_bootstrap(name: str):
+    _, make, _ = CASES[name]
+    rng = np.random.default_rng(4)
+    rows, draws = 800, 400
+    truth, guesses = make(rng, rows)
+    error = calculated(name, truth, guesses).errors["score"]
+    scores = []
+    for _ in range(draws):
+        drawn = rng.integers(0, rows, rows)
+        scores.append(calculated(name, taken(truth, drawn), taken(guesses, drawn)).score)
+    assert error == pytest.approx(np.std(scores, ddof=1), rel=0.12)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_influences_give_the_standard_error_and_vanish_in_the_mean(name: str):
+    _, make, _ = CASES[name]
+    truth, guesses = make(np.random.default_rng(5), 500)
+    result, measured = calculated(name, truth, guesses), influences(name, truth, guesses)
+    assert measured.score == result.score
+    assert standard_error(measured.rows) == pytest.approx(result.errors["score"], rel=1e-9)
+    assert abs(measured.rows.mean()) <= 1e-9 * np.abs(measured.rows).max()
+    assert paired_difference(measured, measured) == paired_difference(measured, measured)
+    assert paired_difference(measured, measured).standard_error == 0
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_constant_and_perfect_predictions_have_a_score(name: str):
+    options, make, _ = CASES[name]
+    truth, guesses = make(np.random.default_rng(6), 60)
+    for value in (0, 1):
+        constant = {each: np.full_like(values, value) for each, values in guesses.items()}
+        try:
+            result = calculated(name, truth, constant)
+        except UnsuitablePredictions:
+            assert (name, value) == ("multi_class_log_loss", 0)
+            continue
+        assert np.isfinite([result.score, *result.errors.values()]).all()
+    if list(truth) == list(guesses) or name in ("spearman", "pearson", "roc_auc", "average_precision"):
+        perfect = dict(zip(guesses, truth.values(), strict=True))
+        best = calculated(name, truth, perfect).score
+        is_highest = METRICS[name](options).describe().direction is Direction.HIGHEST
+        assert best == pytest.approx(1.0 if is_highest else 0.0, abs=1e-14)
+
+
+def test_unsuitable_solutions_are_refused_with_all_reasons():
+    rows = np.arange(3)
+    for name, target in (
+        ("roc_auc", [1.0, 1, 1]),
+        ("r2", [2.0, 2, 2]),
+        ("mape", [0.0, 1, 2]),
+        ("rmsle", [-1.0, 1, 2]),
+        ("log_loss", [0.0, 1, 2]),
+    ):
+        with pytest.raises(UnsuitableTruth):
+            METRICS[name](NUMBERS).prepare({"target": np.array(target)}, rows)
+    with pytest.raises(UnsuitableTruth) as refused:
+        truth = {each: np.ones(3) for each in COLUMNS.columns}
+        METRICS["mean_roc_auc"](COLUMNS).prepare(truth, rows)
+    assert [each[:2] for each in refused.value.problems] == ["a:", "b:", "c:"]
+
+
+@pytest.mark.parametrize("name", ["rmse", "mae", "r2", "pearson", "spearman", "mape"])
+@pytest.mark.parametrize("size", [1e-140, 1e-3, 1e8, 1e140])
+def test_scores_are_finite_for_extreme_numbers(name: str, size: float):
+    rng = np.random.default_rng(7)
+    truth, guesses = rng.normal(size=200) * size, rng.normal(size=200) * size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = calculated(name, {"target": truth}, {"prediction": guesses})
+    assert np.isfinite([result.score, *result.errors.values()]).all()
+
+
+def test_correlations_keep_their_digits_when_the_mean_is_far_above_the_spread():
+    rng = np.random.default_rng(8)
+    truth, guesses = rng.normal(size=500), rng.normal(size=500)
+    for name in ("r2", "pearson"):
+        near = calculated(name, {"target": truth}, {"prediction": guesses}).score
+        far = calculated(name, {"target": truth + 2.0**40}, {"prediction": guesses + 2.0**40}).score
+        assert far == pytest.approx(near, rel=1e-3)
