@@ -50,10 +50,6 @@ class BuiltIn(ABC):
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._check()
-
-    def _check(self) -> None:
-        """Raise ValueError if the metric cannot be used with its options."""
 
     def describe(self) -> Description:
         """Describe the metric."""
@@ -88,7 +84,7 @@ class BuiltIn(ABC):
             raise UnsuitableTruth(problems)
         return SplitTruth(rows, self._prepared(values))
 
-    def _problems(self, truth: NDArray[Any]) -> list[str]:
+    def _problems(self, _truth: NDArray[Any]) -> list[str]:
         return []
 
     def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
@@ -114,7 +110,7 @@ class RowStatistics(BuiltIn):
         """Return the score of the means; differentiable where `is_smooth`. By default, the first mean."""
         return means[0]
 
-    def is_smooth(self, means: Sequence[float]) -> bool:
+    def is_smooth(self, _means: Sequence[float]) -> bool:
         """Return whether `combine` is defined at the means; otherwise, the score is `at_edge`."""
         return True
 
@@ -172,12 +168,12 @@ class CellCounts:
     @property
     def true(self) -> NDArray[np.int64]:
         """The number of rows of each true class."""
-        return self.counts.sum(axis=1)
+        return np.asarray(self.counts.sum(axis=1))
 
     @property
     def predicted(self) -> NDArray[np.int64]:
         """The number of rows of each predicted class."""
-        return self.counts.sum(axis=0)
+        return np.asarray(self.counts.sum(axis=0))
 
     @property
     def correct(self) -> NDArray[np.int64]:
@@ -202,8 +198,9 @@ class CellMetric(BuiltIn):
     def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
         """Return `score` and the terms, each with its derivative by the share of each cell."""
 
-    def _check(self) -> None:
-        require_classes(self.options)
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        require_classes(options)
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
         return (ColumnSpec(TARGET, Kind.CLASS),)

@@ -74,10 +74,11 @@ class F1(CellMetric):
     title = "F1"
     sentence = "The harmonic mean of precision and recall of the positive class."
 
-    def _check(self) -> None:
-        if len(self.options.classes) != 2:
+    def __init__(self, options: Options) -> None:
+        if len(options.classes) != 2:
             raise ValueError("F1 needs exactly two classes. For more classes, use macro F1.")
-        _positive(self.options)
+        super().__init__(options)
+        _positive(options)
 
     def _terms(self) -> tuple[TermSpec, ...]:
         return (TermSpec("precision", "Precision"), TermSpec("recall", "Recall"))
@@ -220,8 +221,9 @@ class MultiClassLogLoss(RowStatistics):
     )
     direction = Direction.LOWEST
 
-    def _check(self) -> None:
-        require_classes(self.options)
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        require_classes(options)
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
         return (ColumnSpec(TARGET, Kind.CLASS),)

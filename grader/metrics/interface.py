@@ -190,8 +190,13 @@ class Metric(Protocol):
     the predictions alone by `encode` (UnsuitablePredictions), and everything else has a defined value.
     """
 
-    name: str
-    version: str
+    @property
+    def name(self) -> str:
+        """The name in settings and on receipts."""
+
+    @property
+    def version(self) -> str:
+        """The version; it changes whenever a score may change."""
 
     def describe(self) -> Description:
         """Describe the metric."""

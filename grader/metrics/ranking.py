@@ -19,6 +19,7 @@ from grader.metrics.interface import (
     Influences,
     Kind,
     MetricResult,
+    Options,
 )
 from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.regression import constant
@@ -71,7 +72,7 @@ class RankMetric(BuiltIn):
         return problems
 
     def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
-        return truth == 1
+        return np.asarray(truth == 1)
 
     def encode(self, predictions: Columns) -> RankArray:
         """Return the dense ranks of the predictions."""
@@ -224,8 +225,9 @@ class MeanAveragePrecisionAtK(RowStatistics):
     title = "Mean average precision at k (MAP@k)"
     sentence = "The mean over rows of the average precision of the first k classes of a list."
 
-    def _check(self) -> None:
-        if self.options.cutoff < 1:
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        if options.cutoff < 1:
             raise ValueError("The cutoff must be at least 1.")
 
     def _truth(self) -> tuple[ColumnSpec, ...]:

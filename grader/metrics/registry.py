@@ -10,7 +10,8 @@ from grader.metrics.ranking import RANKING
 from grader.metrics.regression import REGRESSION
 
 METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
-    {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING, *COLUMNS)}
+    {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
+    | {each.name: each for each in COLUMNS}
 )
 
 

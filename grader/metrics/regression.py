@@ -69,7 +69,7 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
         return [f"The target must not be negative; {count} rows are."] if count else []
 
     def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
-        return np.log1p(truth)
+        return np.asarray(np.log1p(truth))
 
     def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
         """Return the squared difference of the logarithms of each row."""
