@@ -32,10 +32,15 @@ CodeArray = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitTruth:
-    """The true values of the rows of one split, and their positions among all rows."""
+    """The true values of the rows of one split, and their positions among all rows.
+
+    `fixed` are the row statistics that depend on the truth only, and `sums` their exact sums.
+    """
 
     rows: RowArray
     truth: NDArray[Any]
+    fixed: tuple[FloatArray, ...] = ()
+    sums: tuple[float, ...] = ()
 
 
 class BuiltIn(ABC):
@@ -100,7 +105,11 @@ class BuiltIn(ABC):
 
 
 class RowStatistics(BuiltIn):
-    """A metric that is a function of means of row statistics."""
+    """A metric that is a function of means of row statistics: first the fixed ones, then those of a file."""
+
+    def fixed(self, _truth: NDArray[Any]) -> tuple[FloatArray, ...]:
+        """Return the statistics of each row that depend on the truth only."""
+        return ()
 
     @abstractmethod
     def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
@@ -116,28 +125,32 @@ class RowStatistics(BuiltIn):
 
     at_edge: ClassVar[float] = 0.0
 
+    def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
+        """Return the true values of the rows with their statistics; raise UnsuitableTruth."""
+        split = super().prepare(truth, rows)
+        fixed = self.fixed(split.truth)
+        return SplitTruth(rows, split.truth, fixed, tuple(map(exact_sum, fixed)))
+
     def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
-        statistics = self.rows(prepared.truth, encoded[prepared.rows])
-        sums = [exact_sum(each) for each in statistics]
-        score, influences = self._influences(statistics, sums)
+        measured, sums = self._measured(prepared, encoded)
         evidence = {"rows": prepared.rows.size, "sums": [each.hex() for each in sums]}
-        return MetricResult(score, {}, evidence, {"score": standard_error(influences)})
+        return MetricResult(measured.score, {}, evidence, {"score": standard_error(measured.rows)})
 
     def measure(self, prepared: SplitTruth, encoded: Any) -> Influences:
         """Return the influences of the rows on the score."""
-        statistics = self.rows(prepared.truth, encoded[prepared.rows])
-        return Influences(*self._influences(statistics, [exact_sum(each) for each in statistics]))
+        return self._measured(prepared, encoded)[0]
 
-    def _influences(
-        self, statistics: Sequence[FloatArray], sums: Sequence[float]
-    ) -> tuple[float, FloatArray]:
-        count = statistics[0].size
+    def _measured(self, prepared: SplitTruth, encoded: Any) -> tuple[Influences, list[float]]:
+        of_file = self.rows(prepared.truth, encoded[prepared.rows])
+        statistics = (*prepared.fixed, *of_file)
+        sums = [*prepared.sums, *map(exact_sum, of_file)]
+        count = prepared.rows.size
         means = [each / count for each in sums]
         if not self.is_smooth(means):
-            return self.at_edge, np.zeros(count)
+            return Influences(self.at_edge, np.zeros(count)), sums
         score, gradient = combined(self.combine, means)
-        return score, influences_of(statistics, means, gradient)
+        return Influences(score, influences_of(statistics, means, gradient)), sums
 
 
 Slopes = tuple[float, FloatArray]  # a value, and its derivative by the share of each cell

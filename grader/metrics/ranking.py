@@ -83,9 +83,9 @@ class RankMetric(BuiltIn):
         ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
         score, evidence, by_rank = self._values(ranked)
         # The influence depends on rank and label only, so it is added once for each pair.
-        squares = np.stack([ranked.negative * by_rank[0] ** 2, ranked.positive * by_rank[1] ** 2])
+        squares = np.concatenate([ranked.negative * by_rank[0] ** 2, ranked.positive * by_rank[1] ** 2])
         rows = ranked.labels.size
-        error = math.sqrt(exact_sum(squares.ravel(), parts=2) / (rows * (rows - 1)))
+        error = math.sqrt(exact_sum(squares) / (rows * (rows - 1)))
         return MetricResult(score, {}, evidence, {"score": error})
 
     def measure(self, prepared: SplitTruth, encoded: RankArray) -> Influences:

@@ -105,17 +105,22 @@ class RSquared(RowStatistics):
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         return constant(truth)
 
-    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
-        """Return the squared error and the deviation from the mean, with its square, of each row.
+    def fixed(self, truth: NDArray[Any]) -> tuple[FloatArray, ...]:
+        """Return the squared deviation from the mean of each row.
 
         Without the subtraction of the mean, all digits would be lost for a mean far above the spread.
         """
-        error, deviation = predictions - truth, truth - exact_mean(truth)
-        return error * error, deviation, deviation * deviation
+        deviation = truth - exact_mean(truth)
+        return (deviation * deviation,)
+
+    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+        """Return the squared error of each row."""
+        error = predictions - truth
+        return (error * error,)
 
     def combine(self, means: Sequence[complex]) -> complex:
-        """Return 1 minus the ratio of the two variances."""
-        return 1 - means[0] / (means[2] - means[1] * means[1])
+        """Return 1 minus the ratio of the two means."""
+        return 1 - means[1] / means[0]
 
 
 class Pearson(RowStatistics):
@@ -128,23 +133,30 @@ class Pearson(RowStatistics):
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         return constant(truth)
 
+    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
+        return _deviations(truth)
+
+    def fixed(self, truth: NDArray[Any]) -> tuple[FloatArray, ...]:
+        """Return the squared deviation of the target from its mean, of each row."""
+        return (truth * truth,)
+
     def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
-        """Return deviations from the means, their squares and their product, of each row."""
-        one, other = _scaled(truth - exact_mean(truth)), _scaled(predictions - exact_mean(predictions))
-        return one, other, one * one, other * other, one * other
+        """Return the squared deviation of the prediction and the product of both deviations, of each row."""
+        deviation = _deviations(predictions)
+        return deviation * deviation, truth * deviation
 
     def is_smooth(self, means: Sequence[float]) -> bool:
         """Return whether the predictions vary."""
-        return means[3] - means[1] * means[1] > 0 and means[2] - means[0] * means[0] > 0
+        return means[1] > 0
 
     def combine(self, means: Sequence[complex]) -> complex:
         """Return the covariance divided by the root of the product of the variances."""
-        variances = (means[2] - means[0] * means[0]) * (means[3] - means[1] * means[1])
-        return (means[4] - means[0] * means[1]) / _root(variances)
+        return means[2] / _root(means[0] * means[1])
 
 
-def _scaled(deviations: FloatArray) -> FloatArray:
-    """Divide by a power of two, which is exact, so that products neither overflow nor vanish."""
+def _deviations(values: FloatArray) -> FloatArray:
+    """Return the deviations from the mean, divided by a power of two so that products do not overflow."""
+    deviations: FloatArray = values - exact_mean(values)
     largest = max(float(deviations.max()), -float(deviations.min()))
     return np.ldexp(deviations, -math.frexp(largest)[1]) if largest else deviations
 

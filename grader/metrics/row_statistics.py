@@ -16,21 +16,18 @@ from grader.metrics.interface import FloatArray, Influences, PairedDifference
 # A complex step of this size has no rounding error: the imaginary part is exact to the last digits.
 _STEP = 1e-30
 _SIGNIFICANT_BITS = 53
-# For standard errors, two parts of the sum are enough: what is left is 2^-68 of the largest number.
-ENOUGH_PARTS = 2
+_BLOCK = 8192
 
 Combine = Callable[[Sequence[complex]], complex]
 
 
-def exact_sum(values: FloatArray, *, parts: int | None = None) -> float:
+def exact_sum(values: FloatArray) -> float:
     r"""Return the correctly rounded sum, which does not depend on the order.
 
     Parameters
     ----------
     values : ndarray of float64
         At most :math:`2^{26}` finite numbers, of at most :math:`2^{990}`.
-    parts : int, optional
-        Stop after this many parts. The result is then still independent of the order, but not exact.
 
     Returns
     -------
@@ -39,9 +36,10 @@ def exact_sum(values: FloatArray, *, parts: int | None = None) -> float:
 
     Notes
     -----
-    Each pass takes the leading bits of all numbers: :math:`h = (x + C) - C` is a multiple of the unit in the
+    Each level takes the leading bits of all numbers: :math:`h = (x + C) - C` is a multiple of the unit in the
     last place of :math:`C`, which is so large that no sum of the :math:`h` is rounded. The rest
-    :math:`x - h` is exact and goes through the next pass. The sums of all passes are added by `math.fsum`.
+    :math:`x - h` is exact and goes to the next level. The sums of all levels are added by `math.fsum`. Blocks
+    of rows stay in the processor's cache.
 
     References
     ----------
@@ -52,22 +50,35 @@ def exact_sum(values: FloatArray, *, parts: int | None = None) -> float:
     >>> exact_sum(np.array([1e100, 1.0, -1e100]))
     1.0
     """
-    rest, sums = values, list[float]()
-    count_bits = int(values.size).bit_length()
-    while True:
-        largest = max(float(rest.max(initial=0.0)), -float(rest.min(initial=0.0)))
-        if not largest or len(sums) == parts:
-            return math.fsum(sums)
-        exponent = math.frexp(largest)[1] + count_bits
-        if (
-            exponent < _SIGNIFICANT_BITS - 1073
-        ):  # all numbers are multiples of the smallest one: no sum is rounded
-            return math.fsum([*sums, float(rest.sum())])
-        leader = math.ldexp(1.5, exponent)
-        high = rest + leader
-        high -= leader
-        sums.append(float(high.sum()))
-        rest = rest - high
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if not largest:
+        return 0.0
+    leaders = _leaders(largest, values.size)
+    sums = [0.0] * (len(leaders) + 1)
+    high, kept = np.empty(min(values.size, _BLOCK)), np.empty(min(values.size, _BLOCK))
+    for start in range(0, values.size, _BLOCK):
+        rest = values[start : start + _BLOCK]
+        part, next_rest = high[: rest.size], kept[: rest.size]
+        for level, leader in enumerate(leaders):
+            np.add(rest, leader, out=part)
+            part -= leader
+            sums[level] += float(part.sum())
+            rest = np.subtract(rest, part, out=next_rest)
+            if level and not rest.any():
+                break
+        else:  # multiples of the smallest number, whose sums are not rounded
+            sums[-1] += float(rest.sum())
+    return math.fsum(sums)
+
+
+def _leaders(largest: float, count: int) -> list[float]:
+    """Return the constant of each level, until what is left can be added without rounding."""
+    leaders, count_bits = list[float](), count.bit_length()
+    exponent = math.frexp(largest)[1] + count_bits
+    while exponent >= _SIGNIFICANT_BITS - 1073:
+        leaders.append(math.ldexp(1.5, exponent))
+        exponent += count_bits - _SIGNIFICANT_BITS + 1
+    return leaders
 
 
 def exact_mean(values: FloatArray) -> float:
@@ -104,11 +115,20 @@ def influences_of(
 
 
 def standard_error(influences: FloatArray) -> float:
-    r"""Return the standard error of a mean influence: :math:`\sqrt{\sum u_i^2 / (n(n-1))}`; 0 for one."""
+    r"""Return the standard error of a mean influence, :math:`\sqrt{\sum u_i^2 / (n(n-1))}`; 0 for one row.
+
+    The influences are rounded to integers whose squares add up to less than :math:`2^{53}`, so that the sum
+    does not depend on the order. The largest one has at least 13 bits, and the root mean square is at least
+    that divided by :math:`\sqrt n`, so the rounding is negligible.
+    """
     rows = influences.size
-    if rows < 2:
+    largest = max(float(influences.max(initial=0.0)), -float(influences.min(initial=0.0)))
+    if rows < 2 or not largest:
         return 0.0
-    return math.sqrt(exact_sum(influences * influences, parts=ENOUGH_PARTS) / (rows * (rows - 1)))
+    exponent = (_SIGNIFICANT_BITS - rows.bit_length()) // 2 - math.frexp(largest)[1]
+    rounded = np.rint(np.ldexp(influences, exponent))
+    total = float(np.dot(rounded, rounded))
+    return math.ldexp(math.sqrt(total / (rows * (rows - 1))), -exponent)
 
 
 def paired_difference(one: Influences, other: Influences) -> PairedDifference:

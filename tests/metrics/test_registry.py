@@ -218,7 +218,7 @@ def test_the_influences_give_the_standard_error_and_vanish_in_the_mean(name: str
     truth, guesses = make(np.random.default_rng(5), 500)
     result, measured = calculated(name, truth, guesses), influences(name, truth, guesses)
     assert measured.score == result.score
-    assert standard_error(measured.rows) == pytest.approx(result.errors["score"], rel=1e-9)
+    assert standard_error(measured.rows) == pytest.approx(result.errors["score"], rel=1e-5)
     assert abs(measured.rows.mean()) <= 1e-9 * np.abs(measured.rows).max()
     assert paired_difference(measured, measured) == paired_difference(measured, measured)
     assert paired_difference(measured, measured).standard_error == 0

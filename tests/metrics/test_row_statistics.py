@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grader.metrics.groups import GroupedMetric, GroupRules, worst
 from grader.metrics.interface import Direction, Options, UnsuitableTruth
 from grader.metrics.registry import METRICS, metric
-from grader.metrics.row_statistics import exact_sum
+from grader.metrics.row_statistics import exact_sum, standard_error
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e290, max_value=1e290)
 
@@ -25,11 +25,12 @@ def test_a_sum_is_exact_at_the_limits(numbers: list[float]):
     assert exact_sum(np.array(numbers)) == math.fsum(numbers)
 
 
-def test_a_partial_sum_does_not_depend_on_the_order():
+def test_a_standard_error_does_not_depend_on_the_order():
     rng = np.random.default_rng(1)
-    numbers = rng.normal(size=3000) * 10.0 ** rng.uniform(-30, 30, 3000)
-    sums = {exact_sum(rng.permutation(numbers), parts=2) for _ in range(10)}
-    assert len(sums) == 1
+    influences = rng.standard_t(2, 3000)
+    errors = {standard_error(rng.permutation(influences)) for _ in range(10)}
+    assert len(errors) == 1
+    assert errors.pop() == pytest.approx(math.sqrt(np.square(influences).sum() / (3000 * 2999)), rel=1e-6)
 
 
 def example(rows: int = 900):
