@@ -158,7 +158,9 @@ def _deviations(values: FloatArray) -> FloatArray:
     """Return the deviations from the mean, divided by a power of two so that products do not overflow."""
     deviations: FloatArray = values - exact_mean(values)
     largest = max(float(deviations.max()), -float(deviations.min()))
-    return np.ldexp(deviations, -math.frexp(largest)[1]) if largest else deviations
+    if largest:
+        deviations *= math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
+    return deviations
 
 
 def constant(truth: NDArray[Any]) -> list[str]:

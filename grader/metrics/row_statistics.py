@@ -17,6 +17,7 @@ from grader.metrics.interface import FloatArray, Influences, PairedDifference
 _STEP = 1e-30
 _SIGNIFICANT_BITS = 53
 _BLOCK = 8192
+_LARGEST_EXPONENT = 1000
 
 Combine = Callable[[Sequence[complex]], complex]
 
@@ -108,10 +109,12 @@ def influences_of(
 
     The operations are elementwise in a fixed order, so that a row's influence does not depend on its place.
     """
-    influences = np.zeros_like(statistics[0])
+    influences: FloatArray | None = None
     for statistic, mean, slope in zip(statistics, means, gradient, strict=True):
-        influences += slope * (statistic - mean)
-    return influences
+        part = statistic - mean
+        part *= slope
+        influences = part if influences is None else np.add(influences, part, out=influences)
+    return np.empty(0) if influences is None else influences
 
 
 def standard_error(influences: FloatArray) -> float:
@@ -125,8 +128,9 @@ def standard_error(influences: FloatArray) -> float:
     largest = max(float(influences.max(initial=0.0)), -float(influences.min(initial=0.0)))
     if rows < 2 or not largest:
         return 0.0
-    exponent = (_SIGNIFICANT_BITS - rows.bit_length()) // 2 - math.frexp(largest)[1]
-    rounded = np.rint(np.ldexp(influences, exponent))
+    exponent = min((_SIGNIFICANT_BITS - rows.bit_length()) // 2 - math.frexp(largest)[1], _LARGEST_EXPONENT)
+    rounded = influences * math.ldexp(1.0, exponent)
+    np.rint(rounded, out=rounded)
     total = float(np.dot(rounded, rounded))
     return math.ldexp(math.sqrt(total / (rows * (rows - 1))), -exponent)
 
