@@ -1,11 +1,12 @@
 """Benchmark of scoring against public notebook code.
 
-Run ``python benchmarks/scoring.py``; ``--rows`` restricts it to smaller data. The last table covers the
-entire way from a file's bytes to both reports. Every figure is a ratio to a reference that is measured in
-turn in the same run, because absolute times depend on the machine. The speed of `numpy.sort` differs most
-between CPUs, so the CPU and this speed are printed first. ``NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4
-AVX512_ICL"`` shows the times without NumPy's vectorized sorts. The grader computes the full report: overall
-AUC, three AUCs and two AEGs for each identity, power means and score. The reference has no AEGs.
+Run ``python benchmarks/scoring.py``; ``--rows`` restricts it to smaller data. The second table covers the
+entire way from a file's bytes to both reports, and the last one the built-in metrics. Every figure is a ratio
+to a reference that is measured in turn in the same run, because absolute times depend on the machine. The
+speed of `numpy.sort` differs most between CPUs, so the CPU and this speed are printed first.
+``NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL"`` shows the times without NumPy's vectorized sorts. The
+grader computes the full report: overall AUC, three AUCs and two AEGs for each identity, power means and
+score. The reference has no AEGs.
 """
 
 import os
@@ -23,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import built_in
 import files
 import jigsaw_like
 import numpy as np
@@ -153,6 +155,8 @@ def main() -> None:
     if arguments.rows >= files.ROWS:
         print()
         files.print_file_rows()
+        print()
+        built_in.print_built_in_rows()
 
 
 if __name__ == "__main__":

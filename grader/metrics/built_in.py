@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.metrics.interface import (
+    ColumnKind,
     Columns,
     ColumnSpec,
     Description,
     Direction,
     Exactness,
     FloatArray,
-    Influences,
-    Kind,
+    LaterErrors,
     MetricResult,
     Options,
     RowArray,
+    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
@@ -100,7 +101,7 @@ class BuiltIn(ABC):
         """Compute the values of one file on one split."""
 
     @abstractmethod
-    def measure(self, prepared: SplitTruth, encoded: Any) -> Influences:
+    def measure(self, prepared: SplitTruth, encoded: Any) -> RowInfluences:
         """Return the influences of the rows on the score."""
 
 
@@ -133,31 +134,34 @@ class RowStatistics(BuiltIn):
 
     def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
-        measured, sums = self._measured(prepared, encoded)
+        sums, score, influences = self._values(prepared, encoded)
         evidence = {"rows": prepared.rows.size, "sums": [each.hex() for each in sums]}
-        return MetricResult(measured.score, {}, evidence, {"score": standard_error(measured.rows)})
+        return MetricResult(score, {}, evidence, LaterErrors(lambda: {"score": standard_error(influences())}))
 
-    def measure(self, prepared: SplitTruth, encoded: Any) -> Influences:
+    def measure(self, prepared: SplitTruth, encoded: Any) -> RowInfluences:
         """Return the influences of the rows on the score."""
-        return self._measured(prepared, encoded)[0]
+        _, score, influences = self._values(prepared, encoded)
+        return RowInfluences(score, influences())
 
-    def _measured(self, prepared: SplitTruth, encoded: Any) -> tuple[Influences, list[float]]:
+    def _values(
+        self, prepared: SplitTruth, encoded: Any
+    ) -> tuple[list[float], float, Callable[[], FloatArray]]:
+        """Return the sums, the score, and a function that computes the influences."""
         of_file = self.rows(prepared.truth, encoded[prepared.rows])
-        statistics = (*prepared.fixed, *of_file)
         sums = [*prepared.sums, *map(exact_sum, of_file)]
         count = prepared.rows.size
         means = [each / count for each in sums]
         if not self.is_smooth(means):
-            return Influences(self.at_edge, np.zeros(count)), sums
+            return sums, self.at_edge, lambda: np.zeros(count)
         score, gradient = combined(self.combine, means)
-        return Influences(score, influences_of(statistics, means, gradient)), sums
+        return sums, score, lambda: influences_of((*prepared.fixed, *of_file), means, gradient)
 
 
 Slopes = tuple[float, FloatArray]  # a value, and its derivative by the share of each cell
 
 
 @dataclass(frozen=True, eq=False)
-class CellCounts:
+class ClassCounts:
     """The number of rows for each pair of true and predicted class.
 
     Attributes
@@ -208,7 +212,7 @@ class CellMetric(BuiltIn):
     exactness = Exactness.COUNTS
 
     @abstractmethod
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return `score` and the terms, each with its derivative by the share of each cell."""
 
     def __init__(self, options: Options) -> None:
@@ -216,31 +220,32 @@ class CellMetric(BuiltIn):
         require_classes(options)
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, Kind.CLASS),)
+        return (ColumnSpec(TARGET, ColumnKind.CLASS),)
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(PREDICTION, Kind.CLASS),)
+        return (ColumnSpec(PREDICTION, ColumnKind.CLASS),)
 
     def score(self, prepared: SplitTruth, encoded: CodeArray) -> MetricResult:
         """Compute the values of one file on one split."""
         cells = self._count(prepared, encoded)
         values = dict(self.values(cells))
-        errors = {name: cells.standard_error(slopes) for name, (_, slopes) in values.items()}
+        slopes_of = {name: slopes for name, (_, slopes) in values.items()}
+        errors = LaterErrors(lambda: {name: cells.standard_error(each) for name, each in slopes_of.items()})
         score, _ = values.pop("score")
         terms = {name: value for name, (value, _) in values.items()}
         return MetricResult(score, terms, {"cells": cells.counts.tolist()}, errors)
 
-    def measure(self, prepared: SplitTruth, encoded: CodeArray) -> Influences:
+    def measure(self, prepared: SplitTruth, encoded: CodeArray) -> RowInfluences:
         """Return the influences of the rows on the score."""
         cells = self._count(prepared, encoded)
         score, slopes = self.values(cells)["score"]
         deviations = slopes - math.fsum((cells.shares * slopes).ravel())
-        return Influences(score, deviations[prepared.truth, encoded[prepared.rows]])
+        return RowInfluences(score, deviations[prepared.truth, encoded[prepared.rows]])
 
-    def _count(self, prepared: SplitTruth, encoded: CodeArray) -> CellCounts:
+    def _count(self, prepared: SplitTruth, encoded: CodeArray) -> ClassCounts:
         classes = len(self.options.classes)
         cells = prepared.truth.astype(np.int64) * classes + encoded[prepared.rows]
-        return CellCounts(np.bincount(cells, minlength=classes**2).reshape(classes, classes))
+        return ClassCounts(np.bincount(cells, minlength=classes**2).reshape(classes, classes))
 
 
 def require_classes(options: Options) -> None:

@@ -11,19 +11,19 @@ from grader.metrics.built_in import (
     PREDICTION,
     TARGET,
     BuiltIn,
-    CellCounts,
     CellMetric,
+    ClassCounts,
     RowStatistics,
     Slopes,
     ratio,
     require_classes,
 )
 from grader.metrics.interface import (
+    ColumnKind,
     Columns,
     ColumnSpec,
     Direction,
     FloatArray,
-    Kind,
     Options,
     TermSpec,
     UnsuitablePredictions,
@@ -42,7 +42,7 @@ class Accuracy(CellMetric):
     title = "Accuracy"
     sentence = "The share of rows whose class is predicted correctly."
 
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score with its derivative."""
         return {"score": (ratio(cells.correct.sum(), cells.size), np.eye(len(cells.counts)))}
 
@@ -57,7 +57,7 @@ class BalancedAccuracy(CellMetric):
     def _terms(self) -> tuple[TermSpec, ...]:
         return tuple(TermSpec(f"recall_{each}", f"Recall of {each}") for each in self.options.classes)
 
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score and the recall of each class that occurs."""
         recalls = {
             f"recall_{name}": _share(cells, place, cells.true, 1)
@@ -83,7 +83,7 @@ class F1(CellMetric):
     def _terms(self) -> tuple[TermSpec, ...]:
         return (TermSpec("precision", "Precision"), TermSpec("recall", "Recall"))
 
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score, the precision and the recall; each is 0 if its divisor is 0."""
         place = _positive(self.options)
         return {
@@ -103,7 +103,7 @@ class MacroF1(CellMetric):
     def _terms(self) -> tuple[TermSpec, ...]:
         return tuple(TermSpec(f"f1_{each}", f"F1 of {each}") for each in self.options.classes)
 
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score and the F1 of each class that occurs."""
         occurring = cells.true + cells.predicted
         each = {f"f1_{name}": _f1(cells, k) for k, name in enumerate(self.options.classes) if occurring[k]}
@@ -117,7 +117,7 @@ class MatthewsCorrelation(CellMetric):
     title = "Matthews correlation coefficient"
     sentence = "The correlation between true and predicted classes; 0 if either is constant."
 
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score with its derivative."""
         size, true, predicted = cells.size, cells.true.tolist(), cells.predicted.tolist()
         numerator = int(cells.correct.sum()) * size - _dot(true, predicted)
@@ -146,7 +146,7 @@ class Kappa(CellMetric):
     def _expected(self, true: list[int], predicted: list[int]) -> int:
         return sum(true) * sum(predicted) - _dot(true, predicted)
 
-    def values(self, cells: CellCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score with its derivative; without expected disagreement, the score is 0."""
         weights = self._weights(len(self.options.classes))
         size, true, predicted = cells.size, cells.true.tolist(), cells.predicted.tolist()
@@ -184,10 +184,10 @@ class LogLoss(RowStatistics):
     direction = Direction.LOWEST
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, Kind.NUMBER, 0, 1),)
+        return (ColumnSpec(TARGET, ColumnKind.NUMBER, 0, 1),)
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(PREDICTION, Kind.NUMBER, 0, 1),)
+        return (ColumnSpec(PREDICTION, ColumnKind.NUMBER, 0, 1),)
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         return not_binary(truth)
@@ -226,10 +226,10 @@ class MultiClassLogLoss(RowStatistics):
         require_classes(options)
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, Kind.CLASS),)
+        return (ColumnSpec(TARGET, ColumnKind.CLASS),)
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return tuple(ColumnSpec(each, Kind.NUMBER, 0, LARGEST_WEIGHT) for each in self.options.classes)
+        return tuple(ColumnSpec(each, ColumnKind.NUMBER, 0, LARGEST_WEIGHT) for each in self.options.classes)
 
     def encode(self, predictions: Columns) -> FloatArray:
         """Return the probabilities, each row scaled to sum to 1; raise UnsuitablePredictions for zeros."""
@@ -265,7 +265,7 @@ def _positive(options: Options) -> int:
     return options.classes.index(options.positive)
 
 
-def _share(cells: CellCounts, place: int, totals: NDArray[np.int64], axis: int) -> Slopes:
+def _share(cells: ClassCounts, place: int, totals: NDArray[np.int64], axis: int) -> Slopes:
     """Return the share of correct predictions in the class's true (axis 1) or predicted (axis 0) rows."""
     total, value = int(totals[place]), ratio(cells.correct[place], totals[place])
     slopes = np.zeros(cells.counts.shape)
@@ -276,7 +276,7 @@ def _share(cells: CellCounts, place: int, totals: NDArray[np.int64], axis: int) 
     return value, slopes
 
 
-def _f1(cells: CellCounts, place: int) -> Slopes:
+def _f1(cells: ClassCounts, place: int) -> Slopes:
     total = int(cells.true[place] + cells.predicted[place])
     value = ratio(2 * cells.correct[place], total)
     slopes = np.zeros(cells.counts.shape)

@@ -1,6 +1,7 @@
 """Metrics that are the mean of another metric over several predicted columns."""
 
 import math
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +12,11 @@ from grader.metrics.interface import (
     Columns,
     ColumnSpec,
     Description,
-    Influences,
+    LaterErrors,
     MetricResult,
     Options,
     RowArray,
+    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
@@ -72,20 +74,26 @@ class MeanOverColumns:
         """Compute the values of one file on one split."""
         results = {each: self._one.score(prepared[each], encoded[each]) for each in prepared}
         terms = {each: result.score for each, result in results.items()}
-        errors = {each: result.errors["score"] for each, result in results.items()}
-        measured = self.measure(prepared, encoded)
         evidence = {each: result.evidence for each, result in results.items()}
-        return MetricResult(
-            measured.score, terms, evidence, {"score": standard_error(measured.rows), **errors}
-        )
 
-    def measure(self, prepared: dict[str, Any], encoded: dict[str, Any]) -> Influences:
+        def errors() -> dict[str, float]:
+            of_score = standard_error(self.measure(prepared, encoded).rows)
+            return {"score": of_score, **{each: result.errors["score"] for each, result in results.items()}}
+
+        return MetricResult(_mean(terms.values()), terms, evidence, LaterErrors(errors))
+
+    def measure(self, prepared: dict[str, Any], encoded: dict[str, Any]) -> RowInfluences:
         """Return the influences of the rows on the score."""
         measured = [self._one.measure(prepared[each], encoded[each]) for each in prepared]
         total = np.zeros_like(measured[0].rows)
         for each in measured:
             total += each.rows
-        return Influences(math.fsum(each.score for each in measured) / len(measured), total / len(measured))
+        return RowInfluences(_mean(each.score for each in measured), total / len(measured))
+
+
+def _mean(values: Iterable[float]) -> float:
+    scores = list(values)
+    return math.fsum(scores) / len(scores)
 
 
 def _named(column: ColumnSpec, name: str) -> ColumnSpec:

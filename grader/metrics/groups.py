@@ -17,10 +17,10 @@ from grader.metrics.interface import (
     Columns,
     Description,
     Direction,
-    Influences,
     Metric,
     MetricResult,
     RowArray,
+    RowInfluences,
     UnsuitableTruth,
 )
 from grader.metrics.row_statistics import standard_error
@@ -136,7 +136,7 @@ class GroupedMetric:
             terms = {"overall": overall.score, **terms}
         return MetricResult(score, terms, overall.evidence, errors, tables)
 
-    def measure(self, prepared: PreparedGroups, encoded: Any) -> Influences:
+    def measure(self, prepared: PreparedGroups, encoded: Any) -> RowInfluences:
         """Return the influences of the rows on the score over groups."""
         overall = _measured(self._metric, prepared.overall, encoded)
         weight = self._rules.weight
@@ -152,7 +152,7 @@ class GroupedMetric:
         for places, measured in groups:
             slope = (measured.score / mean) ** (power - 1) / len(groups) if mean else 0.0
             rows[places] += (1 - weight) * slope * measured.rows * (prepared.size / places.size)
-        return Influences(math.fsum([weight * overall.score, (1 - weight) * mean]), rows)
+        return RowInfluences(math.fsum([weight * overall.score, (1 - weight) * mean]), rows)
 
 
 def worst(values: Mapping[str, Mapping[str, Any]], direction: Direction) -> tuple[str, float] | None:
@@ -165,7 +165,7 @@ def worst(values: Mapping[str, Mapping[str, Any]], direction: Direction) -> tupl
     return (low if direction is Direction.HIGHEST else high), gap
 
 
-def _measured(metric: Metric, prepared: Any, encoded: Any) -> Influences:
+def _measured(metric: Metric, prepared: Any, encoded: Any) -> RowInfluences:
     measured = metric.measure(prepared, encoded)
     if measured is None:
         raise ValueError(f"{metric.name} has no influences.")

@@ -4,7 +4,7 @@ The platform depends only on this module. `grader.metrics.registry` lists the bu
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -39,7 +39,7 @@ class Exactness(enum.StrEnum):
     OPAQUE = "opaque"
 
 
-class Kind(enum.StrEnum):
+class ColumnKind(enum.StrEnum):
     """The content of a column."""
 
     NUMBER = "number"
@@ -52,7 +52,7 @@ class ColumnSpec:
     """A column of a solution or a submission, with the domain of its numbers."""
 
     name: str
-    kind: Kind = Kind.NUMBER
+    kind: ColumnKind = ColumnKind.NUMBER
     lowest: float = -LARGEST
     highest: float = LARGEST
 
@@ -90,7 +90,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a metric needs and promises.
+    """The data, values and exactness of a metric.
 
     Attributes
     ----------
@@ -116,6 +116,30 @@ class Description:
     predictions: tuple[ColumnSpec, ...]
     terms: tuple[TermSpec, ...] = ()
     decimals: int = 5
+
+
+class LaterErrors(Mapping[str, float]):
+    """Standard errors that are computed when they are first read, because a score alone is much faster."""
+
+    def __init__(self, compute: Callable[[], Mapping[str, float]]) -> None:
+        self._compute, self._errors = compute, dict[str, float]()
+
+    def _computed(self) -> dict[str, float]:
+        if not self._errors:
+            self._errors = dict(self._compute())
+        return self._errors
+
+    def __getitem__(self, name: str) -> float:
+        """Return the standard error of the score (`score`) or of a term."""
+        return self._computed()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._computed())
+
+    def __len__(self) -> int:
+        """Return the number of standard errors."""
+        return len(self._computed())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +168,7 @@ class MetricResult:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Influences:
+class RowInfluences:
     """The score with the influence of each row, its contribution to the deviation from the expected score.
 
     Attributes
@@ -210,5 +234,5 @@ class Metric(Protocol):
     def score(self, prepared: Any, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
 
-    def measure(self, prepared: Any, encoded: Any) -> Influences | None:
+    def measure(self, prepared: Any, encoded: Any) -> RowInfluences | None:
         """Return the influences of the rows on the score, or None if the metric has none."""

@@ -1,7 +1,7 @@
 """Metrics of the order of predictions, and of lists of classes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn, RowStatistics, SplitTruth
 from grader.metrics.classification import not_binary
 from grader.metrics.interface import (
+    ColumnKind,
     Columns,
     ColumnSpec,
     Exactness,
     FloatArray,
-    Influences,
-    Kind,
+    LaterErrors,
     MetricResult,
     Options,
+    RowInfluences,
 )
 from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.regression import constant
@@ -57,13 +58,17 @@ class RankedClasses:
         return self.all - self.positive
 
 
+# Computes the influence of a negative and of a positive row at each rank.
+ByRank = Callable[[], tuple[FloatArray, FloatArray]]
+
+
 class RankMetric(BuiltIn):
     """A metric of the ranks of predictions and a binary target: counts only."""
 
     exactness = Exactness.COUNTS
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, Kind.NUMBER, 0, 1),)
+        return (ColumnSpec(TARGET, ColumnKind.NUMBER, 0, 1),)
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         problems = not_binary(truth)
@@ -81,21 +86,28 @@ class RankMetric(BuiltIn):
     def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split."""
         ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
-        score, evidence, by_rank = self._values(ranked)
-        # The influence depends on rank and label only, so it is added once for each pair.
-        squares = np.concatenate([ranked.negative * by_rank[0] ** 2, ranked.positive * by_rank[1] ** 2])
-        rows = ranked.labels.size
-        error = math.sqrt(exact_sum(squares) / (rows * (rows - 1)))
-        return MetricResult(score, {}, evidence, {"score": error})
+        score, evidence, influences = self._values(ranked)
 
-    def measure(self, prepared: SplitTruth, encoded: RankArray) -> Influences:
+        def errors() -> dict[str, float]:
+            # The influence depends on rank and label only, so it is added once for each pair.
+            of_negative, of_positive = influences()
+            squares = np.concatenate([ranked.negative * of_negative**2, ranked.positive * of_positive**2])
+            rows = ranked.labels.size
+            return {"score": math.sqrt(exact_sum(squares) / (rows * (rows - 1)))}
+
+        return MetricResult(score, {}, evidence, LaterErrors(errors))
+
+    def measure(self, prepared: SplitTruth, encoded: RankArray) -> RowInfluences:
         """Return the influences of the rows on the score."""
         ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
-        score, _, by_rank = self._values(ranked)
-        return Influences(score, np.where(ranked.labels, by_rank[1][ranked.ranks], by_rank[0][ranked.ranks]))
+        score, _, influences = self._values(ranked)
+        of_negative, of_positive = influences()
+        return RowInfluences(
+            score, np.where(ranked.labels, of_positive[ranked.ranks], of_negative[ranked.ranks])
+        )
 
-    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], tuple[FloatArray, FloatArray]]:
-        """Return the score, its evidence, and the influence of a negative and a positive row at each rank."""
+    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
+        """Return the score, its evidence, and its influences."""
         raise NotImplementedError
 
 
@@ -106,18 +118,21 @@ class RocAuc(RankMetric):
     title = "ROC AUC"
     sentence = "The probability that a positive row has a higher prediction than a negative row."
 
-    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], tuple[FloatArray, FloatArray]]:
+    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
         positive, negative = ranked.positive, ranked.negative
         negatives_below = 2 * (np.cumsum(negative) - negative) + negative
         doubled = int((positive * negatives_below).sum())
         count, negatives = int(positive.sum()), int(negative.sum())
         score = doubled / (2 * count * negatives)
-        positives_above = 2 * (count - np.cumsum(positive)) + positive
-        rows = count + negatives
-        of_positive = (negatives_below / (2 * negatives) - score) * (rows / count)
-        of_negative = (positives_above / (2 * count) - score) * (rows / negatives)
-        evidence = {"pairs": doubled, "positives": count, "negatives": negatives}
-        return score, evidence, (of_negative, of_positive)
+
+        def influences() -> tuple[FloatArray, FloatArray]:
+            positives_above = 2 * (count - np.cumsum(positive)) + positive
+            rows = count + negatives
+            of_positive = (negatives_below / (2 * negatives) - score) * (rows / count)
+            of_negative = (positives_above / (2 * count) - score) * (rows / negatives)
+            return of_negative, of_positive
+
+        return score, {"pairs": doubled, "positives": count, "negatives": negatives}, influences
 
 
 class AveragePrecision(RankMetric):
@@ -127,21 +142,23 @@ class AveragePrecision(RankMetric):
     title = "Average precision"
     sentence = "The mean over positive rows of the precision among the rows ranked at least as high."
 
-    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], tuple[FloatArray, FloatArray]]:
+    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
         positive, total = ranked.positive, ranked.all
         at_least, positives_at_least = _from_top(total), _from_top(positive)
         precision = positives_at_least / np.maximum(at_least, 1)
         count, rows = int(positive.sum()), int(total.sum())
-        score = exact_sum(positive * precision) / count
-        # A row also changes the precision at all ranks that are not above its own.
-        weight = positive / np.maximum(at_least, 1)
-        shared, lost = np.cumsum(weight), np.cumsum(weight * precision)
-        scale = rows / count
-        # The score is a ratio with the share of positive rows as divisor.
-        of_negative = -lost * scale
-        of_positive = (precision - score + shared - lost) * scale
-        evidence = {"positives": count, "sum": exact_sum(positive * precision).hex()}
-        return score, evidence, (of_negative, of_positive)
+        total_precision = exact_sum(positive * precision)
+        score = total_precision / count
+
+        def influences() -> tuple[FloatArray, FloatArray]:
+            # A row also changes the precision at all ranks that are not above its own.
+            weight = positive / np.maximum(at_least, 1)
+            shared, lost = np.cumsum(weight), np.cumsum(weight * precision)
+            # The score is a ratio with the share of positive rows as divisor.
+            scale = rows / count
+            return -lost * scale, (precision - score + shared - lost) * scale
+
+        return score, {"positives": count, "sum": total_precision.hex()}, influences
 
 
 def _from_top(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -169,14 +186,18 @@ class Spearman(BuiltIn):
 
     def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split."""
-        measured, evidence = self._values(prepared, encoded)
-        return MetricResult(measured.score, {}, evidence, {"score": standard_error(measured.rows)})
+        score, evidence, influences = self._values(prepared, encoded)
+        return MetricResult(score, {}, evidence, LaterErrors(lambda: {"score": standard_error(influences())}))
 
-    def measure(self, prepared: SplitTruth, encoded: RankArray) -> Influences:
+    def measure(self, prepared: SplitTruth, encoded: RankArray) -> RowInfluences:
         """Return the influences of the rows on the score."""
-        return self._values(prepared, encoded)[0]
+        score, _, influences = self._values(prepared, encoded)
+        return RowInfluences(score, influences())
 
-    def _values(self, prepared: SplitTruth, encoded: RankArray) -> tuple[Influences, dict[str, Any]]:
+    def _values(
+        self, prepared: SplitTruth, encoded: RankArray
+    ) -> tuple[float, dict[str, Any], Callable[[], FloatArray]]:
+        """Return the score, its evidence, and a function that computes the influences."""
         rows, one = prepared.rows.size, prepared.truth
         other = doubled_midranks(encoded[prepared.rows])
         # Deviations from the mean rank, doubled; their sum is 0.
@@ -184,16 +205,20 @@ class Spearman(BuiltIn):
         products = [integer_dot(a, b) for a, b in ((x, y), (x, x), (y, y))]
         evidence = {"rows": rows, "products": products}
         if not products[2]:
-            return Influences(0.0, np.zeros(rows)), evidence
+            return 0.0, evidence, lambda: np.zeros(rows)
         score = products[0] / (math.sqrt(products[1]) * math.sqrt(products[2]))
-        scale = [math.sqrt(each / rows) for each in products[1:]]
-        u, v = x / scale[0], y / scale[1]
-        # The ranks are estimates too: a row moves the rank of every row above it.
-        moved = (_moved(one, y, rows) + _moved(other, x, rows)) / (scale[0] * scale[1])
-        moved_x = 2 * _moved(one, x, rows) / scale[0] ** 2
-        moved_y = 2 * _moved(other, y, rows) / scale[1] ** 2
-        influences = u * v + moved - score / 2 * (u * u + moved_x + v * v + moved_y)
-        return Influences(score, influences - exact_sum(influences) / rows), evidence
+
+        def influences() -> FloatArray:
+            scale = [math.sqrt(each / rows) for each in products[1:]]
+            u, v = x / scale[0], y / scale[1]
+            # The ranks are estimates too: a row moves the rank of every row above it.
+            moved = (_moved(one, y, rows) + _moved(other, x, rows)) / (scale[0] * scale[1])
+            moved_x = 2 * _moved(one, x, rows) / scale[0] ** 2
+            moved_y = 2 * _moved(other, y, rows) / scale[1] ** 2
+            values: FloatArray = u * v + moved - score / 2 * (u * u + moved_x + v * v + moved_y)
+            return values - exact_sum(values) / rows
+
+        return score, evidence, influences
 
 
 def doubled_midranks(ranks: RankArray) -> NDArray[np.int64]:
@@ -231,10 +256,10 @@ class MeanAveragePrecisionAtK(RowStatistics):
             raise ValueError("The cutoff must be at least 1.")
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, Kind.CLASSES),)
+        return (ColumnSpec(TARGET, ColumnKind.CLASSES),)
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(PREDICTION, Kind.CLASSES),)
+        return (ColumnSpec(PREDICTION, ColumnKind.CLASSES),)
 
     def encode(self, predictions: Columns) -> NDArray[Any]:
         """Return the first k places of the lists; missing places are empty."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn, RowStatistics
-from grader.metrics.interface import LARGEST, ColumnSpec, Direction, FloatArray, Kind
+from grader.metrics.interface import LARGEST, ColumnKind, ColumnSpec, Direction, FloatArray
 from grader.metrics.row_statistics import exact_mean
 
 
@@ -59,10 +59,10 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
     sentence = "RMSE of log(1 + value): an error counts by its ratio instead of its difference."
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, Kind.NUMBER, 0),)
+        return (ColumnSpec(TARGET, ColumnKind.NUMBER, 0),)
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(PREDICTION, Kind.NUMBER, 0),)
+        return (ColumnSpec(PREDICTION, ColumnKind.NUMBER, 0),)
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         count = int(np.count_nonzero(truth < 0))
