@@ -18,13 +18,13 @@ import numpy as np
 
 from grader.files import ColumnRoles, Solution
 from grader.metrics import MetricSettings, PreparedSplit, count_pairs, prepare, report
-from grader.metrics.analysis import Rows
-from grader.metrics.analysis.curve import equality_curves
-from grader.metrics.analysis.distributions import all_distributions
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import uncertainty_report
-from grader.metrics.analysis.paired_differences import paired_report, score_difference
-from grader.metrics.analysis.placements import compared_rows
+from grader.metrics.bias.analysis import Rows
+from grader.metrics.bias.analysis.curve import equality_curves
+from grader.metrics.bias.analysis.distributions import all_distributions
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.intervals import uncertainty_report
+from grader.metrics.bias.analysis.paired_differences import paired_report, score_difference
+from grader.metrics.bias.analysis.placements import compared_rows
 from grader.reports import Material, analyse, html_page
 
 ROWS, IDENTITIES, REPEATS, OTHERS_REPEATS = 97_320, 24, 60, 2

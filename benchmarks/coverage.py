@@ -35,15 +35,15 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from grader.metrics import MetricSettings, count_pairs, prepare, report
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import (
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.intervals import (
     Estimate,
     auc_interval,
     logit_interval,
     quantile,
     uncertainty_report,
 )
-from grader.metrics.analysis.paired_differences import Difference, paired_report, score_difference
+from grader.metrics.bias.analysis.paired_differences import Difference, paired_report, score_difference
 
 Values = NDArray[np.float64]
 Interval = tuple[float | None, float | None]

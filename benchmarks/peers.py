@@ -19,8 +19,8 @@ from importlib.metadata import version
 import jigsaw_like
 
 from fairboard import bias_report, prepare
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import uncertainty_report
+from grader.metrics.bias.analysis.influence import Sets
+from grader.metrics.bias.analysis.intervals import uncertainty_report
 
 SAMPLES = 100
 SUBGROUP = "Subgroup AUC of each identity (Fairboard: the complete report)"

@@ -31,17 +31,17 @@ from grader.metrics import (
     report,
     unintended_bias_score,
 )
-from grader.metrics.analysis.intervals import Estimate, UncertaintyReport
-from grader.metrics.analysis.model_reports import (
+from grader.metrics.bias.analysis.intervals import Estimate, UncertaintyReport
+from grader.metrics.bias.analysis.model_reports import (
     Confusion,
     ConfusionReport,
     bias_intervals,
     compare_models,
     confusion_report,
 )
-from grader.metrics.analysis.paired_differences import Difference, PairedReport
-from grader.metrics.expected_error import rows_needed
-from grader.metrics.inputs import identities_from_text
+from grader.metrics.bias.analysis.paired_differences import Difference, PairedReport
+from grader.metrics.bias.expected_error import rows_needed
+from grader.metrics.bias.inputs import identities_from_text
 
 __all__ = [
     "BIAS_AUCS",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from grader.metrics import BiasReport, MetricSettings, bias_report
-from grader.metrics.inputs import identities_of
-from grader.metrics.prepared import Problems, as_column, as_vector, prepare_as
+from grader.metrics.bias.inputs import identities_of
+from grader.metrics.bias.prepared import Problems, as_column, as_vector, prepare_as
 
 STATES = ("preds", "target", "subgroups")
 

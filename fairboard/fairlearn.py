@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from grader.metrics import MetricSettings, bias_report
-from grader.metrics.inputs import columns_of, complete_column, is_table
-from grader.metrics.prepared import as_array, as_column
-from grader.metrics.subgroups import CELLS, GAPS
+from grader.metrics.bias.inputs import columns_of, complete_column, is_table
+from grader.metrics.bias.prepared import as_array, as_column
+from grader.metrics.bias.subgroups import CELLS, GAPS
 from grader.text import listed
 
 try:

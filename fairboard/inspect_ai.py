@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.model_reports import bias_intervals
-from grader.metrics.report_tables import flat
+from grader.metrics.bias.analysis.model_reports import bias_intervals
+from grader.metrics.bias.report_tables import flat
 
 try:
     from inspect_ai.scorer import Metric, SampleScore, Value, metric

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from grader.metrics import MetricSettings, bias_report
-from grader.metrics.report_tables import flat
-from grader.metrics.subgroups import CELLS, MEANS
+from grader.metrics.bias.report_tables import flat
+from grader.metrics.bias.subgroups import CELLS, MEANS
 
 try:
     from sklearn.exceptions import UndefinedMetricWarning

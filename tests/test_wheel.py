@@ -36,8 +36,8 @@ import sys
 from pathlib import Path
 from grader.files import read_solution, read_submission
 from grader.metrics import prepare
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import uncertainty_report
+from grader.metrics.bias.analysis.influence import Sets
+from grader.metrics.bias.analysis.intervals import uncertainty_report
 solution = read_solution(Path(sys.argv[1]))
 predictions = read_submission(Path(sys.argv[2]), solution.row_ids).predictions
 sets = Sets(prepare(solution.labels, solution.identities))

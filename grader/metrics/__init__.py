@@ -1,15 +1,15 @@
 """The Jigsaw unintended bias metric, reproducible to the last bit; requires only NumPy."""
 
-from grader.metrics.bias import power_mean, unintended_bias_score
-from grader.metrics.chunked_counts import count_chunks
-from grader.metrics.counts import IdentityCounts, PairCounts
-from grader.metrics.metric_settings import MetricSettings, UndefinedPolicy, Weights
-from grader.metrics.pair_counting import count_pairs, count_ranks
-from grader.metrics.prepared import PreparedSplit, prepare
+from grader.metrics.bias.chunked_counts import count_chunks
+from grader.metrics.bias.counts import IdentityCounts, PairCounts
+from grader.metrics.bias.metric_settings import MetricSettings, UndefinedPolicy, Weights
+from grader.metrics.bias.pair_counting import count_pairs, count_ranks
+from grader.metrics.bias.prepared import PreparedSplit, prepare
+from grader.metrics.bias.reports import BiasReport, PowerMeans, bias_report, report
+from grader.metrics.bias.score import power_mean, unintended_bias_score
+from grader.metrics.bias.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
+from grader.metrics.bias.subgroups import BIAS_AUCS, SubgroupReport, Undefined
 from grader.metrics.ranks import RankArray, dense_ranks
-from grader.metrics.reports import BiasReport, PowerMeans, bias_report, report
-from grader.metrics.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
-from grader.metrics.subgroups import BIAS_AUCS, SubgroupReport, Undefined
 
 __all__ = [
     "BIAS_AUCS",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.bias import power_mean
+from grader.metrics.bias.score import power_mean
 from grader.metrics.interface import (
     Columns,
     Description,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grader.metrics.prepared import MAX_ROWS, BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.bias.prepared import MAX_ROWS, BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 RankArray = NDArray[np.unsignedinteger[Any]]
 

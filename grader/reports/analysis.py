@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from grader.files import Solution
 from grader.files.solution.columns import SPLITS
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.audit import audit
-from grader.metrics.analysis.counterfactual_pairs import compare_pairs
-from grader.metrics.analysis.fuzzed_texts import (
+from grader.metrics.bias.analysis.annotations import Annotations
+from grader.metrics.bias.analysis.audit import audit
+from grader.metrics.bias.analysis.counterfactual_pairs import compare_pairs
+from grader.metrics.bias.analysis.fuzzed_texts import (
     ORIGINAL_AND_FUZZED,
     FuzzedReport,
     compare_fuzzed,
     compare_twins,
 )
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import uncertainty_of
-from grader.metrics.analysis.rows import Background, Rows, count
-from grader.metrics.analysis.skew_scenarios import SkewExperiment, skew_experiment
-from grader.metrics.analysis.table import Column, MetricTable, metric_table
-from grader.metrics.prepared import FloatArray, IndexArray
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.intervals import uncertainty_of
+from grader.metrics.bias.analysis.rows import Background, Rows, count
+from grader.metrics.bias.analysis.skew_scenarios import SkewExperiment, skew_experiment
+from grader.metrics.bias.analysis.table import Column, MetricTable, metric_table
+from grader.metrics.bias.prepared import FloatArray, IndexArray
 from grader.reports import drawn, labelled, scored
 from grader.reports.blocks import Section
 from grader.text import counted

@@ -8,14 +8,14 @@ from itertools import combinations
 from grader.charts.frame import Series, line_chart
 from grader.charts.svg import Axis
 from grader.metrics import PreparedSplit, prepare
-from grader.metrics.analysis import intervals
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import CHECKED_MEANS, LEVEL
-from grader.metrics.analysis.paired_differences import PairedReport, paired_report
-from grader.metrics.analysis.threshold_costs import CostCurve, cost_curve
-from grader.metrics.expected_error import rows_needed
-from grader.metrics.prepared import BoolArray
-from grader.metrics.subgroups import BIAS_AUCS
+from grader.metrics.bias.analysis import intervals
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.intervals import CHECKED_MEANS, LEVEL
+from grader.metrics.bias.analysis.paired_differences import PairedReport, paired_report
+from grader.metrics.bias.analysis.threshold_costs import CostCurve, cost_curve
+from grader.metrics.bias.expected_error import rows_needed
+from grader.metrics.bias.prepared import BoolArray
+from grader.metrics.bias.subgroups import BIAS_AUCS
 from grader.reports import scored
 from grader.reports.analysis import Analysis, Material, facts_of, pairs_of
 from grader.reports.blocks import Cell, Chart, Section, metric, number, share, signed, table

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.metrics.analysis.matrix import Matrix
-from grader.metrics.analysis.table import heat
-from grader.metrics.subgroups import Cell as MetricCell
+from grader.metrics.bias.analysis.matrix import Matrix
+from grader.metrics.bias.analysis.table import heat
+from grader.metrics.bias.subgroups import Cell as MetricCell
 
 UNDEFINED = "-"
 SHADES = 6

@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from grader.charts.frame import bar_chart, grouped_bar_chart
 from grader.charts.svg import Axis
-from grader.metrics.analysis.annotations import TENTHS, Annotations, FractionCounts
-from grader.metrics.analysis.association import (
+from grader.metrics.bias.analysis.annotations import TENTHS, Annotations, FractionCounts
+from grader.metrics.bias.analysis.association import (
     CLASSES,
     MeanScore,
     mean_scores,
     prediction_correlations,
 )
-from grader.metrics.analysis.audit import CoMentions, DataAudit
-from grader.metrics.analysis.counterfactual_pairs import PairReport
-from grader.metrics.analysis.fuzzed_texts import FuzzedReport
-from grader.metrics.analysis.matrix import LabelMatrices, Matrix, label_matrices
-from grader.metrics.analysis.table import AEGS, CELLS
-from grader.metrics.prepared import FloatArray
-from grader.metrics.subgroups import Cell
+from grader.metrics.bias.analysis.audit import CoMentions, DataAudit
+from grader.metrics.bias.analysis.counterfactual_pairs import PairReport
+from grader.metrics.bias.analysis.fuzzed_texts import FuzzedReport
+from grader.metrics.bias.analysis.matrix import LabelMatrices, Matrix, label_matrices
+from grader.metrics.bias.analysis.table import AEGS, CELLS
+from grader.metrics.bias.prepared import FloatArray
+from grader.metrics.bias.subgroups import Cell
 from grader.reports.blocks import (
     UNDEFINED,
     Chart,

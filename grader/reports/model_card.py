@@ -3,7 +3,7 @@
 import json
 from importlib.resources import files
 
-from grader.metrics.subgroups import BIAS_AUCS
+from grader.metrics.bias.subgroups import BIAS_AUCS
 from grader.reports.bakeoff import Bakeoff
 from grader.reports.blocks import number, share
 from grader.reports.scored import WORDS, interval

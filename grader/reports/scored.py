@@ -7,8 +7,8 @@ from typing import Any
 from grader.charts.frame import Series, line_chart
 from grader.charts.svg import Axis
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import (
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.intervals import (
     CHECKED_BIAS,
     CHECKED_CELLS,
     CHECKED_DIFFERENCES,
@@ -20,12 +20,12 @@ from grader.metrics.analysis.intervals import (
     UncertaintyReport,
     ValidatedRange,
 )
-from grader.metrics.analysis.paired_differences import Difference, PairedReport, paired_report
-from grader.metrics.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
-from grader.metrics.analysis.power_means import held_back, power_effect
-from grader.metrics.analysis.rows import CountedRows, Rows
-from grader.metrics.analysis.skew_scenarios import SkewExperiment
-from grader.metrics.analysis.table import (
+from grader.metrics.bias.analysis.paired_differences import Difference, PairedReport, paired_report
+from grader.metrics.bias.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
+from grader.metrics.bias.analysis.power_means import held_back, power_effect
+from grader.metrics.bias.analysis.rows import CountedRows, Rows
+from grader.metrics.bias.analysis.skew_scenarios import SkewExperiment
+from grader.metrics.bias.analysis.table import (
     CELLS,
     Column,
     LineDifference,
@@ -34,8 +34,8 @@ from grader.metrics.analysis.table import (
     compare_tables,
     metric_table,
 )
-from grader.metrics.subgroups import BIAS_AUCS
-from grader.metrics.subgroups import Cell as MetricCell
+from grader.metrics.bias.subgroups import BIAS_AUCS
+from grader.metrics.bias.subgroups import Cell as MetricCell
 from grader.reports.blocks import (
     UNDEFINED,
     Cell,

@@ -13,9 +13,9 @@ import numpy as np
 from grader import counters
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
 from grader.metrics import PreparedSplit, RankArray, dense_ranks, report
-from grader.metrics.analysis.standard_errors import ClassMentions, standard_errors
-from grader.metrics.pair_counting import count_with_midranks
-from grader.metrics.prepared import IndexArray
+from grader.metrics.bias.analysis.standard_errors import ClassMentions, standard_errors
+from grader.metrics.bias.pair_counting import count_with_midranks
+from grader.metrics.bias.prepared import IndexArray
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows

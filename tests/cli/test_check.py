@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main
-from grader.metrics.expected_error import rows_needed
+from grader.metrics.bias.expected_error import rows_needed
 
 SOLUTION = Callable[..., bytes]
 

@@ -12,9 +12,9 @@ import pytest
 
 from grader.files.solution.jigsaw import IDENTITIES
 from grader.metrics import bias_report, prepare
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.intervals import uncertainty_report
-from grader.metrics.analysis.paired_differences import paired_report
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.intervals import uncertainty_report
+from grader.metrics.bias.analysis.paired_differences import paired_report
 
 ROOT = Path(__file__).parents[2]
 ROWS = 3000

@@ -8,7 +8,7 @@ import pytest
 
 from fairboard import bias_report
 from fairboard.fairlearn import BiasFrame
-from grader.metrics.subgroups import CELLS
+from grader.metrics.bias.subgroups import CELLS
 
 RNG = np.random.default_rng(11)
 Y_TRUE, Y_PRED = RNG.random(300) < 0.4, RNG.random(300).round(2)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairboard import MetricSettings, bias_report
 from fairboard.sklearn import bias_scorer
-from grader.metrics.report_tables import flat
+from grader.metrics.bias.report_tables import flat
 
 FOLDS = StratifiedKFold(3)
 VALUES = ("score", "overall_auc", "mean_bnsp_auc", "subgroup_auc/cat", "bpsn_auc/dog", "negative_aeg/cat")

@@ -8,11 +8,11 @@ from scipy import stats
 
 from grader.files import ColumnRole, read_solution
 from grader.metrics import MetricSettings, bias_report
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.paired_differences import score_difference
-from grader.metrics.expected_error import rows_needed
-from grader.metrics.prepared import prepare
-from grader.metrics.subgroups import BIAS_AUCS
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.paired_differences import score_difference
+from grader.metrics.bias.expected_error import rows_needed
+from grader.metrics.bias.prepared import prepare
+from grader.metrics.bias.subgroups import BIAS_AUCS
 from grader.reports import Material, bakeoff_report, html_page, measure_candidates, plain_text
 from grader.reports.bakeoff import holm
 from grader.reports.model_card import model_card

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from grader.cli import main
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.paired_differences import paired_report, score_difference
-from grader.metrics.analysis.rows import Rows
-from grader.metrics.analysis.table import compare_tables, metric_table
-from grader.metrics.prepared import prepare
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.paired_differences import paired_report, score_difference
+from grader.metrics.bias.analysis.rows import Rows
+from grader.metrics.bias.analysis.table import compare_tables, metric_table
+from grader.metrics.bias.prepared import prepare
 from grader.reports import Material, analyse, html_page, plain_text
 from grader.reports.blocks import Table
 

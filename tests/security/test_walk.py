@@ -31,7 +31,7 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from grader.metrics import MetricSettings, PairCounts, SubgroupReport, report
-from grader.metrics.analysis.power_means import held_back
+from grader.metrics.bias.analysis.power_means import held_back
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.services.competitions import lookup

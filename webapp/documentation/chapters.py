@@ -26,9 +26,9 @@ DOCS = SHIPPED if SHIPPED.is_dir() else Path(__file__).parents[2] / "docs"
 CONTENTS, GLOSSARY = "README.md", "glossary.md"
 MADE: dict[str, tuple[str, Callable[[], str]]] = {  # generated chapters, by the file to which links point
     "../fairboard/__init__.py": ("reference", partial(reference.of_names, "fairboard")),
-    "../grader/metrics/analysis/__init__.py": (
+    "../grader/metrics/bias/analysis/__init__.py": (
         "analysis-reference",
-        partial(reference.of_modules, "grader.metrics.analysis"),
+        partial(reference.of_modules, "grader.metrics.bias.analysis"),
     ),
 }
 GROUP = re.compile(r"^## (.+)$", re.MULTILINE)

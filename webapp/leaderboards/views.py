@@ -6,7 +6,7 @@ from datetime import datetime
 
 from grader.charts.svg import robust_floor
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.power_means import term_costs, weakest_term
+from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Board, BoardRequest

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.charts.row_pictures import dumbbell, scale, shared_axis
-from grader.metrics.expected_error import is_clear, paired_standard_error
+from grader.metrics.bias.expected_error import is_clear, paired_standard_error
 from grader.models import Competition, Split
 from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
 from grader.reports.blocks import Cell, Table, table

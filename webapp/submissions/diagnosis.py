@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.metrics.analysis.power_means import CellGain
+from grader.metrics.bias.analysis.power_means import CellGain
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import SplitResult
 from webapp.presentation.terms import NAMES, ClassNames, words_of

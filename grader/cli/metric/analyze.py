@@ -20,7 +20,7 @@ from grader.cli.parameters import (
     split_option,
     undefined_option,
 )
-from grader.metrics.analysis.table import Column
+from grader.metrics.bias.analysis.table import Column
 from grader.text import one_line
 
 if TYPE_CHECKING:

@@ -102,7 +102,7 @@ def _term_lists(path: Path | None, named: tuple[str, ...]) -> dict[str, list[str
 def _solution(path: Path, terms: dict[str, list[str]], options: dict[str, Any]) -> "Solution":
     """Read the comments; add an identity for each list of terms."""
     from grader.files import ColumnRole, guess_columns
-    from grader.metrics.inputs import identities_from_text
+    from grader.metrics.bias.inputs import identities_from_text
 
     roles, text = dict(options["roles"]), options["text"]
     if terms:

@@ -104,9 +104,9 @@ def gate(**options: Any) -> None:
 def _checks(chosen: SimpleNamespace) -> Iterator[GateCheck]:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_solution, read_submission
-    from grader.metrics.analysis.influence import Measured, Sets
-    from grader.metrics.analysis.intervals import Estimate, uncertainty_of
-    from grader.metrics.analysis.paired_differences import Difference, paired_report
+    from grader.metrics.bias.analysis.influence import Measured, Sets
+    from grader.metrics.bias.analysis.intervals import Estimate, uncertainty_of
+    from grader.metrics.bias.analysis.paired_differences import Difference, paired_report
 
     minima = [("score", chosen.min_score), *chosen.minima]
     drops = [("score", chosen.max_drop), *((auc, chosen.max_identity_drop) for auc in AUCS)]

@@ -10,7 +10,7 @@ from grader import metrics
 from grader.files import ScoredTable, Solution
 from grader.files.solution.columns import SPLITS
 from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare
-from grader.metrics.report_tables import Reports, as_latex, as_markdown, as_text, table_of
+from grader.metrics.bias.report_tables import Reports, as_latex, as_markdown, as_text, table_of
 from grader.text import csv_lines
 
 Rows = slice | NDArray[np.bool_]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from grader.identity_providers import Provider
-from grader.metrics.expected_error import paired_standard_error
+from grader.metrics.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric, phases
 from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, SETTINGS, groups_of
@@ -15,7 +15,7 @@ from grader.services.competitions.settings_problems import Fault, joined_names_h
 from grader.visibility import Phase, Step
 
 # Recommended step, in standard errors of the difference of two typical models' scores as defined in
-# `grader.metrics.expected_error`. The nearest available step is used.
+# `grader.metrics.bias.expected_error`. The nearest available step is used.
 SAFE_STEP = 0.5
 SOON = timedelta(days=1)  # long enough to catch a time entered in the wrong time zone
 _OF_A_DRAFT = {

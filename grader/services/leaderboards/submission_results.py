@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings, PairCounts, report
-from grader.metrics.analysis.power_means import (
+from grader.metrics.bias.analysis.power_means import (
     CellGain,
     IdentityAucs,
     PowerMeanCost,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grader.errors import OrganizerError, SeveralProblems
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
 from grader.metrics import MetricSettings, PairCounts, report
-from grader.metrics.counts import IdentityCounts
+from grader.metrics.bias.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, Rules

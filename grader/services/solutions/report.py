@@ -19,15 +19,15 @@ from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.columns import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
-from grader.metrics.expected_error import (
+from grader.metrics.bias.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
+from grader.metrics.bias.expected_error import (
     ASSUMED_AUC,
     ASSUMED_CORRELATION,
     rows_needed,
     score_standard_error,
     swap_probability,
 )
-from grader.metrics.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
+from grader.metrics.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth

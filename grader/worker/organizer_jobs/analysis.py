@@ -6,9 +6,9 @@ from typing import Any
 from grader import db
 from grader.files import ColumnRoles, Solution, read_submission
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.influence import Measured, Sets
-from grader.metrics.analysis.paired_differences import score_difference
-from grader.metrics.prepared import FloatArray
+from grader.metrics.bias.analysis.influence import Measured, Sets
+from grader.metrics.bias.analysis.paired_differences import score_difference
+from grader.metrics.bias.prepared import FloatArray
 from grader.models import Competition, ScoringVersion, Split, Submission
 from grader.reports import Analysis, Material, analyse, formats
 from grader.services.leaderboards import tied_teams

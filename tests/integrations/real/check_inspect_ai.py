@@ -15,9 +15,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from fairboard import MetricSettings, bias_report, prepare
 from fairboard.inspect_ai import bias
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import uncertainty_report
-from grader.metrics.report_tables import flat
+from grader.metrics.bias.analysis.influence import Sets
+from grader.metrics.bias.analysis.intervals import uncertainty_report
+from grader.metrics.bias.report_tables import flat
 
 RNG = np.random.default_rng(2)
 LABELS, CATS = RNG.integers(0, 2, 60).tolist(), RNG.random(60).round(1).tolist()

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.metrics.expected_error import rows_needed
+from grader.metrics.bias.expected_error import rows_needed
 from grader.services.solutions.check_jobs import candidates
 from grader.text import approximate
 

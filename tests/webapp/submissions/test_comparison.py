@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.power_means import term_costs
+from grader.metrics.bias.analysis.power_means import term_costs
 from grader.models import Split, SubmissionKind
 from grader.ranking.order import score_text
 from grader.services.audit.log import Actor

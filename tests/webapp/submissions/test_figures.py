@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.metrics import MetricSettings, Weights
-from grader.metrics.analysis.power_means import term_costs
+from grader.metrics.bias.analysis.power_means import term_costs
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from webapp.submissions.diagnosis import GainsView

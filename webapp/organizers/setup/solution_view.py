@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response
 
 from grader.files import ColumnRole
-from grader.metrics.leaks import by_chance
+from grader.metrics.bias.leaks import by_chance
 from grader.models import JobState, OrganizerJob
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose

@@ -1,0 +1,1 @@
+"""The Jigsaw unintended bias metric, and analyses of bias in `analysis`."""

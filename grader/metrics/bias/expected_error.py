@@ -1,0 +1,233 @@
+"""Expected standard error of an AUC or score, estimated only from a solution's counts.
+
+The rows of a split are a sample, and a model would have a different score on another sample of the same size.
+The expected size of this difference depends on the counts of each cell, which the solution determines, and on
+the AUC, which is assumed.
+
+References
+----------
+J. A. Hanley and B. J. McNeil, The meaning and use of the area under a receiver operating characteristic (ROC)
+curve, Radiology 143 (1982): the variance of one AUC from its counts.
+E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44 (1988): an AUC as a sum over rows. The sum
+of several AUCs is therefore also a sum over rows.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from grader.metrics.bias.metric_settings import MetricSettings
+from grader.metrics.bias.prepared import BoolArray, FloatArray, PreparedSplit
+
+ASSUMED_AUC = 0.9
+ASSUMED_CORRELATION = 0.8
+
+
+def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC) -> float | None:
+    r"""Return the standard error of an AUC, using the formula of Hanley and McNeil.
+
+    Parameters
+    ----------
+    positives, negatives : int
+        Number of rows in each class.
+    auc : float
+        The assumed AUC, in [0, 1].
+
+    Returns
+    -------
+    float or None
+        The standard error; None if a class has no rows.
+
+    Notes
+    -----
+    .. math:: SE^2 = \frac{A(1-A) + (n_1-1)(Q_1-A^2) + (n_0-1)(Q_2-A^2)}{n_1 n_0}
+
+    with :math:`Q_1 = A/(2-A)` and :math:`Q_2 = 2A^2/(1+A)`.
+    """
+    if not (positives and negatives):
+        return None
+    of_positives, of_negatives = _row_variances(auc)
+    variance = auc * (1 - auc) + (positives - 1) * of_negatives + (negatives - 1) * of_positives
+    return math.sqrt(max(variance, 0.0) / (positives * negatives))
+
+
+def rows_needed(
+    standard_error: float, positive_share: float, mention_share: float = 1.0, auc: float = ASSUMED_AUC
+) -> int:
+    """Return the number of rows for which an identity's three AUCs have at most a given standard error.
+
+    Parameters
+    ----------
+    standard_error : float
+        The largest acceptable standard error of an AUC, in (0, 0.5).
+    positive_share : float
+        Share of positive rows, in (0, 1), assumed to be equal for all rows.
+    mention_share : float
+        Share of rows that mention the identity, in (0, 1]; 1 for the overall AUC.
+    auc : float
+        The assumed AUC, in (0, 1).
+
+    Returns
+    -------
+    int
+        The smallest sufficient number of rows.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> rows_needed(0.02, positive_share=0.08, mention_share=0.01)
+    136250
+    """
+    for name, value, highest in (
+        ("standard_error", standard_error, 0.5),
+        ("positive_share", positive_share, 1.0),
+        ("auc", auc, 1.0),
+    ):
+        if not 0 < value < highest:
+            raise ValueError(f"`{name}` must be between 0 and {highest:g}, not {value!r}.")
+    if not 0 < mention_share <= 1:
+        raise ValueError(f"`mention_share` must be above 0 and at most 1, not {mention_share!r}.")
+
+    def is_enough(rows: int) -> bool:
+        members = int(rows * mention_share)
+        inside = int(rows * mention_share * positive_share)
+        outside = int((rows - members) * positive_share)
+        sets = [(inside, members - inside)]
+        if mention_share < 1:
+            sets += [(outside, members - inside), (inside, rows - members - outside)]
+        errors = [auc_standard_error(*each, auc) for each in sets]
+        return all(error is not None and error <= standard_error for error in errors)
+
+    most = 1
+    while not is_enough(most):
+        most *= 2
+    least = most // 2  # not enough
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if is_enough(middle) else (middle, most)
+    return most
+
+
+def score_standard_error(
+    split: PreparedSplit, settings: MetricSettings, auc: float = ASSUMED_AUC
+) -> float | None:
+    r"""Return the standard error of the score under the assumption that all AUCs are equal.
+
+    Parameters
+    ----------
+    split : PreparedSplit
+    settings : MetricSettings
+        The metric settings; only the weights are used.
+    auc : float
+        The assumed AUC of all cells, in [0, 1].
+
+    Returns
+    -------
+    float or None
+        The standard error; None if a cell of the score is undefined.
+
+    Notes
+    -----
+    If all AUCs are equal, every power mean has the same derivatives as the arithmetic mean of its N AUCs, for
+    any power. To first order, the score is therefore a weighted sum of AUCs, and each AUC is a sum over its
+    rows. A positive row i contributes :math:`k_i (V_i - A)` to the score, with
+    :math:`k_i = \sum_t w_t / n_{1t}` over the cells t whose positive rows include it. The contribution of a
+    negative row is analogous. The variance is the sum of the squares of k, times the variance of V, which is
+    Hanley and McNeil's :math:`Q - A^2`. Overlaps between identities are therefore taken into account. The
+    part of the variance that decreases with the product of both counts is neglected.
+    """
+    weights = _row_weights(split, settings)
+    if weights is None:
+        return None
+    of_positives, of_negatives = _row_variances(auc)
+    variance = of_positives * float(weights[split.labels] @ weights[split.labels])
+    variance += of_negatives * float(weights[~split.labels] @ weights[~split.labels])
+    return math.sqrt(variance)
+
+
+def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CORRELATION) -> float:
+    r"""Return the standard error of the difference between two scores on the same rows.
+
+    Parameters
+    ----------
+    standard_error : float
+        Standard error of each score.
+    correlation : float
+        Correlation between the errors of the two scores.
+
+    Returns
+    -------
+    float
+        :math:`SE \sqrt{2 (1-\rho)}`.
+    """
+    return standard_error * math.sqrt(2 * (1 - correlation))
+
+
+def is_clear(difference: float, errors: Sequence[float]) -> bool:
+    """Return whether two scores on the same rows differ by more than two standard errors.
+
+    The larger of the two standard errors is used for both scores, and their correlation is assumed to be
+    `ASSUMED_CORRELATION`.
+    """
+    return abs(difference) > 2 * paired_standard_error(max(errors))
+
+
+def swap_probability(
+    difference: float, standard_error: float, correlation: float = ASSUMED_CORRELATION
+) -> float:
+    r"""Return the probability that two teams are ranked in the wrong order.
+
+    Parameters
+    ----------
+    difference : float
+        Difference between the true scores of the two teams.
+    standard_error : float
+        Standard error of each score.
+    correlation : float
+        Correlation between the errors of the two scores, which are measured on the same rows.
+
+    Returns
+    -------
+    float
+        :math:`\Phi(-|d| / (SE \sqrt{2 (1-\rho)}))`, in [0, 0.5].
+    """
+    of_difference = paired_standard_error(standard_error, correlation)
+    if of_difference == 0:
+        return 0.0 if difference else 0.5
+    return 0.5 * math.erfc(abs(difference) / of_difference / math.sqrt(2))
+
+
+def _row_variances(auc: float) -> tuple[float, float]:
+    """Return Q2 - A^2 and Q1 - A^2, the placement variances of positive and negative rows."""
+    return 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
+
+
+def _row_weights(split: PreparedSplit, settings: MetricSettings) -> FloatArray | None:
+    """Return the weight of each row in the score; None if a cell is undefined."""
+    scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
+    if not (scored and split.positives and split.negatives):
+        return None
+    labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights
+
+    def add(cell: BoolArray, weight: float, positives: int, negatives: int) -> None:
+        weights[cell] += np.where(labels[cell], weight / positives, weight / negatives)
+
+    add(np.ones(split.rows, np.bool_), wanted.overall_auc, split.positives, split.negatives)
+    for rows in scored:
+        positives = int(np.count_nonzero(labels[rows]))
+        negatives = rows.size - positives
+        outside = split.positives - positives, split.negatives - negatives
+        if not all((positives, negatives, *outside)):
+            return None
+        member = np.zeros(split.rows, np.bool_)
+        member[rows] = True
+        share = 1 / len(scored)
+        add(member, share * wanted.subgroup_auc, positives, negatives)
+        add(member ^ labels, share * wanted.bpsn_auc, outside[0], negatives)
+        add(member == labels, share * wanted.bnsp_auc, positives, outside[1])
+    return weights

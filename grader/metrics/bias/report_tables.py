@@ -1,0 +1,175 @@
+"""Bias reports as tables: text, Markdown, LaTeX, HTML and a heatmap."""
+
+import html
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.metrics.bias.subgroups import BIAS_AUCS, CELLS, SubgroupReport
+from grader.text import aligned, markdown_table, not_installed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from grader.metrics.bias.reports import BiasReport
+
+Reports = Mapping[str, Mapping[str, "BiasReport"]]  # maps models and splits to reports
+HEADINGS = {
+    "in_score": "in score",
+    "overall_auc": "overall AUC",
+    "subgroup_auc": "Subgroup AUC",
+    "bpsn_auc": "BPSN AUC",
+    "bnsp_auc": "BNSP AUC",
+    "positive_aeg": "positive AEG",
+    "negative_aeg": "negative AEG",
+}
+_LATEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {char: "\\" + char for char in "&%$#_{}"}
+)
+_TEXTS = ("model", "split", "identity", "in_score")
+_COLUMNS = (*_TEXTS, "rows", "positives", "score", "overall_auc", *CELLS)
+
+
+def table_of(reports: Reports) -> tuple[list[str], list[list[object]]]:
+    """Return the columns and rows of a table.
+
+    A row without an identity contains the score and the power means of a split. The columns of unnamed models
+    and splits are left out.
+    """
+    unnamed = {"model"} if set(reports) == {""} else set()
+    if all(set(splits) == {""} for splits in reports.values()):
+        unnamed.add("split")
+    columns = [name for name in _COLUMNS if name not in unnamed]
+    rows: list[list[object]] = []
+    for model, splits in reports.items():
+        for split, report in splits.items():
+            place = {"model": model, "split": split}
+            whole = {
+                "score": report.score,
+                **report.terms,
+                **place,
+                "rows": report.rows,
+                "positives": report.positives,
+            }
+            rows.append([whole.get(name) for name in columns])
+            rows += [[place.get(name, _value(line, name)) for name in columns] for line in report.subgroups]
+    return columns, rows
+
+
+def flat(report: "BiasReport") -> dict[str, float]:
+    """Return the values of `overall` and all cells, such as ``bpsn_auc/cat``; undefined values are NaN."""
+    cells = {f"{cell}/{name}": line[cell] for name, line in report.by_group.items() for cell in line}
+    return {name: math.nan if value is None else value for name, value in (report.overall | cells).items()}
+
+
+def as_text(reports: Reports) -> str:
+    """Return a text block for each split with the score, its terms and one line per identity."""
+    return "\n".join(
+        _block(f"{model}, {split}" if len(reports) > 1 else split, report)
+        for model, splits in reports.items()
+        for split, report in splits.items()
+    )
+
+
+def as_markdown(reports: Reports) -> str:
+    """Return a Markdown table with rounded values."""
+    columns, lines = _rounded_table(reports)
+    return markdown_table(lines, ["---" if name in _TEXTS else "---:" for name in columns])
+
+
+def as_latex(reports: Reports) -> str:
+    """Return a LaTeX table (booktabs) with rounded values."""
+    columns, lines = _rounded_table(reports)
+    texts = ([cell.translate(_LATEX) or "--" for cell in line] for line in lines)
+    heading, *body = (" & ".join(line) + " \\\\\n" for line in texts)
+    sides = "".join("l" if name in _TEXTS else "r" for name in columns)
+    return (
+        f"\\begin{{tabular}}{{{sides}}}\n\\toprule\n{heading}\\midrule\n{''.join(body)}"
+        "\\bottomrule\n\\end{tabular}\n"
+    )
+
+
+def as_html(reports: Reports) -> str:
+    """Return an HTML table with rounded values, in the colors of the surrounding page."""
+    columns, lines = _rounded_table(reports)
+    sides = ["left" if name in _TEXTS else "right" for name in columns]
+    heading, *body = (
+        "".join(
+            f'<{kind} style="text-align: {side}">{html.escape(cell)}</{kind}>'
+            for side, cell in zip(sides, line, strict=True)
+        )
+        for line, kind in zip(lines, ["th", *["td"] * (len(lines) - 1)], strict=True)
+    )
+    rows = "".join(f"<tr>{line}</tr>\n" for line in body)
+    return f"<table>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
+
+
+def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
+    """Plot the three AUCs of each identity with their values and intervals."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError(not_installed("matplotlib", "`plot`", "plot")) from None
+    if not (names := list(report.by_group)):
+        raise ValueError("`plot` requires a report with at least one identity.")
+    if intervals and (missing := [name for name in names if name not in intervals.cells]):
+        raise ValueError(f"`intervals` lacks {len(missing)} identities: {', '.join(missing)}.")
+    values = np.array([[line[cell] for cell in BIAS_AUCS] for line in report.by_group.values()], np.float64)
+    if ax is None:
+        height = 1 + (0.5 if intervals else 0.35) * len(names)
+        ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+    ax.set_facecolor("0.85")  # undefined cells
+    image = ax.imshow(values.reshape(-1, 3), cmap="cividis", vmin=0.5, vmax=1, aspect="auto")
+    ax.set_xticks(range(3), [HEADINGS[cell] for cell in BIAS_AUCS])
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    for (row, column), value in np.ndenumerate(values):
+        text = "-" if np.isnan(value) else f"{value:.3f}"
+        interval = intervals.cells[names[row]][BIAS_AUCS[column]] if intervals else None
+        if interval and interval.low is not None:
+            text += f"\n{interval.low:.3f} to {interval.high:.3f}"
+        color = "white" if value < 0.75 else "black"
+        ax.text(column, row, text, ha="center", va="center", color=color, fontsize="small")
+    ax.figure.colorbar(image, ax=ax, label="AUC", extend="min")
+    return ax
+
+
+def _block(title: str, report: "BiasReport") -> str:
+    columns = ("rows", "positives", *CELLS)
+    lines = [["identity", *(HEADINGS.get(name, name) for name in columns)]]
+    lines.append(["power mean", *(_rounded(name, report.terms.get(name)) for name in columns)])
+    for subgroup in report.subgroups:
+        name = _rounded("identity", subgroup.name if subgroup.in_score else f"({subgroup.name})")
+        lines.append([name, *(_rounded(column, _value(subgroup, column)) for column in columns)])
+    table = "".join(line + "\n" for line in aligned(lines))
+    outside = any(not subgroup.in_score for subgroup in report.subgroups)
+    return (
+        f"{title and title + ': '}{report.rows:,} {'row' if report.rows == 1 else 'rows'}, "
+        f"{report.positives:,} positive\n"
+        f"score {_rounded('score', report.score) or 'undefined'}, "
+        f"overall AUC {_rounded('overall_auc', report.overall_auc) or 'undefined'}\n"
+        f"\n{table}" + ("(in parentheses: not in the score)\n" if outside else "")
+    )
+
+
+def _rounded_table(reports: Reports) -> tuple[list[str], list[list[str]]]:
+    """Return the columns, and the lines of the table starting with the headings."""
+    columns, rows = table_of(reports)
+    lines = [[_rounded(*cell) for cell in zip(columns, row, strict=True)] for row in rows]
+    return columns, [[HEADINGS.get(name, name) for name in columns], *lines]
+
+
+def _value(subgroup: SubgroupReport, column: str) -> object:
+    return getattr(subgroup, {"identity": "name", "rows": "size"}.get(column, column), None)
+
+
+def _rounded(column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{5 if column == 'score' else 4}f}"
+    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).splitlines())
