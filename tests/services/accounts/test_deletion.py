@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services.accounts import accounts, api_tokens, email_addresses, logins, password_resets
+from grader.services.accounts import accounts, api_tokens, logins, password_resets
 from grader.services.accounts.accounts import OnlyAdministrator
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
@@ -92,14 +92,3 @@ def test_last_administrator_cannot_be_deleted(service):
         delete(service, "root")
     service.user("second", is_admin=True)
     assert delete(service, "root").is_admin is False
-
-
-def test_address_of_a_deleted_account_can_be_used_again(service):
-    ada = service.user("Ada")
-    with service.database.write() as session:
-        person = session.get_one(User, ada.id)
-        person.email = person.email_key = "ada@example.org"
-        person.email_verified_at = service.now
-    delete(service, "Ada")
-    with service.database.read() as session:
-        email_addresses.require_free(session, address="ada@example.org")

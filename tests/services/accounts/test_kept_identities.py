@@ -31,18 +31,6 @@ def settings(make_settings):
 
 
 @pytest.fixture
-def act(service):
-    """Call a service as a user in a separate transaction."""
-
-    def call(function, competition, user: str, **given):
-        who = service.user(user)
-        with service.database.write() as session:
-            return function(acting.as_person(session, competition, who, now=service.now), **given)
-
-    return call
-
-
-@pytest.fixture
 def sign_up(service):
     """Create an account at the provider, always for the same subject."""
 

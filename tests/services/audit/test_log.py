@@ -213,15 +213,6 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
     ]
 
 
-def test_unchanged_entry_conditions_leave_no_entry(service):
-    competition = service.competition()
-    with service.database.write() as session:
-        settings.change(
-            session, competition=competition, changes={"max_team_size": 5}, actor=TESTS, now=service.now
-        )
-    assert [entry.action for entry in entries(service, competition)] == []
-
-
 def test_scheduled_reveal_is_recorded_as_an_act_of_the_calendar(service):
     competition = service.competition(closes_at=service.now + WEEK)
     with service.database.write() as session:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.models import Competition, User
+from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from tests.fixtures.statements import expected, recorded
@@ -54,9 +54,7 @@ def competition(service) -> Competition:
     competition: Competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed))
-        with service.database.write() as session:
-            person = session.get_one(User, service.user(name).id)
-            person.email, person.email_verified_at = f"{name}@example.org", service.now
+    service.verify_addresses("ada", "bob", "cleo")
     return competition
 
 

@@ -4,44 +4,18 @@ import pytest
 from sqlalchemy import event, select
 
 from grader.models import Mail, User
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, announcements
 from grader.services.competitions.announcements import InvalidAnnouncement, UnknownAnnouncement
 from grader.services.teams import participations
-from tests.fixtures.services import call
 
 
-def post(
-    service,
-    competition,
-    *,
-    title: str = "New data",
-    body: str = "See **Data**.",
-    by_mail: bool = False,
-):
-    with service.database.write() as session:
-        return call(
-            announcements.post,
-            session,
-            competition=competition,
-            title=title,
-            body=body,
-            by_mail=by_mail,
-            actor=Actor.shell(),
-            now=service.now,
-        )
+def post(service, competition, **given):
+    options = {"title": "New data", "body": "See **Data**.", "by_mail": False} | given
+    return service.act(announcements.post, competition=competition, **options)
 
 
 def withdraw(service, competition, announcement_id: int):
-    with service.database.write() as session:
-        call(
-            announcements.withdraw,
-            session,
-            competition=competition,
-            announcement_id=announcement_id,
-            actor=Actor.shell(),
-            now=service.now,
-        )
+    service.act(announcements.withdraw, competition=competition, announcement_id=announcement_id)
 
 
 def shown(service, competition) -> list[str]:
@@ -67,11 +41,9 @@ def test_announcement_is_mailed_to_subscribed_participants_with_an_address(servi
     service.submit(competition)
     service.submit(competition, user="bob")
     people = {name: service.user(name) for name in ("ada", "bob", "joined", "stranger")}
+    service.verify_addresses(*people)
     with service.database.write() as session:
         participations.join(acting.as_person(session, competition, people["joined"], now=service.now))
-        for name, person in people.items():
-            user = session.get_one(User, person.id)
-            user.email, user.email_verified_at = f"{name}@example.org", service.now
         session.get_one(User, people["bob"].id).unwanted_notices = ["organizer"]
     post(service, competition, by_mail=True)
     post(service, competition, title="Not by mail")

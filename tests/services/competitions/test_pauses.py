@@ -6,33 +6,21 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry
-from grader.services.audit.log import Actor
 from grader.services.competitions import pauses
 from grader.services.competitions.pauses import MessageNeeded, NotPaused, SubmissionsPaused
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal
 from grader.services.submissions.refusal import CompetitionNotOpen
-from tests.fixtures.services import call
 
 HOUR = timedelta(hours=1)
 
 
 def pause(service, competition, message: str = "The labels are being checked", **options):
-    with service.database.write() as session:
-        call(
-            pauses.pause,
-            session,
-            competition=competition,
-            message=message,
-            actor=Actor.shell(),
-            now=service.now,
-            **options,
-        )
+    service.act(pauses.pause, competition=competition, message=message, **options)
 
 
 def resume(service, competition, **options):
-    with service.database.write() as session:
-        call(pauses.resume, session, competition=competition, actor=Actor.shell(), now=service.now, **options)
+    service.act(pauses.resume, competition=competition, **options)
 
 
 def test_uploaders_see_the_pause_message_until_the_competition_is_resumed(service):

@@ -112,17 +112,6 @@ def test_form_offers_the_next_day_shortly_before_midnight(
     assert offered.today_ends_at == datetime(2026, 1, 6, tzinfo=UTC)
 
 
-def test_grant_ends_with_the_close_unless_late_files_are_accepted(service):
-    close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
-    strict = service.competition(closes_at=close, takes_late_submissions=False)
-    late = service.competition("late", closes_at=close, takes_late_submissions=True)
-    assert grants.ends_at(strict, day=TODAY) == close
-    assert grants.ends_at(late, day=TODAY) == datetime(2026, 1, 6, tzinfo=UTC)
-    offered = grants.choice(strict, now=close - timedelta(minutes=5))
-    assert (offered.suggested, offered.left, offered.is_short) == (TODAY, timedelta(minutes=5), True)
-    assert grants.choice(strict, now=close + timedelta(minutes=5)).left == timedelta()
-
-
 def test_newest_grants_are_listed_and_a_team_sees_its_own_and_general_ones(service):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     competition = service.competition(max_daily_submissions=1, closes_at=close, takes_late_submissions=False)
@@ -168,8 +157,9 @@ def test_grant_ends_with_the_close_of_its_competition_in_utc():
     east = timezone(timedelta(hours=9))
     close = datetime(2026, 1, 6, 8, 30, tzinfo=east)  # 23:30 UTC on the previous day
     open_ended, strict = Competition(), Competition(closes_at=close, takes_late_submissions=False)
+    late = Competition(closes_at=close, takes_late_submissions=True)
     midnight = datetime(2026, 1, 6, tzinfo=UTC)
-    assert grants.ends_at(open_ended, day=TODAY) == midnight
+    assert grants.ends_at(open_ended, day=TODAY) == grants.ends_at(late, day=TODAY) == midnight
     ends = grants.ends_at(strict, day=TODAY)
     assert (ends, ends.tzinfo) == (close, UTC)
     assert grants.ends_at(strict, day=TODAY - DAY) == midnight - DAY
@@ -198,6 +188,7 @@ def test_day_that_starts_exactly_at_the_close_is_not_offered():
         strict = Competition(closes_at=close, takes_late_submissions=False)
         offered = grants.choice(strict, now=midnight - timedelta(hours=1))
         assert (offered.suggested, offered.left) == (suggested, timedelta(hours=1))
+    assert grants.choice(strict, now=midnight + timedelta(minutes=5)).left == timedelta()
     late = Competition(closes_at=midnight, takes_late_submissions=True)
     assert grants.choice(late, now=midnight - timedelta(hours=1)).closes_at is None
 

@@ -3,8 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from grader.models import AuditEntry, Mail, User
-from grader.services.audit.log import Actor
+from grader.models import AuditEntry, Mail
 from grader.services.moderation import disputes
 from grader.services.moderation.disputes import (
     InvalidAnswer,
@@ -14,45 +13,22 @@ from grader.services.moderation.disputes import (
     UnknownDispute,
 )
 from grader.services.submissions.accepting import UnknownSubmission
-from tests.fixtures.services import call
 
 
 def ask(service, accepted, *, user: str = "ada", question: str = "Is row r7 labelled right?"):
-    with service.database.write() as session:
-        return disputes.ask(
-            session,
-            user=service.user(user),
-            submission_id=accepted.submission.id,
-            question=question,
-            now=service.now,
-        )
+    about = {"submission_id": accepted.submission.id, "question": question}
+    return service.act(disputes.ask, user=service.user(user), **about)
 
 
 def answer(service, competition, dispute_id: int, text: str):
-    with service.database.write() as session:
-        call(
-            disputes.answer,
-            session,
-            competition=competition,
-            dispute_id=dispute_id,
-            answer=text,
-            actor=Actor.shell(),
-            now=service.now,
-        )
-
-
-def give_addresses(service, **addresses: str):
-    ids = {name: service.user(name, is_admin=name == "root").id for name in addresses}
-    with service.database.write() as session:
-        for name, address in addresses.items():
-            user = session.get_one(User, ids[name])
-            user.email, user.email_verified_at = address, service.now
+    service.act(disputes.answer, competition=competition, dispute_id=dispute_id, answer=text)
 
 
 def test_question_is_answered_and_both_sides_are_notified(service):
     competition = service.competition()
     accepted = service.submit(competition)
-    give_addresses(service, ada="ada@example.org", root="root@example.org")
+    service.user("root", is_admin=True)
+    service.verify_addresses("ada", "root")
     asked = ask(service, accepted)
     answer(service, competition, asked.id, "It was wrong; we rescore tonight.")
     with service.database.read() as session:

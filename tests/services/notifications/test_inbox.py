@@ -25,22 +25,10 @@ from grader.services.paging import Part
 from grader.services.rescoring import publication
 from grader.services.teams import admissions, invitations, mergers, moderation, participations, teams
 from tests.fixtures.rescorings import open_jobs
-from tests.fixtures.services import call
 from tests.fixtures.statements import recorded
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "tests")
-
-
-@pytest.fixture
-def act(service):
-    """Call a service in a separate transaction."""
-
-    def act_(function, *, after: timedelta = timedelta(), **given):
-        with service.database.write() as session:
-            return call(function, session, now=service.now + after, **given)
-
-    return act_
 
 
 @pytest.fixture
@@ -56,33 +44,35 @@ def seen(service):
     return lines
 
 
-def announce(act, competition, actor: Actor = SHELL, **given):
+def announce(service, competition, **given):
     options = {"title": "News", "body": "Text", "by_mail": False} | given
-    return act(announcements.post, competition=competition, actor=actor, **options)
+    return service.act(announcements.post, competition=competition, **options)
 
 
-def test_every_event_of_a_competition_reaches_its_participants_once(service, act, seen, prepare_version):
+def test_every_event_of_a_competition_reaches_its_participants_once(service, seen, prepare_version):
     competition = service.competition(closes_at=service.now + DAY)
     accepted = service.submit(competition)
     service.score(accepted)
-    of_all: dict[str, Any] = {"competition": competition, "actor": SHELL}
-    asked = act(disputes.ask, user=service.user("ada"), submission_id=accepted.submission.id, question="Why?")
-    act(disputes.answer, dispute_id=asked.id, answer="So.", **of_all)
-    announce(act, competition)
+    of_all: dict[str, Any] = {"competition": competition}
+    asked = service.act(
+        disputes.ask, user=service.user("ada"), submission_id=accepted.submission.id, question="Why?"
+    )
+    service.act(disputes.answer, dispute_id=asked.id, answer="So.", **of_all)
+    announce(service, competition)
     version = prepare_version(competition)
     with service.database.read() as session:
         waiting = open_jobs(session, scoring_version_id=version.id)
     service.run(*waiting)
-    act(publication.publish, scoring_version_id=version.id, actor=SHELL)
-    act(publication.roll_back, number=1, reason="Wrong.", **of_all)
-    act(decisions.disqualify, team="ada", reason="Two accounts", **of_all)
-    act(decisions.reinstate, team="ada", **of_all)
-    act(moderation.rename, team="ada", name="Kings", reason="Rude", **of_all)
-    act(moderation.free_name, team="Kings", **of_all)
+    service.act(publication.publish, scoring_version_id=version.id)
+    service.act(publication.roll_back, number=1, reason="Wrong.", **of_all)
+    service.act(decisions.disqualify, team="ada", reason="Two accounts", **of_all)
+    service.act(decisions.reinstate, team="ada", **of_all)
+    service.act(moderation.rename, team="ada", name="Kings", reason="Rude", **of_all)
+    service.act(moderation.free_name, team="Kings", **of_all)
     for _ in range(2):
-        act(close.settle, competition=competition, after=2 * DAY)
-    act(close.reveal, after=2 * DAY, **of_all)
-    act(close.finalize, after=2 * DAY, **of_all)
+        service.act(close.settle, competition=competition, after=2 * DAY)
+    service.act(close.reveal, after=2 * DAY, **of_all)
+    service.act(close.finalize, after=2 * DAY, **of_all)
     assert seen("ada") == [
         "answer*",
         "announcement*",
@@ -100,12 +90,12 @@ def test_every_event_of_a_competition_reaches_its_participants_once(service, act
     assert seen("eve") == []
 
 
-def test_announcement_writes_one_row_and_is_already_read_by_its_author(service, act, seen):
+def test_announcement_writes_one_row_and_is_already_read_by_its_author(service, seen):
     competition = service.competition()
     for name in ("ada", "bob", "cleo"):
-        act(teams.create, competition=competition, user=service.user(name), name=name)
+        service.act(teams.create, competition=competition, user=service.user(name), name=name)
     with recorded(service.database) as sent:
-        announce(act, competition, Actor.of(service.user("bob")))
+        announce(service, competition, actor=Actor.of(service.user("bob")))
     # The second row records that the author has read it.
     assert sum("insert notification" in line for line in sent.lines) == 2
     with service.database.read() as session:
@@ -117,28 +107,28 @@ def test_announcement_writes_one_row_and_is_already_read_by_its_author(service, 
     ]
 
 
-def test_withdrawn_announcement_disappears_with_its_notification(service, act, seen):
+def test_withdrawn_announcement_disappears_with_its_notification(service, seen):
     competition = service.competition()
     service.submit(competition)
-    made = announce(act, competition)
+    made = announce(service, competition)
     assert seen("ada") == ["announcement*"]
-    act(announcements.withdraw, competition=competition, announcement_id=made.id, actor=SHELL)
+    service.act(announcements.withdraw, competition=competition, announcement_id=made.id)
     assert seen("ada") == []
 
 
-def test_users_who_join_later_start_without_earlier_notifications(service, act, seen):
+def test_users_who_join_later_start_without_earlier_notifications(service, seen):
     competition = service.competition()
     service.submit(competition)
-    announce(act, competition)
-    act(teams.create, competition=competition, user=service.user("bob"), name="Late", after=DAY)
+    announce(service, competition)
+    service.act(teams.create, competition=competition, user=service.user("bob"), name="Late", after=DAY)
     assert (seen("ada"), seen("bob")) == (["announcement*"], [])
 
 
-def test_leaving_a_team_or_the_competition_ends_the_access(service, act, seen):
+def test_leaving_a_team_or_the_competition_ends_the_access(service, seen):
     competition = service.competition()
     service.submit(competition)
-    act(decisions.disqualify, competition=competition, team="ada", reason="Why", actor=SHELL)
-    announce(act, competition)
+    service.act(decisions.disqualify, competition=competition, team="ada", reason="Why")
+    announce(service, competition)
     assert seen("ada") == ["disqualified*", "announcement*"]
     with service.database.write() as session:
         session.execute(delete(TeamMember))
@@ -148,55 +138,55 @@ def test_leaving_a_team_or_the_competition_ends_the_access(service, act, seen):
     assert seen("ada") == []
 
 
-def test_entry_decision_reaches_only_the_applicant_even_if_declined(service, act, seen):
+def test_entry_decision_reaches_only_the_applicant_even_if_declined(service, seen):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     ada = service.user("ada")
-    act(participations.join, competition=competition, user=ada)
-    act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
-    act(admissions.decide, competition=competition, user=ada, admits=False, actor=SHELL)
-    announce(act, competition)
+    service.act(participations.join, competition=competition, user=ada)
+    service.act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
+    service.act(admissions.decide, competition=competition, user=ada, admits=False, actor=SHELL)
+    announce(service, competition)
     service.user("bob")
     assert (seen("ada"), seen("bob")) == (["admitted*", "refused*"], [])
 
 
-def test_merger_transfers_a_teams_notifications(service, act, seen):
+def test_merger_transfers_a_teams_notifications(service, seen):
     competition = service.competition()
     people = {name: service.user(name) for name in ("ada", "bob", "cleo")}
     for name, user in people.items():
-        act(teams.create, competition=competition, user=user, name=f"Team {name}")
-    asked = act(mergers.request, competition=competition, user=people["ada"], name="Team cleo")
-    act(mergers.refuse, competition=competition, user=people["cleo"], request_id=asked.id)
-    act(moderation.rename, competition=competition, team="Team bob", name="B", reason="Rude", actor=SHELL)
-    asked = act(mergers.request, competition=competition, user=people["ada"], name="B")
-    act(mergers.accept, competition=competition, user=people["bob"], request_id=asked.id)
+        service.act(teams.create, competition=competition, user=user, name=f"Team {name}")
+    asked = service.act(mergers.request, competition=competition, user=people["ada"], name="Team cleo")
+    service.act(mergers.refuse, competition=competition, user=people["cleo"], request_id=asked.id)
+    service.act(moderation.rename, competition=competition, team="Team bob", name="B", reason="Rude")
+    asked = service.act(mergers.request, competition=competition, user=people["ada"], name="B")
+    service.act(mergers.accept, competition=competition, user=people["bob"], request_id=asked.id)
     assert seen("ada") == seen("bob") == ["merge_refused*", "renamed*", "merged*"]
     assert seen("cleo") == []
 
 
-def test_team_with_notifications_can_end_and_its_last_member_can_delete_the_account(service, act):
+def test_team_with_notifications_can_end_and_its_last_member_can_delete_the_account(service):
     competition = service.competition()
     ada = service.user("ada")
     for name in ("Lovelace", "Byron"):
-        act(teams.create, competition=competition, user=ada, name=name)
-        given = {"competition": competition, "team": name, "actor": SHELL}
-        act(moderation.rename, name=f"{name} 2", reason="Rude", **given)
+        service.act(teams.create, competition=competition, user=ada, name=name)
+        given = {"competition": competition, "team": name}
+        service.act(moderation.rename, name=f"{name} 2", reason="Rude", **given)
         with service.database.write() as session:
             notifications.mark_read(session, user=ada)
-        act(teams.leave, competition=competition, user=ada)
-    act(accounts.delete_account, user=ada, secret="s")
+        service.act(teams.leave, competition=competition, user=ada)
+    service.act(accounts.delete_account, user=ada, secret="s")
     with service.database.read() as session:
         assert session.scalars(select(Notification.id)).all() == []
         assert session.scalars(select(NotificationRead.user_id)).all() == []
 
 
-def test_marking_as_read_affects_only_own_notifications(service, act, seen):
+def test_marking_as_read_affects_only_own_notifications(service, seen):
     competition = service.competition()
     ada, bob = service.user("ada"), service.user("bob")
     for user in (ada, bob):
-        act(teams.create, competition=competition, user=user, name=user.name)
+        service.act(teams.create, competition=competition, user=user, name=user.name)
     for title in ("One", "Two", "Three"):
-        announce(act, competition, title=title)
-    act(decisions.disqualify, competition=competition, team="bob", reason="Why", actor=SHELL)
+        announce(service, competition, title=title)
+    service.act(decisions.disqualify, competition=competition, team="bob", reason="Why")
     with service.database.write() as session:
         ids = [each.id for each in notifications.slice_of(session, user=bob, part=Part()).rows]
         assert notifications.mark_read(session, user=ada, ids=[ids[0]]) == []  # Bob's team submitted it.
@@ -211,35 +201,35 @@ def test_marking_as_read_affects_only_own_notifications(service, act, seen):
         assert notifications.unread_ids(session, user=bob) == set(ids)
 
 
-def test_deleted_account_leaves_no_personal_notification(service, act):
+def test_deleted_account_leaves_no_personal_notification(service):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     ada = service.user("ada")
-    act(participations.join, competition=competition, user=ada)
-    act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
-    announce(act, competition)
+    service.act(participations.join, competition=competition, user=ada)
+    service.act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
+    announce(service, competition)
     with service.database.write() as session:
         notifications.mark_read(session, user=ada)
-    act(accounts.delete_account, user=ada, secret="s")
+    service.act(accounts.delete_account, user=ada, secret="s")
     with service.database.read() as session:
         assert session.scalars(select(Notification.kind)).all() == ["announcement"]
         assert session.scalars(select(NotificationRead.user_id)).all() == []
         assert session.get_one(User, ada.id).deleted_at is not None
 
 
-def test_standings_recomputed_after_an_upgrade_notify_no_one_again(service, act, seen):
+def test_standings_recomputed_after_an_upgrade_notify_no_one_again(service, seen):
     competition = service.competition(closes_at=service.now + DAY)
     service.score(service.submit(competition))
     for _ in range(2):
-        act(close.settle, competition=competition, after=2 * DAY)
+        service.act(close.settle, competition=competition, after=2 * DAY)
         with service.database.write() as session:
             session.execute(update(Competition).values(settled_at=None))
     assert seen("ada") == ["closed*"]
 
 
-def test_list_does_not_load_the_competitions_texts(service, act):
+def test_list_does_not_load_the_competitions_texts(service):
     competition = service.competition()
     service.submit(competition)
-    announce(act, competition)
+    announce(service, competition)
     with service.database.read() as session:
         (found,) = notifications.slice_of(session, user=service.user("ada"), part=Part()).rows
     assert (found.competition.title, found.announcement.title) == (competition.title, "News")
@@ -247,9 +237,9 @@ def test_list_does_not_load_the_competitions_texts(service, act):
     assert "body" in inspect(found.announcement).unloaded
 
 
-def test_invitation_is_shown_as_a_pending_item_and_not_also_as_a_notification(service, act, seen):
+def test_invitation_is_shown_as_a_pending_item_and_not_also_as_a_notification(service, seen):
     competition = service.competition()
-    act(teams.create, competition=competition, user=service.user("ada"), name="Duo")
+    service.act(teams.create, competition=competition, user=service.user("ada"), name="Duo")
     service.user("bob")
-    act(invitations.invite, competition=competition, user=service.user("ada"), name="bob")
+    service.act(invitations.invite, competition=competition, user=service.user("ada"), name="bob")
     assert seen("bob") == []

@@ -7,9 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import (
-    JobState,
     Score,
-    ScoringJob,
     ScoringVersion,
     ScoringVersionState,
     Split,
@@ -18,7 +16,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.jobs.leased_rows import Breakdown, Rejection
+from grader.services.jobs.leased_rows import Rejection
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
 from grader.services.scoring import jobs
@@ -170,7 +168,7 @@ def test_rejected_files_are_not_scored_again(service, competition, corrected_csv
 
 def test_failed_files_are_tried_again(service, competition, corrected_csv: bytes):
     accepted = service.submit(competition, user="dan", seed=9)
-    fail(service, accepted.job_ids[0])
+    service.fail(accepted)
     assert service.submission(accepted).status is SubmissionStatus.FAILED
     version = prepare(service, competition, corrected_csv)
     service.run(*waiting(service, version))
@@ -246,16 +244,3 @@ def test_solution_with_one_class_in_a_split_is_rejected(service, competition):
     lines = [f"{row_id},0,1,0,{('Public', 'Private')[number % 2]}" for number, row_id in enumerate(ids)]
     with pytest.raises(UnusableSolution):
         prepare(service, competition, "\n".join(["id,toxicity,female,muslim,Usage", *lines]).encode())
-
-
-def fail(service, job_id: int):
-    """Make a job fail three times."""
-    now = service.now
-    for _ in range(3):
-        with service.database.write() as session:
-            held = jobs.claim(session, job_id=job_id, lease=HOUR, now=now)
-            assert held is not None
-            jobs.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
-        now += HOUR
-    with service.database.read() as session:
-        assert session.get_one(ScoringJob, job_id).state is JobState.FAILED

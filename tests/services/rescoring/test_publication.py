@@ -21,7 +21,6 @@ from grader.models import (
     Split,
     SubmissionGrant,
     SubmissionStatus,
-    User,
 )
 from grader.services.closing import close as closing
 from grader.services.closing.close import SelectionOpen
@@ -75,12 +74,6 @@ def finish(service, version: ScoringVersion):
 def states(service) -> dict[int, ScoringVersionState]:
     with service.database.read() as session:
         return {each.number: each.state for each in session.scalars(select(ScoringVersion))}
-
-
-def verify_addresses(service):
-    with service.database.write() as session:
-        for user in session.scalars(select(User)):
-            user.email, user.email_verified_at = f"{user.name}@example.org", service.now
 
 
 def test_rollback_with_all_scores_is_immediate_and_restores_the_same_leaderboard(
@@ -157,7 +150,7 @@ def test_immediate_rollback_does_not_affect_another_preparation(service, competi
 
 
 def test_every_member_receives_one_notice_with_old_and_new_scores(service, competition, prepare):
-    verify_addresses(service)
+    service.verify_addresses("ada", "bob", "cleo")
     old = {row.team: row.score for row in board(service, competition).rows}
     version = prepare()
     publish(service, version, amends=Amends(notice="Labels are right now."))
@@ -181,7 +174,7 @@ def test_every_member_receives_one_notice_with_old_and_new_scores(service, compe
 
 
 def test_without_a_notice_no_mail_is_sent_and_the_reason_is_shown(service, competition, prepare):
-    verify_addresses(service)
+    service.verify_addresses("ada", "bob", "cleo")
     assert rescoring_notices.latest(competition) is None
     publish(service, prepare())
     with service.database.read() as session:
@@ -220,7 +213,7 @@ def test_impossible_compensation_leaves_everything_unchanged(service, competitio
     amends = Amends(
         notice="Not sent.", extra_submissions=-1, closes_at=service.now, selection_deadline=service.now
     )
-    verify_addresses(service)
+    service.verify_addresses("ada", "bob", "cleo")
     with pytest.raises(InvalidPublication) as caught:
         publish(service, version, amends=amends)
     assert len(caught.value.problems) == 3
@@ -359,7 +352,7 @@ def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service,
 
 @pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, competition, prepare):
-    verify_addresses(service)
+    service.verify_addresses("ada", "bob", "cleo")
     version = prepare()
     both = race(*[lambda: publish(service, version, amends=Amends(notice="Now."))] * 2)
     assert sorted(type(each).__name__ for each in both) == ["NotPreparing", "ScoringVersion"]

@@ -32,14 +32,6 @@ def retry(service, *, after: timedelta) -> int:
     return retried
 
 
-def verify_addresses(service, *names: str):
-    ids = {name: service.user(name).id for name in names}
-    with service.database.write() as session:
-        for name, user_id in ids.items():
-            user = session.get_one(User, user_id)
-            user.email, user.email_verified_at = f"{name}@example.org", service.now
-
-
 def mails(service) -> list[tuple[str, str, str]]:
     with service.database.read() as session:
         rows = session.scalars(select(Mail).order_by(Mail.id))
@@ -79,8 +71,7 @@ def test_queue_is_ordered_by_jobs_and_then_by_their_numbers(service):
 def test_job_that_failed_by_an_internal_error_is_retried_hourly_for_a_day(service):
     accepted = service.submit(service.competition())
     (job_id,) = accepted.job_ids
-    for place in range(3):
-        break_job(service, job_id, after=place * HOUR)
+    service.fail(accepted)
     assert service.submission(accepted).status is SubmissionStatus.FAILED
     assert retry(service, after=2.5 * HOUR) == 0
     assert retry(service, after=3 * HOUR) == 1
@@ -117,11 +108,10 @@ def test_job_that_lost_its_leases_can_be_retried_and_lost_again(service):
 def test_uploader_is_notified_of_the_outcome_without_a_score_and_administrators_of_a_failure(service):
     competition = service.competition()
     service.user("admin", is_admin=True)
-    verify_addresses(service, "ada", "admin")
+    service.verify_addresses("ada", "admin")
     scored, failed = service.submit(competition), service.submit(competition, seed=2)
     service.score(scored, service.submit(competition, csv=b"nonsense"))
-    for place in range(3):
-        break_job(service, failed.job_ids[0], after=place * HOUR)
+    service.fail(failed)
     told = mails(service)
     assert [(to, subject.rpartition(":")[2].strip()) for to, subject, _ in told] == [
         ("ada@example.org", "scored"),
@@ -135,7 +125,7 @@ def test_uploader_is_notified_of_the_outcome_without_a_score_and_administrators_
 
 def test_user_who_disabled_these_notices_receives_none(service):
     competition = service.competition()
-    verify_addresses(service, "ada")
+    service.verify_addresses("ada")
     ada_id = service.user("ada").id
     with service.database.write() as session:
         session.get_one(User, ada_id).unwanted_notices = ["scored"]

@@ -15,16 +15,9 @@ from grader.services.setup.lifecycle import AlreadyPublished, NotArchivable, Not
 from grader.services.submissions import refusal
 from grader.services.submissions.refusal import CompetitionArchived
 from grader.visibility import Phase
-from tests.fixtures.services import call
 
 TESTS = Actor(None, "tests")
 DAY = timedelta(days=1)
-
-
-def act(service, function, competition, **given):
-    options = {"actor": TESTS, "now": service.now} | given
-    with service.database.write() as session:
-        return call(function, session, competition=competition, **options)
 
 
 def change(service, competition, **columns):
@@ -43,7 +36,7 @@ def draft(service):
 
 
 def test_complete_draft_is_published_and_opens_at_its_time(service, draft):
-    act(service, lifecycle.publish, draft)
+    service.act(lifecycle.publish, competition=draft)
     found = service.reload(draft)
     assert found.state is CompetitionState.PUBLISHED
     assert phases.phase(found, service.now) is Phase.SCHEDULED
@@ -60,7 +53,7 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
         max_team_size=0,
     )
     with pytest.raises(NotReady) as refused:
-        act(service, lifecycle.publish, draft)
+        service.act(lifecycle.publish, competition=draft)
     problems = "\n".join(refused.value.problems)
     date = "is in the past. Choose a future date"
     for part in ("No solution has been accepted", "title", date, "team size"):
@@ -71,15 +64,7 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
 
 def test_published_competition_cannot_be_published_again(service):
     with pytest.raises(AlreadyPublished):
-        act(service, lifecycle.publish, service.competition())
-
-
-def test_default_dates_follow_from_the_close(service, draft):
-    change(service, draft, entry_deadline=None, merger_deadline=None, reveals_at=None)
-    act(service, lifecycle.publish, draft)
-    found = service.reload(draft)
-    assert found.entry_deadline == found.merger_deadline == draft.closes_at - 7 * DAY
-    assert found.reveals_at == draft.closes_at + 7 * DAY
+        service.act(lifecycle.publish, competition=service.competition())
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
@@ -88,12 +73,12 @@ def test_archived_competition_is_over_and_is_restored_unchanged(service, phase: 
     if phase is Phase.REVEALED:
         service.reveal(competition)
     before = service.reload(competition).state
-    act(service, lifecycle.archive, competition, reason="It is old.")
+    service.act(lifecycle.archive, competition=competition, reason="It is old.")
     archived = service.reload(competition)
     assert archived.state is CompetitionState.ARCHIVED
     expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
     assert phases.phase(archived, service.now) is expected
-    act(service, lifecycle.unarchive, competition)
+    service.act(lifecycle.unarchive, competition=competition)
     found = service.reload(competition)
     assert found.state is before
     assert phases.phase(found, service.now) is phase
@@ -105,27 +90,27 @@ def test_archived_competition_accepts_no_files(service, is_revealed: bool):
     if is_revealed:
         service.reveal(competition)
     assert refusal.takes_files(service.reload(competition), service.now)
-    act(service, lifecycle.archive, competition)
+    service.act(lifecycle.archive, competition=competition)
     assert not refusal.takes_files(service.reload(competition), service.now)
     with pytest.raises(CompetitionArchived):
         service.submit(competition)
-    act(service, lifecycle.unarchive, competition)
+    service.act(lifecycle.unarchive, competition=competition)
     assert refusal.takes_files(service.reload(competition), service.now)
     service.submit(competition)
 
 
 def test_archived_competition_accepts_no_test_submissions_either(service):
     competition = service.competition(actor=Actor.of(service.user("ada")))
-    act(service, lifecycle.archive, competition)
+    service.act(lifecycle.archive, competition=competition)
     with pytest.raises(CompetitionArchived):
         service.submit(competition, user="ada")
 
 
 def test_archived_competition_cannot_be_revealed(service):
     competition = service.competition(closes_at=service.now + DAY)
-    act(service, lifecycle.archive, competition)
+    service.act(lifecycle.archive, competition=competition)
     with pytest.raises(Archived):
-        act(service, close.reveal, competition)
+        service.act(close.reveal, competition=competition)
     with service.database.read() as session:
         assert close.due(session, now=service.now + 100 * DAY) == []
         assert close.unsettled(session, now=service.now + 100 * DAY) == []
@@ -133,19 +118,19 @@ def test_archived_competition_cannot_be_revealed(service):
 
 def test_invalid_steps_are_rejected(service, draft):
     with pytest.raises(NotArchivable):
-        act(service, lifecycle.archive, draft)
+        service.act(lifecycle.archive, competition=draft)
     with pytest.raises(NotArchived):
-        act(service, lifecycle.unarchive, draft)
+        service.act(lifecycle.unarchive, competition=draft)
     competition = service.competition("other")
-    act(service, lifecycle.archive, competition)
+    service.act(lifecycle.archive, competition=competition)
     with pytest.raises(Archived):
-        act(service, lifecycle.archive, competition)
+        service.act(lifecycle.archive, competition=competition)
 
 
 def test_every_step_is_recorded_in_the_audit_and_in_the_log(service, draft):
-    act(service, lifecycle.publish, draft)
-    act(service, lifecycle.archive, draft, reason="It is old.")
-    act(service, lifecycle.unarchive, draft)
+    service.act(lifecycle.publish, competition=draft)
+    service.act(lifecycle.archive, competition=draft, reason="It is old.")
+    service.act(lifecycle.unarchive, competition=draft)
     with service.database.read() as session:
         found = log.public_page(session, competition=draft).rows
     assert [(entry.action, entry.before, entry.after) for entry in found[:3]] == [

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -19,7 +18,6 @@ from grader.models import (
     TeamMember,
 )
 from grader.services.limits import limits
-from grader.services.paging import Page
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import (
@@ -278,42 +276,7 @@ def test_submission_belongs_to_the_members_of_its_team_only(service):
             assert accepting.is_own(session, submission=submission, user=service.user(name)) is is_own
 
 
-def test_user_without_a_team_has_an_empty_list_of_one_page(service):
-    with service.database.read() as session:
-        page = accepting.list_of(session, team=None, page=3)
-    assert page == Page((), page=3, page_count=1, count=0)
-
-
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("refusal", "message", "facts"),
-    [
-        (CompetitionNotOpen(MOMENT), "open yet. It opens at 2026-03-04 05:06:07 UTC.", {"opens_at": MOMENT}),
-        (CompetitionNotOpen(None), "This competition is not open yet.", {"opens_at": None}),
-        (
-            CompetitionClosed(MOMENT),
-            "competition closed at 2026-03-04 05:06:07 UTC. The",
-            {"closes_at": MOMENT},
-        ),
-        (CompetitionClosed(None), "This competition closed. The file was not accepted.", {"closes_at": None}),
-        (DescriptionTooLong(1501), "has 1,501 characters. Shorten it to at most 500.", {"length": 1501}),
-        (UnknownSubmission(submission_id=7), "You have no submission 7.", {"submission_id": 7}),
-        (FileDeleted(submission=Submission(id=7)), "The file of submission #7 was rejected", {}),
-        (IdempotencyKeyReused(submission_id=7), "belongs to submission #7", {"submission_id": 7}),
-        (
-            IdenticalFile(Submission(id=7, submitted_at=MOMENT, status=SubmissionStatus.PENDING)),
-            "#7 from 2026-03-04 05:06 UTC. It does not count as a submission. That submission is not",
-            {"submission_id": 7},
-        ),
-    ],
-)
-def test_error_contains_times_and_related_submissions(
-    refusal: Exception, message: str, facts: dict[str, Any]
-):
-    assert message in str(refusal)
-    assert {name: getattr(refusal, name) for name in facts} == facts
 
 
 def test_file_whose_content_is_stored_is_available():

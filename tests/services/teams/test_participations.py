@@ -1,7 +1,6 @@
 """Joining a competition: rules, codes, approval, deadlines."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -190,14 +189,6 @@ def test_participant_may_send_the_first_file_after_the_entry_deadline(service):
     require(service, competition, after=19 * DAY)
 
 
-def test_entry_to_a_competition_of_a_week_or_less_ends_with_it(service):
-    competition = service.competition(closes_at=service.now + 7 * DAY)
-    require(service, competition, "ada", after=6 * DAY)
-    with pytest.raises(EntryClosed) as late:
-        require(service, competition, "bob", after=7 * DAY)
-    assert late.value.deadline == competition.closes_at
-
-
 @pytest.mark.parametrize("takes_late", [True, False])
 def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, takes_late: bool):
     competition = service.competition(takes_late_submissions=takes_late)
@@ -228,21 +219,6 @@ def test_declined_entry_leaves_no_team_behind(service):
         require(service, competition)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 0
-
-
-def test_default_entry_conditions_and_dates_depend_on_the_close(service):
-    given: dict[str, Any] = {
-        "rules": "Be kind.",
-        "entry_mode": EntryMode.CODE,
-        "entry_code": "fair",
-        "max_daily_submissions": None,
-    }
-    dates = ("entry_deadline", "merger_deadline", "reveals_at")
-    endless = service.reload(service.competition("endless", **given))
-    assert {name: getattr(endless, name) for name in given} == given
-    assert [getattr(endless, name) for name in dates] == [None, None, None]
-    ending = service.reload(service.competition(closes_at=service.now + 30 * DAY, **given))
-    assert [getattr(ending, name) - service.now for name in dates] == [23 * DAY, 23 * DAY, 37 * DAY]
 
 
 @pytest.mark.parametrize(
