@@ -1,4 +1,4 @@
-"""Charts for reports: line, rate, bar and scatter charts."""
+"""Charts for reports: line, rate and bar charts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ BOX = Area(left=58, right=408, top=14, bottom=234)
 SQUARE = BOX._replace(right=BOX.left + BOX.bottom - BOX.top)
 SQUARE_WIDTH = WIDTH - BOX.right + SQUARE.right
 LEGEND_STEP = 18
-LABEL_ROOM = 12  # The last tick label is centered below the edge of the square.
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +100,6 @@ def grouped_bar_chart(
         parts.append(_bar(number, left, top - 6, 12, 12))
         parts.append(text("name", left + 18, top + 4, name))
     return picture("chart", title, WIDTH, _height_with_legend(len(names)), parts)
-
-
-def order_chart(names: tuple[str, str], points: Sequence[Sequence[int]]) -> str:
-    """Render a scatter chart of the ranks of rows in two files, on a scale from 0 to 1000."""
-    across, up = (Axis(name, 0, 1000) for name in names)
-    dots = (
-        f'<circle class="dot" cx="{SQUARE.x(across, x):.1f}" cy="{SQUARE.y(up, y):.1f}" r="1.6"/>'
-        for x, y in points
-    )
-    description = f"Ranks of {len(points)} rows in {names[0]} and {names[1]}, on a scale from 0 to 1000."
-    parts = (*levels(up, SQUARE), *foot(across, SQUARE), *dots)
-    return picture("chart scatter", description, SQUARE_WIDTH + LABEL_ROOM, HEIGHT, parts)
 
 
 def _bars(values: Sequence[float | None], axis: Axis, left: float, width: float) -> Iterable[str]:

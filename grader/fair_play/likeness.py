@@ -1,11 +1,11 @@
-"""Detection of similar files from different teams, including rescaled and blended copies.
+"""Detection of similar files from different teams, including rescaled and edited copies.
 
 Honest files have correlations of up to 0.99 because the same rows are easy or hard for all models. Therefore,
 only a file's individual features are compared. In each band of 32 rows that are adjacent in the crowd's
 order, a file places half of the rows into the upper half. Two honest models agree on 50 to 90 % of these
 decisions, or on up to 96 % if they use the same features and almost the same method. A copy agrees on almost
 all of them. In an edited copy, most of the unedited rows keep their exact positions, which never happens with
-honest models. Blends are detected separately by `blends`.
+honest models.
 """
 
 import hashlib
@@ -17,14 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.fair_play.orders import FileOrder
-from grader.metrics import dense_ranks
 
-FIRST_BANDS = 8
-PROMISING, EXPLAINED = 0.65, 0.8
-"""Most blends of 90 % of one file and 10 % of another reach 0.85 to 0.95; honest files stay below 0.75."""
-MAX_THIRDS = 1000
-
-FloatArray = NDArray[np.float32]
 SAMPLE_ROWS = 2048
 ALIKE, EDITED, ERRORS = 0.958, 0.88, 2.5
 """Files are similar if their agreement exceeds ALIKE by ERRORS standard errors. Between EDITED and ALIKE,
@@ -42,95 +35,6 @@ FEW_TEAMS = 24
 _BLOCK = 1024
 _TOP = 65535
 IndexArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Blend:
-    """A blend, the nearest file of another team, and a third file with the share that it explains."""
-
-    file: int
-    nearest: int
-    third: int
-    explained: float
-
-
-def blends(places: NDArray[np.uint16], teams: NDArray[np.intp]) -> Iterator[Blend]:
-    """Yield files that are blends of another team's file and a third file.
-
-    Parameters
-    ----------
-    places : ndarray of uint16, shape (files, sample)
-    teams : ndarray of int, shape (files,)
-
-    Notes
-    -----
-    The rows are divided into bands of 32 rows that are adjacent in the order of the nearest file. Within a
-    band, the order of a blend is that of the third file, except for the trend of the nearest file. The third
-    file must be less similar to the blend than the nearest file. Otherwise two related models would explain a
-    third one.
-    """
-    width = places.shape[1] // BAND * BAND
-    if width < FIRST_BANDS * BAND:
-        return
-    centred = places[:, :width].astype(np.float32)
-    centred -= centred.mean(axis=1, keepdims=True)
-    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
-    thirds = _thirds(teams)
-    for start in range(0, len(centred), _BLOCK):
-        block = centred[start : start + _BLOCK]
-        likeness = block @ centred.T
-        foreign = np.where(teams[start : start + _BLOCK, None] == teams, -1, likeness)
-        for place, nearest in enumerate(foreign.argmax(axis=1).tolist(), start):
-            alike = foreign[place - start, nearest]
-            others = thirds[likeness[place - start, thirds] < alike]
-            blend = _best(centred, place, nearest, others) if alike > 0 and others.size else None
-            if blend is not None:
-                yield blend
-
-
-def _thirds(teams: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return candidates for the third file: all files or, if there are many, the newest of each team."""
-    if teams.size <= MAX_THIRDS:
-        return np.arange(teams.size)
-    newest = {int(team): place for place, team in enumerate(teams.tolist())}
-    return np.array(sorted(newest.values())[-MAX_THIRDS:])
-
-
-def _best(centred: FloatArray, place: int, nearest: int, thirds: NDArray[np.intp]) -> Blend | None:
-    order = np.argsort(centred[nearest], kind="stable")
-    step = order.size // BAND // FIRST_BANDS
-    few = order.reshape(-1, BAND)[::step].ravel()
-    promising = thirds[_explained(centred, place, thirds, few) >= PROMISING]
-    if not promising.size:
-        return None
-    explained = _explained(centred, place, promising, order)
-    best = int(explained.argmax())
-    if explained[best] < EXPLAINED:
-        return None
-    return Blend(place, nearest, int(promising[best]), float(explained[best]))
-
-
-def _explained(
-    centred: FloatArray, place: int, thirds: NDArray[np.intp], rows: NDArray[np.intp]
-) -> FloatArray:
-    """Return the share of a file's order within the bands that each third file explains."""
-    inside = centred[place, rows].reshape(-1, BAND)
-    order = _own(np.argsort(np.argsort(inside, axis=1, kind="stable"), axis=1).astype(np.float32))
-    others = _own(centred[np.ix_(thirds, rows)].reshape(len(thirds), -1, BAND))
-    along = np.maximum(np.einsum("fkw,kw->fk", others, order), 0)
-    lengths = np.einsum("fkw,fkw->fk", others, others) + 1e-12
-    total = float((order * order).sum())
-    shares: FloatArray = (along * along / lengths).sum(axis=1) / max(total, 1e-12)
-    return shares
-
-
-def _own(bands: FloatArray) -> FloatArray:
-    """Return the bands after subtracting their means and linear trends."""
-    trend = np.linspace(-1, 1, BAND, dtype=np.float32)
-    trend /= np.linalg.norm(trend)
-    bands = bands - bands.mean(axis=-1, keepdims=True)
-    left: FloatArray = bands - (bands @ trend)[..., None] * trend
-    return left
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -154,26 +58,12 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two similar files, given by their positions in the sequence, and their agreement.
-
-    `agreement` is the share of equal decisions. If one of the files is a blend of the other file and a
-    `third` file, `agreement` is the share of the blend's order that the third file explains.
-    """
+    """Two similar files, given by their positions in the sequence, and their share of equal decisions."""
 
     one: int
     other: int
     agreement: float
     is_same_order: bool
-    third: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """The similarity of two files on the sampled rows: Spearman's correlation and the moved rows."""
-
-    correlation: float
-    moved: int
-    rows: int
 
 
 def secret_rows(key: bytes, rows: int) -> IndexArray:
@@ -187,13 +77,6 @@ def sketch_of(order: FileOrder, rows: IndexArray) -> Sketch:
     """Return the sketch of a file on a secret sample of rows."""
     digest = hashlib.blake2b(order.ranks.astype("<u4").tobytes(), digest_size=16).digest()
     return Sketch(digest, np.round(order.places[rows] * _TOP).astype(np.uint16), order.distinct)
-
-
-def likeness_of(one: Sketch, other: Sketch) -> Likeness:
-    """Return the similarity of two files on the sampled rows."""
-    left, right = FileOrder(dense_ranks(one.places)), FileOrder(dense_ranks(other.places))
-    moved = int(np.count_nonzero(left.moved(right)))
-    return Likeness(left.correlation(right) or 0.0, moved, one.places.size)
 
 
 def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
@@ -218,10 +101,6 @@ def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
         pair = (-1 - match.one, -1 - match.other) if one < 0 else (one, other)
         if other >= 0 and (pair not in best or best[pair].agreement < match.agreement):
             best[pair] = match
-    for match in _blended(sketches, teams):
-        one, other = sorted((teams[match.one], teams[match.other]))
-        if one >= 0:
-            best.setdefault((one, other), match)
     return sorted(best.values(), key=lambda match: (-match.agreement, match.one, match.other))
 
 
@@ -273,18 +152,6 @@ def _alike(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
         first, second = sorted((there[one], there[other]))
         if is_alike or _keeps_places(sketches[first], sketches[second]):
             yield Match(first, second, agreement, sketches[first].digest == sketches[second].digest)
-
-
-def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
-    """Yield blends of two other files, those with the largest explained share first."""
-    there = [place for place, sketch in enumerate(sketches) if sketch.distinct >= MANY_VALUES]
-    if len(there) < LEAST_TEAMS:
-        return
-    places = np.stack([sketches[place].places for place in there])
-    mixtures = blends(places, np.array([teams[place] for place in there]))
-    for blend in sorted(mixtures, key=lambda blend: -blend.explained):
-        first, second = sorted((there[blend.file], there[blend.nearest]))
-        yield Match(first, second, blend.explained, False, there[blend.third])
 
 
 def _of_few(

@@ -1,4 +1,4 @@
-"""Order of a file's rows by prediction: positions, ties, correlations and moved rows."""
+"""Order of a file's rows by prediction: positions, ties and moved rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,28 +32,13 @@ class FileOrder:
     @cached_property
     def places(self) -> FloatArray:
         """The rows' midranks divided by the number of rows, from 0 (bottom) to 1 (top)."""
-        return self._middles[self.ranks]
-
-    @cached_property
-    def _middles(self) -> FloatArray:
         middles: FloatArray = (np.cumsum(self.block_sizes) - self.block_sizes / 2) / max(self.ranks.size, 1)
-        return middles
+        return middles[self.ranks]
 
     @property
     def distinct(self) -> int:
         """The number of distinct values."""
         return self.block_sizes.size
-
-    def correlation(self, other: "FileOrder") -> float | None:
-        """Return Spearman's correlation divided by its maximum given the ties of both files.
-
-        Returns None if one of the files is constant. Without the division, a file with two values would have
-        a low correlation with the file from which it was derived.
-        """
-        one, two = (np.repeat(file._middles, file.block_sizes) - 0.5 for file in (self, other))
-        # A BLAS product would be slow on a busy machine because its threads wait for each other.
-        most = float((one * two).sum())
-        return float(((self.places - 0.5) * (other.places - 0.5)).sum()) / most if most > 0 else None
 
     def moved(self, other: "FileOrder") -> BoolArray:
         """Return a mask of the moved rows: those that shifted by more positions than there are such rows.

@@ -26,22 +26,6 @@ class Sign(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierFile:
-    """An earlier file of the same team, with its submission number and row order."""
-
-    number: int
-    order: FileOrder
-
-
-@dataclass(frozen=True, slots=True)
-class RowMoves:
-    """The number of rows that have moved since an earlier file."""
-
-    number: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class FileSigns:
     """The signs of one file, with the evidence.
 
@@ -54,42 +38,18 @@ class FileSigns:
         The number of values with one or two rows, between values with ten or more rows.
     auc : float or None
         The overall AUC on the public rows, or None if it is unknown.
-    change : Change or None
-        The difference from the nearest earlier file of the team.
+    nearest : int or None
+        The number of the team's earlier file with the most similar order.
+    moved : int or None
+        The number of rows that have moved since that file.
     """
 
     signs: tuple[Sign, ...]
     rows: int
     lone_levels: int
     auc: float | None
-    change: RowMoves | None
-
-
-def signs_of(order: FileOrder, *, nearest: EarlierFile | None, auc: float | None) -> FileSigns:
-    """Return the signs of a file, compared with earlier files of its team.
-
-    Parameters
-    ----------
-    order : FileOrder
-    nearest : Earlier or None
-        The team's earlier file with the most similar order.
-    auc : float or None
-        The overall AUC on the public rows, if the file has a score.
-
-    Notes
-    -----
-    A constant file has no signs because its score is known in advance.
-    """
-    lone = _lone_levels(order)
-    change = RowMoves(nearest.number, int(np.count_nonzero(order.moved(nearest.order)))) if nearest else None
-    present = {
-        Sign.FEW_MOVED: change is not None
-        and 0 < change.rows <= max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST),
-        Sign.LONE_ROWS: lone >= LONE_LEVELS,
-        Sign.CHANCE: auc is not None and abs(auc - 0.5) <= NEAR_CHANCE,
-    }
-    signs = tuple(sign for sign, there in present.items() if there) if order.distinct > 1 else ()
-    return FileSigns(signs=signs, rows=order.ranks.size, lone_levels=lone, auc=auc, change=change)
+    nearest: int | None
+    moved: int | None
 
 
 class TeamFiles:
@@ -109,20 +69,30 @@ class TeamFiles:
     def add(
         self, number: int, order: FileOrder, places: NDArray[np.uint16], *, auc: float | None
     ) -> FileSigns:
-        """Return the signs of a team's next file; `places` are its sketch positions."""
-        signs = signs_of(order, nearest=self._nearest(places), auc=auc)
+        """Return the signs of a team's next file; `places` are its sketch positions.
+
+        A constant file has no signs because its score is known in advance.
+        """
+        nearest, moved = self._nearest(places), None
+        if nearest is not None and (earlier := self._order_of(nearest)) is not None:
+            moved = int(np.count_nonzero(order.moved(earlier)))
         self._numbers.append(number)
         self._places.append(places)
-        return signs
+        lone, few = _lone_levels(order), max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST)
+        present = {
+            Sign.FEW_MOVED: moved is not None and 0 < moved <= few,
+            Sign.LONE_ROWS: lone >= LONE_LEVELS,
+            Sign.CHANCE: auc is not None and abs(auc - 0.5) <= NEAR_CHANCE,
+        }
+        signs = tuple(sign for sign, there in present.items() if there and order.distinct > 1)
+        return FileSigns(signs, order.ranks.size, lone, auc, nearest, moved)
 
-    def _nearest(self, places: NDArray[np.uint16]) -> EarlierFile | None:
+    def _nearest(self, places: NDArray[np.uint16]) -> int | None:
         """Return the earlier file with the smallest difference on the sample, the latest among ties."""
         if not self._numbers:
             return None
         newest_first = np.stack(self._places[::-1]).astype(np.int32)
-        number = self._numbers[-1 - int(np.argmin(np.abs(newest_first - places).sum(axis=1)))]
-        order = self._order_of(number)
-        return None if order is None else EarlierFile(number, order)
+        return self._numbers[-1 - int(np.argmin(np.abs(newest_first - places).sum(axis=1)))]
 
 
 def is_listed(files: Sequence[FileSigns]) -> bool:

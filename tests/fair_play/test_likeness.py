@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from grader.fair_play import FileOrder, Match, Sketch, likeness_of, matches, secret_rows, sketch_of
+from grader.fair_play import FileOrder, Match, Sketch, matches, secret_rows, sketch_of
 from grader.metrics import dense_ranks
 from tests.fair_play.honest_models import predictions
 from tests.fixtures.examples import examples
@@ -53,16 +53,11 @@ COPIES: dict[str, Callable[[FloatArray, FloatArray, np.random.Generator], FloatA
     "noise of a millionth": lambda file, other, rng: scaled(file) + 1e-6 * rng.normal(size=file.size),
     "5 % of the rows shuffled": edited,
     "5 % of the rows at the bottom": zeroed,
-    "a tenth of another file": lambda file, other, rng: 0.9 * scaled(file) + 0.1 * scaled(other),
-    "a fifth of another file": lambda file, other, rng: 0.8 * scaled(file) + 0.2 * scaled(other),
-    "a tenth of another file's ranks": lambda file, other, rng: (
-        0.9 * dense_ranks(file) + 0.1 * dense_ranks(other)
-    ),
 }
 
 
-# Tiny noise reorders rows with predictions near 0. A tenth of a file can dominate if its margins are large.
-HARDER = {kind for kind in COPIES if "another file" in kind or "noise" in kind}
+# Tiny noise reorders rows with predictions near 0.
+HARDER = {"noise of a millionth"}
 
 
 @pytest.mark.parametrize("kind", COPIES)
@@ -133,15 +128,6 @@ def test_every_file_similar_to_one_of_the_organizers_is_named(few: list[FloatArr
     teams = [known, *range(2, len(few) + 1), 50, 50, 60]
     pairs = {(match.one, match.other) for match in matches(sketches(files), teams)}
     assert pairs == {(0, len(few)), (0, len(few) + 1), (1, len(few) + 2)}
-
-
-def test_evidence_counts_the_moved_rows_of_the_sample():
-    file = np.arange(1000.0)
-    moved = file.copy()
-    moved[[200, 400, 600]] = 5000, 6000, -7000
-    one, other = sketches([file, moved])
-    assert (likeness_of(one, other).moved, likeness_of(one, other).rows) == (3, 1000)
-    assert likeness_of(one, other) == likeness_of(other, one)
 
 
 def test_sampled_rows_depend_only_on_the_key():

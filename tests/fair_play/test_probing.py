@@ -91,7 +91,7 @@ def test_evidence_counts_the_rows_moved_since_an_earlier_file():
     moved[[3, 500, 1200]] = 5, -5, 6
     found = signs(rows, [other, own, moved])[2]
     assert found.signs == (Sign.FEW_MOVED,)
-    assert found.change is not None and (found.change.number, found.change.rows) == (1, 3)
+    assert (found.nearest, found.moved) == (1, 3)
 
 
 @examples(30)

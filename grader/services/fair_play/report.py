@@ -78,28 +78,26 @@ class FoundTeam(StoredJson):
         return f"team {self.team_id}"
 
 
-class FoundPair(StoredJson):
+class FoundPair(StoredJson, extra="ignore"):
     """Two similar files of different teams, the earlier one first.
 
     `agreement` is the share of the rows in a secret sample on which both files differ from the other teams'
-    files in the same way, `moved` is the number of those rows that moved, and `distinct` is the number of
-    distinct values in the earlier file. For a blend, `third_id` is the file that explains the share
-    `agreement` of the difference between the two files. `known_ids` are similar files that the organizers
-    submitted. `points` are the positions of some rows in both orders, from 0 to 1000.
+    files in the same way, and `distinct` is the number of distinct values in the earlier file. `known_ids`
+    are similar files that the organizers submitted.
+
+    Unknown keys are ignored, because pairs of earlier versions have a chart and further figures. Only those
+    that were listed as a blend have a `third_id`.
     """
 
     one_id: int
     other_id: int
     has_same_bytes: bool
     has_same_order: bool
-    third_id: int | None
     distinct: int
     agreement: float
-    correlation: float
-    moved: int
     rows: int
     known_ids: list[int]
-    points: list[list[int]]
+    third_id: int | None = None
 
     @property
     def line(self) -> str:
@@ -119,6 +117,9 @@ class Report(StoredJson, extra="ignore"):
     older_count: int
     teams: list[FoundTeam]
     pairs: list[FoundPair]
+
+
+EMPTY = Report(file_count=0, team_count=0, unread_count=0, older_count=0, teams=[], pairs=[])
 
 
 def request(

@@ -1,29 +1,19 @@
-"""Teams that share addresses, browsers, files or former members, for organizers' review.
+"""Teams that share addresses or browsers, for organizers' review.
 
 Addresses and browsers are never shown; only the fact that accounts share one is shown, with the number and
-times of logins. If many teams share one (for example, at a university or a company), only their number is
-shown.
+times of logins. Addresses and browsers that many teams share (for example, at a university or a company) are
+no evidence and are left out.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, func, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from grader.models import (
-    Competition,
-    LoginPlace,
-    MergeRequest,
-    PlaceKind,
-    RequestState,
-    Submission,
-    Team,
-    TeamMember,
-    User,
-)
+from grader.models import Competition, LoginPlace, PlaceKind, Team, TeamMember, User
 from grader.services.accounts.logins import PLACES_KEPT
 
 MOST_NAMED_TEAMS = 4
@@ -47,74 +37,20 @@ class SharedPlace:
 
     kind: PlaceKind
     logins: tuple[Logins, ...]
-    has_same_file: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """An address or browser that many teams share, which is not evidence."""
-
-    kind: PlaceKind
-    team_count: int
-    person_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A person who previously submitted for another team."""
-
-    person: User
-    earlier: Team
-    now: Team
-    submission_count: int
-    last_sent_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """A team that was merged into another."""
-
-    team: Team
-    into: Team
-    at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class SamePeople:
-    """Shared addresses and browsers, moved members and merged teams of a competition."""
-
-    places: tuple[SharedPlace, ...]
-    crowds: tuple[Crowd, ...]
-    moved: tuple[Moved, ...]
-    merged: tuple[Merged, ...]
-
-
-def find(
-    session: Session, *, competition: Competition, same_files: Sequence[Collection[int]], now: datetime
-) -> SamePeople:
-    """Return the evidence; each set in `same_files` contains teams that submitted the same file."""
-    places, crowds = [], []
-    for (kind, _), lines in _shared(session, competition, now).items():
-        teams = {each.team.id for each in lines[0]}
-        if len(teams) > MOST_NAMED_TEAMS:
-            crowds += [Crowd(kind, len(teams), len(each)) for each in lines]
-        else:
-            sent_same = any(len(teams.intersection(each)) > 1 for each in same_files)
-            places.append(SharedPlace(kind, tuple(_summed(kind, lines)), sent_same))
-    places.sort(key=lambda place: (not place.has_same_file, place.kind is PlaceKind.ADDRESS, -_total(place)))
-    crowds.sort(key=lambda crowd: -crowd.team_count)
-    return SamePeople(
-        tuple(places[:MOST_PLACES]),
-        tuple(crowds[:MOST_PLACES]),
-        tuple(_moved(session, competition)),
-        tuple(_merged(session, competition)),
-    )
+def shared_places(session: Session, *, competition: Competition, now: datetime) -> list[SharedPlace]:
+    """Return the addresses and browsers that a few teams of a competition share."""
+    shared = _shared(session, competition, now).items()
+    places = [SharedPlace(kind, tuple(_summed(kind, logins))) for (kind, _), logins in shared]
+    places.sort(key=lambda place: (place.kind is PlaceKind.ADDRESS, -_total(place)))
+    return places[:MOST_PLACES]
 
 
 def _shared(
     session: Session, competition: Competition, now: datetime
 ) -> dict[tuple[PlaceKind, frozenset[int]], list[list[Logins]]]:
-    """Return the logins from addresses and browsers that teams share, grouped by kind and people."""
+    """Return the logins from addresses and browsers that a few teams share, grouped by kind and people."""
     rows = session.execute(
         select(LoginPlace, User, Team)
         .join(User, User.id == LoginPlace.user_id)
@@ -133,7 +69,7 @@ def _shared(
         by_place[place.kind, place.place_hash].append(logins)
     shared: dict[tuple[PlaceKind, frozenset[int]], list[list[Logins]]] = defaultdict(list)
     for (kind, _), same_place in by_place.items():
-        if len({each.team.id for each in same_place}) > 1:
+        if 1 < len({each.team.id for each in same_place}) <= MOST_NAMED_TEAMS:
             shared[kind, frozenset(each.person.id for each in same_place)].append(same_place)
     return shared
 
@@ -158,51 +94,3 @@ def _summed(kind: PlaceKind, places: Sequence[Sequence[Logins]]) -> Iterator[Log
 
 def _total(place: SharedPlace) -> int:
     return sum(each.count for each in place.logins)
-
-
-def _moved(session: Session, competition: Competition) -> Iterator[Moved]:
-    earlier, current = aliased(Team), aliased(Team)
-    sent = (
-        select(
-            Submission.user_id,
-            Submission.team_id,
-            func.count().label("count"),
-            func.max(Submission.submitted_at).label("last"),
-        )
-        .where(Submission.competition_id == competition.id)
-        .group_by(Submission.user_id, Submission.team_id)
-        .subquery()
-    )
-    rows = session.execute(
-        select(User, earlier, current, sent.c.count, sent.c.last)
-        .join(sent, sent.c.user_id == User.id)
-        .join(earlier, earlier.id == sent.c.team_id)
-        .join(TeamMember, and_(TeamMember.user_id == User.id, TeamMember.competition_id == competition.id))
-        .join(current, current.id == TeamMember.team_id)
-        .where(earlier.id != current.id, earlier.is_organizers.is_(False), current.is_organizers.is_(False))
-        .order_by(sent.c.last.desc(), User.id)
-    )
-    for person, left, now, count, last in rows:
-        yield Moved(person, left, now, count, last)
-
-
-def _merged(session: Session, competition: Competition) -> Iterator[Merged]:
-    into = aliased(Team)
-    between = or_(
-        and_(MergeRequest.from_team_id == Team.id, MergeRequest.to_team_id == into.id),
-        and_(MergeRequest.from_team_id == into.id, MergeRequest.to_team_id == Team.id),
-    )
-    at = (
-        select(func.max(MergeRequest.decided_at))
-        .where(between, MergeRequest.state == RequestState.ACCEPTED)
-        .correlate(Team, into)
-        .scalar_subquery()
-    )
-    rows = session.execute(
-        select(Team, into, at)
-        .join(into, into.id == Team.merged_into_id)
-        .where(Team.competition_id == competition.id)
-        .order_by(Team.id)
-    )
-    for team, taker, at_ in rows:
-        yield Merged(team, taker, at_)

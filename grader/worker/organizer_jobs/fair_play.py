@@ -3,18 +3,17 @@
 import hashlib
 import hmac
 import time
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from grader.fair_play import (
     FileOrder,
-    FileSigns,
     Match,
     Sketch,
     TeamFiles,
     is_listed,
-    likeness_of,
     matches,
     secret_rows,
     sketch_of,
@@ -24,13 +23,7 @@ from grader.files import FileRejected, read_submission
 from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play_files
-from grader.services.fair_play.report import (
-    File,
-    FoundPair,
-    FoundSigns,
-    FoundTeam,
-    Report,
-)
+from grader.services.fair_play.report import File, FoundPair, FoundSigns, FoundTeam, Report
 from grader.services.solutions import intake
 from grader.services.solutions.acceptance import LiveSolution
 from grader.storage.stores import BlobMissing
@@ -40,8 +33,6 @@ from grader.worker.organizer_jobs.context import Work
 MAX_TEAMS = 100
 MAX_FILES_OF_TEAM = 20
 MAX_PAIRS = 200
-MAX_PICTURES = 50
-POINTS = 200
 KEPT_ORDERS = 32
 READING_SECONDS = 900
 """After this time, files without cached ranks are left to the next job; by then, more ranks are cached."""
@@ -89,22 +80,16 @@ class _Orders:
         self._row_ids_sha256, self._names = row_ids_sha256, names
         self._ranks = RankCache.of(work.settings)
         self._shas = {file.submission_id: file.sha256 for file in found}
-        self._recent: OrderedDict[str, FileOrder] = OrderedDict()
+        self._order = lru_cache(KEPT_ORDERS)(self._load)
         self._until = time.monotonic() + READING_SECONDS
 
     def of(self, submission_id: int) -> FileOrder | None:
         """Return the order of a file, or None if it cannot be read in time."""
-        sha256 = self._shas[submission_id]
-        order = self._recent.pop(sha256, None) or self._kept(sha256) or self._read(sha256)
-        if order is not None:
-            self._recent[sha256] = order
-            while len(self._recent) > KEPT_ORDERS:
-                self._recent.popitem(last=False)
-        return order
+        return self._order(self._shas[submission_id])
 
-    def _kept(self, sha256: str) -> FileOrder | None:
+    def _load(self, sha256: str) -> FileOrder | None:
         kept = self._ranks.get(sha256, self._row_ids_sha256) if self._ranks else None
-        return FileOrder(kept.ranks) if kept else None
+        return FileOrder(kept.ranks) if kept else self._read(sha256)
 
     def _read(self, sha256: str) -> FileOrder | None:
         if time.monotonic() > self._until:
@@ -142,16 +127,26 @@ class _Looked:
             self._teams.append(team_id)
             self._sketches.append(sketch)
             if not file.is_known:
-                signs = team.add(file.submission_id, order, sketch.places, auc=file.auc)
-                found.append((file.submission_id, signs))
+                found.append((file, team.add(file.submission_id, order, sketch.places, auc=file.auc)))
         if not is_listed([signs for _, signs in found]):
             return None
-        with_signs = [(number, signs) for number, signs in found if signs.signs]
+        with_signs = [(file, signs) for file, signs in found if signs.signs]
         return FoundTeam(
             team_id=team_id,
             file_count=len(found),
             sign_count=len(with_signs),
-            files=[_found_signs(number, signs) for number, signs in with_signs[:MAX_FILES_OF_TEAM]],
+            files=[
+                FoundSigns(
+                    submission_id=file.submission_id,
+                    signs=tuple(signs.signs),
+                    rows=signs.rows,
+                    lone_levels=signs.lone_levels,
+                    auc=signs.auc,
+                    nearest_id=signs.nearest,
+                    moved=signs.moved,
+                )
+                for file, signs in with_signs[:MAX_FILES_OF_TEAM]
+            ],
         )
 
     def pairs(self) -> list[FoundPair]:
@@ -165,37 +160,18 @@ class _Looked:
                 known[self._sketches[place].digest].add((one if one.is_known else other).submission_id)
             else:
                 between.append(match)
-        return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
+        return [self._pair(match, known) for match in between[:MAX_PAIRS]]
 
-    def _pair(self, match: Match, known: Mapping[bytes, set[int]], place: int) -> FoundPair:
+    def _pair(self, match: Match, known: Mapping[bytes, set[int]]) -> FoundPair:
         one, other = self._sketches[match.one], self._sketches[match.other]
-        likeness = likeness_of(one, other)
         first, second = self.files[match.one], self.files[match.other]
-        shown = zip(one.places[:POINTS].tolist(), other.places[:POINTS].tolist(), strict=True)
         return FoundPair(
             one_id=first.submission_id,
             other_id=second.submission_id,
             has_same_bytes=first.sha256 == second.sha256,
             has_same_order=match.is_same_order,
-            third_id=None if match.third is None else self.files[match.third].submission_id,
             distinct=one.distinct,
             agreement=match.agreement,
-            correlation=likeness.correlation,
-            moved=likeness.moved,
-            rows=likeness.rows,
+            rows=one.places.size,
             known_ids=sorted(known.get(one.digest, set()) | known.get(other.digest, set())),
-            points=[[x * 1000 // 65535, y * 1000 // 65535] for x, y in shown] if place < MAX_PICTURES else [],
         )
-
-
-def _found_signs(submission_id: int, signs: FileSigns) -> FoundSigns:
-    change = signs.change
-    return FoundSigns(
-        submission_id=submission_id,
-        signs=tuple(sign.value for sign in signs.signs),
-        rows=signs.rows,
-        lone_levels=signs.lone_levels,
-        auc=signs.auc,
-        nearest_id=change.number if change else None,
-        moved=change.rows if change else None,
-    )

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 from grader.models import Competition, JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.fair_play import report
-from grader.services.fair_play.report import Report
+from grader.services.fair_play.report import EMPTY
 
 DAY = timedelta(days=1)
-EMPTY = Report(file_count=0, team_count=0, unread_count=0, older_count=0, teams=[], pairs=[])
 
 
 def due(service, now: datetime) -> list[str]:

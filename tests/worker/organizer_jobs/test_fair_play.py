@@ -50,8 +50,6 @@ def test_copy_of_another_teams_file_is_found_while_pending(service, competition)
     assert (found.file_count, found.team_count, found.unread_count, found.older_count) == (5, 5, 0, 0)
     [pair] = found.pairs
     assert pair.has_same_order and not pair.has_same_bytes
-    assert pair.moved == 0 and len(pair.points) == fair_play.POINTS
-    assert all(x == y for x, y in pair.points)
 
 
 def test_kept_ranks_replace_reading_files(service, competition):
@@ -95,5 +93,6 @@ def test_report_of_an_earlier_version_is_readable(service, competition):
     file = {"submission_id": 2, "signs": ["unlike_best"], "rows": 400, "lone_levels": 0, "auc": 0.9}
     file |= {"nearest_id": 1, "moved": 399} | evidence
     stored["teams"] = [{"team_id": 1, "file_count": 9, "sign_count": 5, "files": [file]}]
+    stored["pairs"][0] |= {"third_id": None, "correlation": 1.0, "moved": 0, "points": [[3, 3]]}
     read = Report.from_dict(stored)
     assert read.pairs == found.pairs and read.teams[0].files[0].signs == ("unlike_best",)

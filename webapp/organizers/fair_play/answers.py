@@ -1,14 +1,18 @@
-"""API models for fair play: entries with evidence, marks, shared logins."""
+"""Read models of the fair play pages and API: entries with evidence, marks, shared logins."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.fair_play.probing import Sign
-from grader.models import FairPlayMark, PlaceKind
+from grader import db
+from grader.fair_play import Sign
+from grader.models import Competition, FairPlayMark, OrganizerJob, PlaceKind, Submission
+from grader.services.fair_play import report, same_people
+from grader.services.fair_play.report import FoundPair, FoundTeam
+from webapp.http import organizer_operations as organizing
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import Job
-from webapp.organizers.fair_play.views import FileLine, PairLine, TeamLine
+from webapp.organizers.fair_play import evidence
 
 
 class MarkAnswer(Answer):
@@ -57,10 +61,7 @@ class AlikePair(Answer):
     other: AlikeFile
     has_same_bytes: bool
     has_same_order: bool
-    third_id: int | None
     agreement: float
-    correlation: float
-    moved: int
     rows: int
     known_ids: list[int]
     evidence: list[str]
@@ -76,6 +77,7 @@ class FairPlay(Answer):
         Field(description="The time at which the latest analysis finished; null if there is none."),
     ]
     file_count: int
+    team_count: int
     unread_count: int
     older_count: int
     teams: list[ProbingTeam]
@@ -87,49 +89,6 @@ class MarkRequest(Sent):
 
     line: Text
     reason: Text
-
-
-def mark(found: FairPlayMark | None) -> MarkAnswer | None:
-    """Return a mark as the API model."""
-    if found is None:
-        return None
-    by = found.marked_by.name if found.marked_by else None
-    return MarkAnswer(reason=found.reason, by=by, at=found.marked_at)
-
-
-def team(line: TeamLine) -> ProbingTeam:
-    """Return a team with signs of probing as the API model."""
-    return ProbingTeam.of(
-        line,
-        file_count=line.found.file_count,
-        sign_count=line.found.sign_count,
-        files=[_file(file) for file in line.files],
-        mark=mark(line.mark),
-    )
-
-
-def pair(line: PairLine) -> AlikePair:
-    """Return two similar files as the API model."""
-    one, other = (
-        AlikeFile.of(each, submission_id=each.id, team=each.team.name) for each in (line.one, line.other)
-    )
-    return AlikePair.of(
-        line.found,
-        line=line.line,
-        one=one,
-        other=other,
-        evidence=list(line.sentences),
-        mark=mark(line.mark),
-    )
-
-
-def _file(line: FileLine) -> SignedFile:
-    return SignedFile(
-        submission_id=line.submission.id,
-        submitted_at=line.submission.submitted_at,
-        signs=list(line.signs),
-        evidence=list(line.sentences),
-    )
 
 
 class PlaceLogins(Answer):
@@ -147,34 +106,7 @@ class SharedPlaceAnswer(Answer):
     """An address or a browser that a few teams share; the response does not reveal which one it is."""
 
     kind: PlaceKind
-    has_same_file: bool
     logins: list[PlaceLogins]
-
-
-class SharedByMany(Answer):
-    """An address or a browser that many teams share, which is no evidence against any of them."""
-
-    kind: PlaceKind
-    team_count: int
-    person_count: int
-
-
-class MovedAnswer(Answer):
-    """A participant who submitted files for one team and is now a member of another."""
-
-    person: str
-    earlier_team_id: int
-    team_id: int
-    submission_count: int
-    last_sent_at: Moment
-
-
-class MergedAnswer(Answer):
-    """A team that was merged into another."""
-
-    team_id: int
-    into_team_id: int
-    at: Moment | None
 
 
 class SamePeopleAnswer(Answer):
@@ -182,6 +114,80 @@ class SamePeopleAnswer(Answer):
 
     is_noted: bool
     places: list[SharedPlaceAnswer]
-    shared_by_many: list[SharedByMany]
-    moved: list[MovedAnswer]
-    merged: list[MergedAnswer]
+
+
+def findings(session: Any, competition: Competition, newest: OrganizerJob | None) -> FairPlay:
+    """Return the entries of the last analysis, omitting submissions and teams that no longer exist."""
+    done, result = report.last(session, competition=competition) or (None, report.EMPTY)
+    submissions = report.submissions(session, report=result)
+    marks = report.marks_by_line(session, competition=competition)
+    teams = (_team(team, submissions, marks.get(team.line)) for team in result.teams)
+    pairs = [
+        _pair(pair, submissions, marks.get(pair.line))
+        for pair in result.pairs
+        if pair.one_id in submissions and pair.other_id in submissions and pair.third_id is None
+    ]
+    return FairPlay.of(
+        result,
+        job=organizing.job(newest) if newest else None,
+        looked_at=done.finished_at if done else None,
+        teams=[team for team in teams if team is not None],
+        pairs=pairs,
+    )
+
+
+def connections(session: Any, competition: Competition, *, is_noted: bool) -> SamePeopleAnswer:
+    """Return the addresses and browsers that a few teams share."""
+    places = [
+        SharedPlaceAnswer(
+            kind=place.kind,
+            logins=[
+                PlaceLogins.of(
+                    logins,
+                    person=logins.person.name,
+                    team_id=logins.team.id,
+                    team=logins.team.name,
+                    login_count=logins.count,
+                )
+                for logins in place.logins
+            ],
+        )
+        for place in same_people.shared_places(session, competition=competition, now=db.now(session))
+    ]
+    return SamePeopleAnswer(is_noted=is_noted, places=places)
+
+
+def _mark(mark: FairPlayMark | None) -> MarkAnswer | None:
+    if mark is None:
+        return None
+    by = mark.marked_by.name if mark.marked_by else None
+    return MarkAnswer(reason=mark.reason, by=by, at=mark.marked_at)
+
+
+def _team(
+    team: FoundTeam, submissions: dict[int, Submission], mark: FairPlayMark | None
+) -> ProbingTeam | None:
+    # Reports of earlier versions also list files with other signs only.
+    files = [
+        SignedFile(
+            submission_id=file.submission_id,
+            submitted_at=submissions[file.submission_id].submitted_at,
+            signs=signs,
+            evidence=list(evidence.of_probing(file)),
+        )
+        for file in team.files
+        if file.submission_id in submissions and (signs := [sign for sign in Sign if sign in file.signs])
+    ]
+    if not files:
+        return None
+    owner = submissions[files[0].submission_id].team
+    return ProbingTeam.of(team, team_id=owner.id, team=owner.name, files=files, mark=_mark(mark))
+
+
+def _pair(pair: FoundPair, submissions: dict[int, Submission], mark: FairPlayMark | None) -> AlikePair:
+    one, other = (
+        AlikeFile.of(submission, submission_id=submission.id, team=submission.team.name)
+        for submission in (submissions[pair.one_id], submissions[pair.other_id])
+    )
+    sentences = list(evidence.of_similarity(pair))
+    return AlikePair.of(pair, one=one, other=other, evidence=sentences, mark=_mark(mark))

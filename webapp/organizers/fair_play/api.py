@@ -12,17 +12,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.organizer_operations import DESK, Started, organizers_operation
 from webapp.http.site import current_site
 from webapp.organizers.fair_play import answers, pages
-from webapp.organizers.fair_play.answers import (
-    FairPlay,
-    MarkRequest,
-    MergedAnswer,
-    MovedAnswer,
-    PlaceLogins,
-    SamePeopleAnswer,
-    SharedByMany,
-    SharedPlaceAnswer,
-)
-from webapp.organizers.fair_play.pages import found_lines, shared_by_teams
+from webapp.organizers.fair_play.answers import FairPlay, MarkRequest, SamePeopleAnswer
 
 TAG = "fair play"
 HERE = f"{DESK}/fair-play"
@@ -38,55 +28,19 @@ def fair_play(slug: str) -> FairPlay:
 @blueprint.get(f"{HERE}/same-people")
 @organizers_operation(Role.EDITOR, answers=SamePeopleAnswer, tag=TAG)
 def same_people(slug: str) -> SamePeopleAnswer:
-    """Return users who changed teams, merged teams, and teams that share an address or a browser.
+    """Return the addresses and browsers that a few teams share.
 
-    The addresses and browsers themselves are not shown. If many teams share one, these teams are not listed.
+    The addresses and browsers themselves are not shown.
     """
-    site = current_site()
     with reading() as session:
-        found = shared_by_teams(session, competition_of(session, slug))
-    places = [
-        SharedPlaceAnswer.of(
-            place,
-            logins=[
-                PlaceLogins.of(
-                    each,
-                    person=each.person.name,
-                    team_id=each.team.id,
-                    team=each.team.name,
-                    login_count=each.count,
-                )
-                for each in place.logins
-            ],
-        )
-        for place in found.places
-    ]
-    moved = [
-        MovedAnswer.of(each, person=each.person.name, earlier_team_id=each.earlier.id, team_id=each.now.id)
-        for each in found.moved
-    ]
-    return SamePeopleAnswer(
-        is_noted=site.settings.note_shared_logins,
-        places=places,
-        shared_by_many=[SharedByMany.of(each) for each in found.crowds],
-        moved=moved,
-        merged=[
-            MergedAnswer.of(each, team_id=each.team.id, into_team_id=each.into.id) for each in found.merged
-        ],
-    )
+        competition = competition_of(session, slug)
+        return answers.connections(session, competition, is_noted=current_site().settings.note_shared_logins)
 
 
 def _found(slug: str) -> FairPlay:
-    newest, done, found, lines = found_lines(slug)
-    return FairPlay(
-        job=organizing.job(newest) if newest else None,
-        looked_at=done.finished_at if done else None,
-        file_count=found.file_count if found else 0,
-        unread_count=found.unread_count if found else 0,
-        older_count=found.older_count if found else 0,
-        teams=[answers.team(line) for line in lines.teams] if lines else [],
-        pairs=[answers.pair(line) for line in (*lines.pairs, *lines.near_known)] if lines else [],
-    )
+    with reading() as session:
+        competition = competition_of(session, slug)
+        return answers.findings(session, competition, report.newest(session, competition=competition))
 
 
 FAIR_PLAY = Family(
