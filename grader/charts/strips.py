@@ -1,7 +1,7 @@
 """Strip charts of best scores and score changes; daily charts of files and best scores.
 
-The charts are as wide as their containers. Horizontal positions are percentages, so text and dots keep their
-size on a phone. Only displayed values are used.
+The charts are as wide as their containers. Horizontal positions are percentages, so text keeps its size on a
+phone. Only displayed values are used.
 """
 
 from collections import Counter
@@ -13,8 +13,7 @@ from html import escape
 from grader.charts.svg import Axis, robust_floor
 from grader.ranking.order import SCORE_DECIMALS, score_text, signed_text
 
-MOST_DOTS = 150
-DOT, LOWEST_BAR = 4, 2
+DOT, LOWEST_BAR = 5, 2
 BAR_SHARE = 0.86  # as a fraction of the column width
 SMALLEST_SPREAD = 200
 LOWER, LOWER_GAP = -1, 6.0  # the column of scores below the axis, and its distance from the axis in percent
@@ -22,25 +21,14 @@ LOWER, LOWER_GAP = -1, 6.0  # the column of scores below the axis, and its dista
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The layout of a strip: `count` columns of dots or bars above a baseline."""
+    """The layout of a strip: `count` columns of bars above a baseline."""
 
     height: int
     foot: int
     left: float
     right: float
     count: int
-    pile_step: int
-    highest_pile: int
     highest_bar: int
-
-    def shows_dots(self, piles: Counter[int]) -> bool:
-        """Return whether dots fit into the columns; if they do not, bars are used."""
-        return piles.total() <= MOST_DOTS and max(piles.values()) <= self.highest_pile
-
-    def dot(self, css: str, x: float, place: int) -> str:
-        """Return the dot at a position in its column's stack."""
-        y = self.foot - DOT - 1 - self.pile_step * place
-        return f'<circle class="{css}" cx="{x:.2f}%" cy="{y}" r="{DOT}"/>'
 
     def bar(self, css: str, x: float, width: float, share: float) -> str:
         """Return a bar whose height is a fraction of the highest bar's height."""
@@ -48,13 +36,9 @@ class _Columns:
         return _bar(css, x, width, self.foot - height, height)
 
 
-BEST = _Columns(
-    height=104, foot=78, left=2.0, right=98.0, count=50, pile_step=8, highest_pile=7, highest_bar=50
-)
+BEST = _Columns(height=104, foot=78, left=2.0, right=98.0, count=50, highest_bar=50)
 # There are 30 columns on either side of zero, which has its own column.
-CHANGES = _Columns(
-    height=112, foot=84, left=3.0, right=97.0, count=60, pile_step=9, highest_pile=8, highest_bar=72
-)
+CHANGES = _Columns(height=112, foot=84, left=3.0, right=97.0, count=60, highest_bar=72)
 DAYS_HEIGHT, DAYS_TOP, DAYS_FOOT = 132, 18, 108
 
 
@@ -82,7 +66,7 @@ def strip_chart(
     columns: Counter[int] = Counter()
     for units, count in scores.items():
         columns[_column(axis, units)] += count
-    marks = _dots(axis, start, scores) if BEST.shows_dots(columns) else _bars(start, columns)
+    marks = _bars(start, columns)
     floor = score_text(int(axis.low), decimals)
     ends = (
         _text("level", start, BEST.foot + 20, floor, "start"),
@@ -118,15 +102,6 @@ def _column(axis: Axis, units: int) -> int:
     return LOWER if units < axis.low else min(int(axis.place(units, 0, BEST.count)), BEST.count - 1)
 
 
-def _dots(axis: Axis, start: float, scores: Mapping[int, int]) -> Iterator[str]:
-    piles: Counter[int] = Counter()
-    for units in sorted(Counter(scores).elements()):
-        column = _column(axis, units)
-        css = "dot lower" if column == LOWER else "dot"
-        yield BEST.dot(css, _x(axis, start, units), piles[column])
-        piles[column] += 1
-
-
 def _bars(start: float, columns: Mapping[int, int]) -> Iterator[str]:
     highest, width = max(columns.values()), (BEST.right - start) / BEST.count
     for column, count in sorted(columns.items()):
@@ -138,7 +113,7 @@ def _own(x: float, units: int, decimals: int) -> str:
     anchor = "start" if x < 20 else "end" if x > 80 else "middle"
     return (
         f'<line class="own" x1="{x:.2f}%" x2="{x:.2f}%" y1="18" y2="{BEST.foot}"/>'
-        f'<circle class="own" cx="{x:.2f}%" cy="{BEST.foot}" r="{DOT + 1}"/>'
+        f'<circle class="own" cx="{x:.2f}%" cy="{BEST.foot}" r="{DOT}"/>'
         + _text("own", x, 12, f"you {score_text(units, decimals)}", anchor)
     )
 
@@ -167,15 +142,11 @@ def change_strip(changes: Sequence[int]) -> str | None:
 
 
 def _change_marks(piles: Counter[int]) -> Iterator[str]:
-    is_dotted, highest = CHANGES.shows_dots(piles), max(piles.values())
-    step = (CHANGES.right - CHANGES.left) / CHANGES.count
+    highest, step = max(piles.values()), (CHANGES.right - CHANGES.left) / CHANGES.count
+    width = step * BAR_SHARE
     for column, count in sorted(piles.items()):
         css = "rose" if column > 0 else "fell" if column < 0 else "stayed"
-        x, width = 50 + step * column, step * BAR_SHARE
-        if is_dotted:
-            yield from (CHANGES.dot(css, x, place) for place in range(count))
-        else:
-            yield CHANGES.bar(css, x - width / 2, width, count / highest)
+        yield CHANGES.bar(css, 50 + step * column - width / 2, width, count / highest)
 
 
 def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
