@@ -96,40 +96,6 @@ def _rows_in_own_file(
         yield file
 
 
-def _weakest_subgroup(
-    rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
-) -> Iterator[FloatArray]:
-    """Give the rows of one identity one value and all others another; probe six rows of the identity."""
-    members = np.flatnonzero(rows.mentions["bisexual"])
-    for _ in range(count):
-        file = np.ones(own.size)
-        file[members] = 0.5
-        file[rng.choice(members, 6, replace=False)] = 0.3
-        yield file
-
-
-def _sub_metrics(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Probe rows of each identity in one file."""
-    for _ in range(count):
-        file = own.copy()
-        for mentioned in rows.mentions.values():
-            file[rng.choice(np.flatnonzero(mentioned), 5, replace=False)] = 2 + rng.random(5)
-        yield file
-
-
-def _hill_climbing(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Change twenty rows at random and keep improvements."""
-    best, score = own, -1.0
-    for _ in range(count):
-        file = best.copy()
-        changed = rng.choice(own.size, 20, replace=False)
-        file[changed] = rng.random(20)
-        yield file
-        height = auc_of(FileOrder(dense_ranks(file)), rows.labels)
-        if height > score:
-            best, score = file, height
-
-
 def _slow_climb(_rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
     """Put three more rows at the top of each file."""
     file = own
@@ -150,31 +116,13 @@ def _kept_noise(rows: Rows, rng: np.random.Generator, own: FloatArray, count: in
             best, score = file, height
 
 
-def _at_the_threshold(
-    rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
-) -> Iterator[FloatArray]:
-    """Shuffle likely positives at the bottom, restore more of them each time, and probe rows."""
-    sure, asked = np.split(rng.permutation(np.flatnonzero(own > np.quantile(own, 0.96))), [-own.size // 333])
-    for number in range(count):
-        file = own.copy()
-        file[sure] = -1 - rng.random(sure.size)
-        file[sure[: 4 * number]] = 2 + rng.random(4 * number)
-        file[asked] = rng.choice([-2, 3], asked.size) + rng.random(asked.size)
-        yield file
-
-
 ATTACKS: Mapping[str, Callable[[Rows, np.random.Generator, FloatArray, int], Iterator[FloatArray]]] = {
     "one identity": _one_identity,
     "row pairs": _row_pairs,
     "rows in the team's own file": _rows_in_own_file,
-    "weakest subgroup": _weakest_subgroup,
-    "sub-metrics": _sub_metrics,
-    "hill climbing": _hill_climbing,
     "slow climb": _slow_climb,
     "kept noise": _kept_noise,
-    "at the threshold": _at_the_threshold,
     "random files": lambda _rows, rng, own, count: (rng.random(own.size) for _ in range(count)),
-    "random signs": lambda _rows, rng, own, count: ((rng.random(own.size) < 0.5) * 1.0 for _ in range(count)),
 }
 
 

@@ -2,18 +2,18 @@
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_content
 from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
-from grader.files.reading.pandas_reader import pandas_reader
 from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
 from grader.files.reading.text import Text, not_utf8, wide_encoding, with_plain_line_ends
@@ -132,7 +132,7 @@ def _predictions(body: bytes) -> NDArray[np.float64] | None:
             return np.array([float(line.partition(b",")[2]) for line in body.split(b"\n")[:-1]])
         except ValueError:
             return None
-    read_csv = pandas_reader()
+    read_csv = _pandas_reader()
     if read_csv is None:
         return None
     try:
@@ -149,6 +149,18 @@ def _predictions(body: bytes) -> NDArray[np.float64] | None:
         return None
     predictions: NDArray[np.float64] = frame[1].to_numpy()
     return predictions
+
+
+def _pandas_reader() -> Callable[..., Any] | None:
+    """Return `pandas.read_csv`, which rounds correctly; None if pandas is not installed."""
+    # Web processes import this package but never call this function.
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        return None
+    # The default is exact since pandas 3.1, which deprecates the argument. Before, last bits may be wrong.
+    is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    return pd.read_csv if is_exact else partial(pd.read_csv, float_precision="round_trip")
 
 
 @dataclass(frozen=True, slots=True)
