@@ -1,0 +1,262 @@
+"""The parent's side: starts a zygote, sends requests, enforces time limits, checks the replies."""
+
+import enum
+import json
+import os
+import pickle
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.sandbox.functions import MEMORY, MOST_LOG_BYTES, PACKAGES, READY
+from grader.sandbox.lockdown import layers
+
+START_SECONDS = 120
+_PIECE = 1 << 20
+# Everything else would make results depend on the server, or contain secrets.
+_ENVIRONMENT = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "HOME": "/nonexistent",
+    "PATH": "/usr/bin:/bin",
+}
+_KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH")
+
+
+class CallStatus(enum.StrEnum):
+    """How a call ended. The first six are the status bytes of `functions`, in their order."""
+
+    OK = "ok"
+    MESSAGE = "message"  # the only one with a text for participants
+    ERROR = "error"
+    WRONG_RESULT = "wrong_result"
+    NOT_FINITE = "not_finite"
+    MEMORY = "memory"
+    TIME = "time"
+    DIED = "died"
+    BAD_REPLY = "bad_reply"
+
+
+_BYTES = tuple(CallStatus)[: MEMORY + 1]
+
+
+class SandboxUnavailable(RuntimeError):
+    """Functions cannot be called on this machine, or the zygote does not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRequest:
+    """A call of `function` in `source`, the text of metric.py, whose reply has `count` numbers."""
+
+    source: str
+    function: str  # `score`, `grade`, `rows` or `combine`
+    count: int
+    solution: Mapping[str, Any] = field(default_factory=dict)  # columns by name
+    submission: Mapping[str, Any] = field(default_factory=dict)
+    id: str = "id"  # the column with the ids
+    settings: Mapping[str, Any] = field(default_factory=dict)  # further arguments of `score`
+    sums: Sequence[Sequence[float]] = ()  # for each call of `combine`
+    rows: int = 0
+    terms: tuple[str, ...] = ("score",)  # the values of `combine` to return
+    describes: bool = False  # `rows` returns its number of columns, and the names of the terms in the log
+    shows_messages: bool = False  # only for a solution without labels
+    clock_shift: float = 0.0  # seconds to add to Python's clocks
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """The limits of a call: wall and CPU time, and memory in addition to the packages and the tables."""
+
+    seconds: float = 30.0
+    memory_mb: int = 1024
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallOutcome:
+    """The result of a call.
+
+    Attributes
+    ----------
+    status : CallStatus
+        How the call ended.
+    numbers : ndarray of float64
+        As many numbers as requested, all finite, if the status is `OK`; otherwise empty.
+    log : str
+        Output and traceback, for organizers only; for `MESSAGE`, the message for participants.
+    seconds, memory_bytes
+        The CPU time, and the memory in addition to that of the zygote.
+    """
+
+    status: CallStatus
+    numbers: NDArray[np.float64]
+    log: str
+    seconds: float
+    memory_bytes: int
+
+
+class SandboxClient:
+    """Calls functions in locked children of a zygote, which starts with the first call.
+
+    Any number of threads, and processes forked after `start`, may call at the same time. Each call has its
+    own child, so no call waits for another one. If the zygote has died, the next call starts another one.
+    """
+
+    def __init__(self, *, hash_seed: int = 0, packages: Sequence[str] = PACKAGES) -> None:
+        self._hash_seed, self._packages = hash_seed, tuple(packages)
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._owner = 0
+
+    def start(self) -> None:
+        """Start the zygote, which takes seconds, unless it runs; raise SandboxUnavailable."""
+        with self._lock:
+            self._running()
+
+    def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
+        """Call a function in a locked child; raise SandboxUnavailable, but no error of the function."""
+        limits = limits or CallLimits()
+        with memoryview(pickle.dumps(asdict(request), protocol=5)) as data:
+            file = os.memfd_create("request")
+            try:
+                os.truncate(file, len(data))
+                written = 0
+                while written < len(data):
+                    written += os.pwrite(file, data[written:], written)
+                for is_last in (False, True):
+                    try:
+                        return _checked(self._call(file, request.count, limits), request)
+                    except ConnectionError as error:
+                        if is_last:
+                            raise SandboxUnavailable(f"The sandbox does not work: {error}") from error
+            finally:
+                os.close(file)
+        raise AssertionError
+
+    def close(self) -> None:
+        """End the zygote and all its children, if this process has started it."""
+        with self._lock:
+            self._close()
+
+    def _running(self) -> socket.socket:
+        is_dead = self._owner == os.getpid() and self._process and self._process.poll() is not None
+        if self._control is not None and not is_dead:
+            return self._control
+        self._close()
+        if refusal := layers().refusal:
+            raise SandboxUnavailable(refusal)
+        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        environment |= {**_ENVIRONMENT, "PYTHONHASHSEED": str(self._hash_seed)}
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = (sys.executable, "-s", "-P", "-m", "grader.sandbox.zygote", *self._packages)
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,
+            )
+        self._control, self._owner = control, os.getpid()
+        control.settimeout(START_SECONDS)
+        try:
+            is_ready = control.recv(len(READY)) == READY
+        except OSError:
+            is_ready = False
+        control.settimeout(None)
+        if not is_ready:
+            self._close()
+            raise SandboxUnavailable(f"The sandbox did not start within {START_SECONDS} seconds.")
+        return control
+
+    def _close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None and self._owner == os.getpid():
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.wait()
+        self._process = self._control = None
+
+    def _call(self, file: int, count: int, limits: CallLimits) -> CallOutcome:
+        message = json.dumps({"cpu_seconds": int(limits.seconds) + 1, "memory_mb": limits.memory_mb}).encode()
+        reading, writing = os.pipe()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, open(reading, "rb", buffering=0) as reply:  # noqa: PTH123 - a descriptor
+            try:
+                with self._lock:
+                    control = self._running()
+                    descriptors = [os.open(f"/proc/self/fd/{file}", os.O_RDONLY), writing, theirs.fileno()]
+                    try:
+                        socket.send_fds(control, [message], descriptors)
+                    except OSError as error:
+                        self._close()
+                        raise ConnectionResetError("the process has died") from error
+                    finally:
+                        os.close(descriptors[0])
+            finally:
+                theirs.close()
+                os.close(writing)
+            return _outcome(reply.fileno(), ours, count, limits.seconds)
+
+
+def _checked(outcome: CallOutcome, request: SandboxRequest) -> CallOutcome:
+    """Return the outcome; a message that was not allowed becomes a bad reply."""
+    if outcome.status is CallStatus.MESSAGE and not request.shows_messages:
+        return replace(outcome, status=CallStatus.BAD_REPLY)
+    return outcome
+
+
+def _outcome(reply: int, channel: socket.socket, count: int, seconds: float) -> CallOutcome:
+    """Read the reply until the child has ended; the child is killed when the caller closes the channel."""
+    end, most = time.monotonic() + seconds, MOST_LOG_BYTES + 8 * count + 1
+    data, report = bytearray(), dict[str, Any]()
+    events = select.poll()
+    events.register(reply, select.POLLIN)
+    events.register(channel, select.POLLIN)
+    waiting = {reply, channel.fileno()}
+    status: CallStatus | None = None
+    while waiting and status is None:
+        left = end - time.monotonic()
+        ready = {descriptor for descriptor, _ in events.poll(max(left, 0) * 1000)}
+        if not ready and left <= 0:
+            status = CallStatus.TIME
+        for descriptor in ready:
+            piece = os.read(reply, _PIECE) if descriptor == reply else channel.recv(4096)
+            if descriptor == reply:
+                data += piece
+                status = CallStatus.BAD_REPLY if len(data) > most else status
+            elif piece:
+                report = json.loads(piece)
+            else:
+                raise ConnectionResetError("the process has died")
+            if not piece or descriptor != reply:
+                events.unregister(descriptor)
+                waiting.discard(descriptor)
+    cpu, memory = float(report.get("cpu", seconds)), int(report.get("memory", 0))
+    start = len(data) - 8 * count - 1
+    if status is None and start < 0:
+        is_slow = cpu >= seconds
+        died = CallStatus.DIED if report["code"] else CallStatus.BAD_REPLY
+        status = CallStatus.TIME if is_slow else died
+    numbers = np.empty(0)
+    if status is None:
+        status = _BYTES[data[-1]] if data[-1] < len(_BYTES) else CallStatus.BAD_REPLY
+        if status is CallStatus.OK:
+            numbers = np.frombuffer(data, "<f8", count, start).copy()
+            if not np.isfinite(numbers).all():
+                status, numbers = CallStatus.NOT_FINITE, np.empty(0)
+    log = bytes(data[: min(max(start, 0), MOST_LOG_BYTES)]).decode("utf-8", "replace")
+    return CallOutcome(status, numbers, log, cpu, memory)

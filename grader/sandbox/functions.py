@@ -1,0 +1,208 @@
+"""The call of an organizer's function in a locked child, and the bytes of the reply.
+
+The reply is a log, the numbers as float64, and one status byte, which cannot carry anything but text for the
+organizers, numbers and one of a few codes.
+"""
+
+import ast
+import importlib
+import io
+import json
+import math
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+PACKAGES = ("numpy", "pandas", "scipy", "sklearn")
+READY = b"ready"  # the first message of a zygote
+MOST_LOG_BYTES = 16_384
+OK, MESSAGE, ERROR, WRONG_RESULT, NOT_FINITE, MEMORY = range(6)
+# Modules of the standard library that start programs or open windows when they are imported.
+_NEVER = {"antigravity", "idlelib", "test", "this", "tkinter", "turtle", "turtledemo"}
+# The classes of errors whose message is for participants, by name, because each metric defines its own.
+_FOR_PARTICIPANTS = {"ParticipantVisibleError", "InvalidSubmissionError"}
+
+
+class _WrongResult(TypeError):
+    """The function returned something else than it should."""
+
+
+class _Log(io.TextIOBase):
+    """A text stream that keeps the last characters."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.text = (self.text + text)[-MOST_LOG_BYTES:]
+        return len(text)
+
+
+def warm_up() -> None:
+    """Import and create what packages otherwise do in the first call, where it would fail."""
+    for name in ("encodings", "json", "collections"):
+        for each in ("idna", "latin_1", "utf_16", "decoder", "abc"):
+            with suppress(ImportError):
+                importlib.import_module(f"{name}.{each}")
+    if "sklearn" in sys.modules:
+        with suppress(Exception):
+            importlib.import_module("sklearn.utils.parallel")._get_threadpool_controller()
+    if "pandas" in sys.modules:
+        importlib.import_module("grader.sandbox.compatibility").register()
+
+
+def import_modules_of(source: str) -> None:
+    """Import the modules that a source names anywhere, before the process is locked."""
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        names = set[str]()
+        for each in ast.walk(ast.parse(source)):
+            if isinstance(each, ast.Import):
+                names |= {alias.name for alias in each.names}
+            elif isinstance(each, ast.ImportFrom) and each.module and not each.level:
+                names |= {each.module, *(f"{each.module}.{alias.name}" for alias in each.names)}
+        importable = {*sys.stdlib_module_names, *PACKAGES} - _NEVER
+        for name in sorted(names):
+            if name.partition(".")[0] in importable and "__main__" not in name:
+                with suppress(Exception):
+                    importlib.import_module(name)
+
+
+def reply(request: Mapping[str, Any]) -> bytes:
+    """Call the function of a request, and return the reply."""
+    log = _Log()
+    sys.stdout = sys.stderr = log
+    numbers: Any = ()
+    try:
+        numbers = np.asarray(_numbers(request, log), dtype="<f8")
+        if len(numbers) != request["count"]:
+            raise _WrongResult(f"{request['count']} numbers were expected, not {len(numbers)}")  # noqa: TRY301
+        status = OK if np.isfinite(numbers).all() else NOT_FINITE
+    except MemoryError:
+        status, log.text = MEMORY, log.text[-1024:]
+    except BaseException as error:
+        status = ERROR
+        if isinstance(error, _WrongResult):
+            status = WRONG_RESULT
+        elif request["shows_messages"] and _is_for_participants(error):
+            status, log.text = MESSAGE, ""
+        with suppress(BaseException):  # an error may have an own text, which fails
+            log.write(str(error) if status == MESSAGE else _traceback(error))
+    if status not in (OK, NOT_FINITE):
+        numbers = [math.nan] * request["count"]
+    text = log.text.encode("utf-8", "replace")[-MOST_LOG_BYTES:]
+    return text + np.asarray(numbers, dtype="<f8").tobytes() + bytes([status])
+
+
+def _is_for_participants(error: BaseException) -> bool:
+    return any(each.__name__ in _FOR_PARTICIPANTS for each in type(error).__mro__)
+
+
+def _traceback(error: BaseException) -> str:
+    """Return the traceback within the organizer's source."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == "metric.py"]
+    lines = [f"metric.py, line {each.lineno}, in {each.name}" for each in frames[-10:]]
+    return "\n".join([*lines, "".join(traceback.format_exception_only(error)).strip()])
+
+
+def _numbers(request: Mapping[str, Any], log: _Log) -> Any:
+    if request["clock_shift"]:
+        _shift_clock(request["clock_shift"])
+    module = ModuleType("metric")
+    sys.modules["metric"] = module  # pickles and dataclasses look it up
+    exec(compile(request["source"], "metric.py", "exec"), module.__dict__)  # noqa: S102 - what this is for
+    call: Callable[..., Any] = getattr(module, request["function"])
+    match request["function"]:
+        case "score":
+            solution, submission = _frame(request["solution"]), _frame(request["submission"])
+            return [_number(call(solution, submission, request["id"], **request["settings"]))]
+        case "grade":
+            return [_number(call(_frame(request["submission"]), _frame(request["solution"])))]
+        case "rows":
+            rows = _rows(request, call)
+            if request["describes"]:
+                log.text = json.dumps(list(_values(module.combine(_sums(rows), len(rows)))))
+                return [float(rows.shape[1])]
+            return rows.ravel()
+        case _:
+            count = request["rows"]
+            values = [_values(module.combine(sums, count)) for sums in np.array(request["sums"])]
+            return [each[name] for each in values for name in request["terms"]]
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
+    return importlib.import_module("pandas").DataFrame(dict(columns))
+
+
+def _rows(request: Mapping[str, Any], call: Callable[..., Any]) -> Any:
+    """Return the statistics of each row, of shape (rows, columns)."""
+    tables = []
+    for table in (request["solution"], request["submission"]):
+        frame = _frame({name: values for name, values in table.items() if name != request["id"]})
+        tables.append(frame.iloc[:, 0].to_numpy() if frame.shape[1] == 1 else frame)
+    count = len(tables[0])
+    rows = np.asarray(call(*tables))
+    if rows.dtype.kind not in "biuf":
+        raise _WrongResult(f"`rows` must return numbers, not {rows.dtype}")
+    rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
+    if rows.ndim != 2 or len(rows) != count or not rows.shape[1]:
+        raise _WrongResult(f"`rows` must return an array with {count} rows, not one of shape {rows.shape}")
+    return rows.astype(np.float64)
+
+
+def _sums(rows: Any) -> Any:
+    return np.array([math.fsum(column) for column in rows.T])
+
+
+def _values(result: Any) -> dict[str, float]:
+    """Return the terms that `combine` returned; a single number is the score."""
+    if not isinstance(result, Mapping):
+        return {"score": _number(result)}
+    if "score" not in result or not all(isinstance(name, str) for name in result):
+        raise _WrongResult('`combine` must return a number, or a dictionary with the key "score"')
+    return {name: _number(value) for name, value in result.items()}
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise _WrongResult(f"The result must be a number, not {type(value).__name__}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _shift_clock(seconds: float) -> None:
+    """Shift the clocks of `time` and `datetime`, so that a score that depends on the time differs."""
+    import datetime
+
+    for name in ("time", "monotonic", "perf_counter", "process_time"):
+        original = getattr(time, name)
+        setattr(time, name, lambda original=original: original() + seconds)
+    shift = datetime.timedelta(seconds=seconds)
+
+    class Shifted(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Shifted":
+            now = super().now(tz) + shift
+            return cls.combine(now.date(), now.timetz())
+
+        @classmethod
+        def utcnow(cls) -> "Shifted":
+            return cls.now(datetime.UTC).replace(tzinfo=None)
+
+        @classmethod
+        def today(cls) -> "Shifted":
+            return cls.now()
+
+    datetime.datetime = Shifted  # type: ignore[misc]

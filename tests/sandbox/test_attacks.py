@@ -1,0 +1,233 @@
+"""Attacks of a metric on the sandbox: one table, one zygote."""
+
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.sandbox import (
+    CallLimits,
+    CallOutcome,
+    CallStatus,
+    SandboxClient,
+    SandboxRequest,
+    SandboxUnavailable,
+    layers,
+    lockdown,
+)
+from tests.sandbox import hostile_metric
+
+SOURCE = (Path(__file__).parent / "hostile_metric.py").read_text()
+# Some machines forbid these to every process.
+NEED_MORE_RIGHTS = {"share_semaphore", "new_namespace"}
+SHORT = CallLimits(seconds=0.3, memory_mb=256)
+OF_METRIC = {CallStatus.ERROR, CallStatus.DIED, CallStatus.WRONG_RESULT}
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The sandbox needs Linux.")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[SandboxClient]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRBOARD_SECRET_KEY", "canary")
+        patch.setenv("CANARY", "canary")
+        # The children would import these modules of the attacks again and again.
+        sandbox = SandboxClient(
+            packages=("numpy", "pandas", "asyncio", "multiprocessing", "sqlite3", "urllib")
+        )
+        sandbox.start()
+        yield sandbox
+        sandbox.close()
+
+
+def attack(
+    sandbox: SandboxClient, name: str, limits: CallLimits | None = None, **settings: Any
+) -> CallOutcome:
+    solution = {"id": np.arange(4), "target": np.array([3.0, 1.0, 4.0, 1.0])}
+    submission = {"id": np.arange(4), "prediction": np.zeros(4)}
+    request = SandboxRequest(SOURCE, "score", 1, solution, submission, settings={"attack": name, **settings})
+    return sandbox.call(request, limits)
+
+
+def test_all_layers_are_in_force():
+    assert layers().refusal is None
+    assert set(layers().in_force) >= {"no_new_privileges", "limits", "undumpable", "parent_death", "seccomp"}
+    assert {*layers().in_force, *layers().missing} == set(lockdown.LAYERS)
+
+
+@pytest.mark.parametrize("name", hostile_metric.FORBIDDEN)
+def test_forbidden_operation_fails(sandbox: SandboxClient, name: str):
+    outcome = attack(sandbox, name)
+    assert outcome.status is CallStatus.ERROR, outcome
+    assert outcome.numbers.size == 0
+
+
+WITHOUT_SANDBOX = """
+import os
+import hostile_metric
+for name, function in hostile_metric.FORBIDDEN.items():
+    if (pid := os.fork()) == 0:
+        try:
+            function()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(pid, 0)[1] == 0:
+        print(name)
+"""
+
+
+def test_attacks_succeed_without_the_sandbox():
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SANDBOX],
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )
+    assert set(hostile_metric.FORBIDDEN) - set(run.stdout.split()) <= NEED_MORE_RIGHTS
+
+
+ENDS = [
+    *((name, {}, {CallStatus.TIME}) for name in vars(hostile_metric) if name.startswith("endless_")),
+    *((name, {}, {CallStatus.MEMORY}) for name in vars(hostile_metric) if name.startswith("memory_in")),
+    ("memory_of_arrays", {}, {CallStatus.MEMORY, CallStatus.ERROR}),
+    ("memory_of_text", {}, {CallStatus.MEMORY}),
+    ("recursion", {}, {CallStatus.ERROR}),
+    ("stack_overflow", {}, {CallStatus.DIED, CallStatus.ERROR}),
+    ("leave", {}, {CallStatus.BAD_REPLY}),
+    ("leave_with_python", {}, {CallStatus.ERROR}),
+    ("abort", {}, {CallStatus.DIED}),
+    ("crash", {}, {CallStatus.DIED}),
+    ("interrupt", {}, {CallStatus.ERROR}),
+    ("silent_error", {}, {CallStatus.ERROR}),
+    ("late_import", {}, {CallStatus.ERROR}),
+    ("write_short_reply", {}, {CallStatus.BAD_REPLY}),
+    ("write_endless_reply", {}, {CallStatus.BAD_REPLY}),
+    ("write_part_and_hang", {}, {CallStatus.TIME}),
+    ("write_reply", {"number": float("nan")}, {CallStatus.NOT_FINITE}),
+    ("write_reply", {"number": float("inf")}, {CallStatus.NOT_FINITE}),
+    ("write_reply", {"status": 77}, {CallStatus.BAD_REPLY}),
+    ("write_reply", {"text": "labels", "repeat": 10_000}, {CallStatus.BAD_REPLY}),
+    ("write_reply", {"text": "labels", "status": 1}, {CallStatus.BAD_REPLY}),
+    ("replace_numpy", {}, {CallStatus.BAD_REPLY}),
+    ("replace_check", {}, {CallStatus.NOT_FINITE}),
+    ("tell_labels", {}, {CallStatus.ERROR}),
+    ("tell_labels_by_subclass", {}, {CallStatus.ERROR}),
+    *(
+        ("give", {"what": what}, {CallStatus.NOT_FINITE})
+        for what in ("nan", "infinity", "minus infinity", "huge")
+    ),
+    *(
+        ("give", {"what": what}, {CallStatus.WRONG_RESULT})
+        for what in ("nothing", "text", "complex", "list", "array", "array of one", "table", "column")
+    ),
+    *(("give", {"what": what}, {CallStatus.WRONG_RESULT}) for what in ("boolean", "object", "function")),
+]
+ENDS += [("x32_call", {}, {CallStatus.DIED})] if platform.machine() == "x86_64" else []
+
+
+@pytest.mark.parametrize(("name", "settings", "statuses"), ENDS, ids=lambda value: str(value)[:40])
+def test_attack_ends_with_a_code_and_no_number(
+    sandbox: SandboxClient, name: str, settings: dict[str, Any], statuses: set[CallStatus]
+):
+    limits = SHORT if CallStatus.TIME in statuses else CallLimits(seconds=60, memory_mb=256)
+    outcome = attack(sandbox, name, limits, **settings)
+    assert outcome.status in statuses, outcome
+    assert outcome.numbers.size == 0
+    assert len(outcome.log) <= 16_384
+
+
+@pytest.mark.parametrize(
+    ("what", "value"), [("float32", 0.5), ("integer", 3.0), ("array of no dimension", 0.25)]
+)
+def test_any_real_number_is_a_score(sandbox: SandboxClient, what: str, value: float):
+    assert attack(sandbox, "give", what=what).numbers.tolist() == [value]
+
+
+@pytest.mark.parametrize("name", ["write_elsewhere", "read_anything", "secrets", "leave_state"])
+def test_child_has_no_access_to_other_descriptors_secrets_or_earlier_calls(sandbox: SandboxClient, name: str):
+    for _ in range(2):
+        assert attack(sandbox, name).numbers.tolist() == [0.0]
+
+
+@pytest.mark.skipif(platform.machine() not in lockdown._TABLES, reason="unknown architecture")
+def test_every_other_system_call_is_denied(sandbox: SandboxClient):
+    allowed = sorted(lockdown.allowed_calls(platform.machine()).values())
+    # Recent kernels let 335 and 336 of x86_64 pass every filter. Only a probe's own page may call them, and
+    # any other caller is killed.
+    allowed += [335, 336] if platform.machine() == "x86_64" else []
+    assert attack(sandbox, "every_call", allowed=allowed).numbers.tolist() == [600.0 - len(allowed)]
+
+
+def test_log_is_limited(sandbox: SandboxClient):
+    outcome = attack(sandbox, "memory_of_output")
+    assert outcome.numbers.tolist() == [0.5]
+    assert len(outcome.log) == 16_384
+    assert outcome.memory_bytes < 64 << 20
+
+
+def test_labels_stay_in_the_log_for_organizers(sandbox: SandboxClient):
+    outcome = attack(sandbox, "tell_labels")
+    assert outcome.status is CallStatus.ERROR
+    assert "3.0, 1.0, 4.0, 1.0" in outcome.log
+
+
+def test_endless_loop_does_not_block_other_calls(sandbox: SandboxClient):
+    ended = []
+    thread = threading.Thread(
+        target=lambda: ended.append(attack(sandbox, "endless_loop", CallLimits(seconds=1.5)).status)
+    )
+    thread.start()
+    for _ in range(5):
+        assert attack(sandbox, "give", what="integer").status is CallStatus.OK
+    assert ended == []
+    thread.join()
+    assert ended == [CallStatus.TIME]
+
+
+def test_killed_zygote_is_replaced(sandbox: SandboxClient):
+    own = SandboxClient(packages=("numpy",))
+    own.start()
+    process = own._process
+    assert process is not None
+    os.kill(process.pid, 9)
+    source = "def combine(sums, n): return 2.5"
+    assert own.call(SandboxRequest(source, "combine", 1, sums=[[1.0]], rows=2)).numbers.tolist() == [2.5]
+    assert own._process is not process
+    own.close()
+
+
+def test_child_dies_with_its_zygote():
+    own = SandboxClient(packages=("numpy",))
+    own.start()
+    source = "def combine(sums, n):\n    while True:\n        pass"
+    failures: list[BaseException] = []
+
+    def call():
+        try:
+            own.call(SandboxRequest(source, "combine", 1, sums=[[1.0]], rows=2), CallLimits(seconds=60))
+        except SandboxUnavailable as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert own._process is not None
+    zygote = own._process.pid
+    children = Path(f"/proc/{zygote}/task/{zygote}/children")
+    while not (pids := children.read_text().split()):
+        time.sleep(0.01)
+    own._packages = ("no_such_package_so_that_the_second_zygote_fails",)
+    os.kill(zygote, 9)
+    while Path(f"/proc/{pids[0]}").exists():
+        time.sleep(0.01)
+    own.close()
+    thread.join()
