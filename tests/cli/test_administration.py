@@ -158,28 +158,6 @@ def test_invitations_are_printed_one_per_line(admin, service, monkeypatch):
         sign_ups.find(session, token=links[0].rpartition("/")[2], now=datetime.now(UTC))
 
 
-def test_a_token_for_an_unknown_user_is_rejected(admin):
-    result = admin("token", "create", "nobody")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "There is no account named 'nobody'." in result.stderr
-
-
-def test_a_competition_opens_immediately_and_its_report_is_printed(admin, service, solution):
-    path = solution(usage=False)
-    result = admin("competition", "create", "cup", "--solution", path, "--title", "The cup")
-    assert result.exit_code == 0, result.stderr
-    for part in (
-        "Label: toxicity",
-        "400 rows, split in half by a keyed hash",
-        "female",
-        "2 identities are in the score: female, muslim",
-    ):
-        assert part in result.stdout
-    with service.database.read() as session:
-        competition = lookup.get(session, slug="cup")
-    assert phases.phase(competition, datetime.now(UTC)) is Phase.OPEN
-
-
 def test_a_competition_is_created_with_dates_identities_metric_and_overview(
     admin, service, solution, tmp_path
 ):
@@ -219,12 +197,6 @@ def test_an_invalid_competition_is_rejected_before_its_solution_is_sent(
     made = admin("competition", "create", *words, "--solution", tmp_path / "solution.csv")
     assert (made.exit_code, reason in made.stderr) == (1, True), made.output
     assert admin("competition", "list").output == ""
-
-
-def test_competitions_are_listed(admin, service):
-    service.competition(title="Toxic or not")
-    result = admin("competition", "list")
-    assert re.search(r"toxicity\topen\t.*\tToxic or not", result.stdout)
 
 
 def test_a_reveal_without_a_verification_asks_for_confirmation(admin, service):
@@ -278,9 +250,7 @@ def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     assert done.stderr == "1 of 1 submissions scored\n"
 
 
-@pytest.mark.parametrize(
-    "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
-)
+@pytest.mark.long
 @pytest.mark.usefixtures("scoring_here")
 def test_an_interrupted_rescoring_is_continued_by_the_same_command(admin, service, settings, solution):
     """On SQLite, `tests/faults/test_switches.py` stops this command at each step."""
@@ -328,13 +298,6 @@ def test_a_running_rescoring_blocks_another_one_until_it_is_dropped(admin, servi
     with service.database.read() as session:
         states = {v.state for v in session.query(preparation.ScoringVersion)}
     assert states == {ScoringVersionState.LIVE, ScoringVersionState.DROPPED}
-
-
-@pytest.mark.parametrize("command", [("competition", "reveal", "nowhere"), ("rescore", "nowhere", "--drop")])
-def test_an_unknown_competition_is_named(admin, command):
-    result = admin(*command)
-    assert result.exit_code == 1
-    assert "There is no competition 'nowhere'." in result.stderr
 
 
 @pytest.mark.parametrize(

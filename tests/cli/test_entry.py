@@ -83,16 +83,6 @@ def test_an_entry_code_selects_entry_by_code(create, service):
     assert stored(service).entry_mode is EntryMode.CODE
 
 
-def test_invalid_conditions_are_rejected_before_the_file_is_read(create, service):
-    result = create("--entry", "code", "--team-size", 0, "--daily-limit", "many")
-    assert result.exit_code == 1
-    assert "'many' must be a whole number or none" in result.stderr
-    result = create("--entry", "code")
-    assert (result.exit_code, "Entry by code requires an entry code." in result.stderr) == (1, True)
-    result = create("--team-size", 0)
-    assert (result.exit_code, "greater than or equal to 1, not 0" in result.stderr) == (1, True)
-
-
 def test_changing_the_rules_creates_the_next_version(create, admin, service, tmp_path):
     create()
     rules = tmp_path / "rules.md"

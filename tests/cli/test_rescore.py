@@ -216,14 +216,3 @@ def test_a_submission_without_a_rank_change_before_the_answer_needs_no_confirmat
     assert done.exit_code == 0, done.output
     assert len(asked) == 1 and "changed in the meantime" not in done.output
     assert live(service)[0] == 2
-
-
-def test_a_rescoring_without_changes_states_that_nothing_changes(
-    service, scored, rescore, solution_csv, tmp_path: Path
-):
-    path = tmp_path / "same.csv"
-    lines = solution_csv().decode().splitlines()
-    path.write_text("\n".join([lines[0], *reversed(lines[1:])]))
-    done = rescore(path, "--reason", "Turned round.", "--yes")
-    assert done.exit_code == 0, done.output
-    assert "Nothing changes. Every submission keeps its displayed scores" in done.output

@@ -15,7 +15,7 @@ from grader.files.solution.column_roles import ColumnRole
 from grader.files.solution.columns import Categories
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Material, analyse, formats, html_page, plain_text
-from grader.reports.blocks import Chart, Table
+from grader.reports.blocks import Chart, Section, Table
 
 ROWS = 600
 ROLES = {
@@ -103,8 +103,9 @@ OF_THE_DATA = "associations fractions co_mentions"
 SECTIONS = (*OF_A_MODEL.split(), *OF_THE_DATA.split())
 
 
-@pytest.mark.parametrize("key", SECTIONS)
-def test_no_section_lists_an_identity_with_too_few_rows(solution: Solution, predictions, key: str):
+@pytest.fixture(scope="module")
+def with_and_without_rare(solution: Solution, predictions) -> list[dict[str, Section]]:
+    """The sections of two reports, of which the second omits an identity that 9 rows mention."""
     rare = np.where(np.isin(np.arange(ROWS), np.arange(50, 59)), 1.0, 0.0)
     solution = replace(solution, identities={**solution.identities, "<rare>": rare})
     model = {"toxic": predictions, "insult": predictions}
@@ -117,7 +118,12 @@ def test_no_section_lists_an_identity_with_too_few_rows(solution: Solution, pred
         sections = (*analyse(inputs).sections, *analyse(Material(solution, minimum_size=size)).sections)
         reports.append({part.key: part for part in sections})
         assert set(reports[-1]) == set(SECTIONS)
-    everything, kept = (report[key] for report in reports)
+    return reports
+
+
+@pytest.mark.parametrize("key", SECTIONS)
+def test_no_section_lists_an_identity_with_too_few_rows(with_and_without_rare, key: str):
+    everything, kept = (report[key] for report in with_and_without_rare)
     assert "<rare>" in json.dumps(everything.data) or key == "pairs"  # Pairs do not depend on identities.
     assert "<rare>" not in json.dumps(_without_too_small(kept.data))
     # Notes name the omitted identities.

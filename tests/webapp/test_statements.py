@@ -92,10 +92,6 @@ write
     insert scoring_job, scoring_version
     insert content_state
 """
-SUBMIT_PAGE = """
-read
-    select login, user_account
-"""
 LIST_PAGE = """
 read
     select login, user_account
@@ -287,30 +283,6 @@ def test_a_users_first_upload_also_creates_their_team(arena, ann):
     assert sent.count <= 21
 
 
-def test_the_old_submit_page_redirects_with_these_statements(arena, ann):
-    arena.submit(ann, arena.truth.predictions(seed=1))
-    with recorded(arena.database) as sent:
-        assert ann.browser.get(f"{HERE}/submit").status_code == 302
-    assert str(sent) == expected(SUBMIT_PAGE, arena.database)
-
-
-def test_the_submissions_page_sends_these_statements(arena, ann):
-    arena.submit(ann, arena.truth.predictions(seed=1))
-    arena.score_all()
-    with recorded(arena.database) as sent:
-        assert ann.browser.get(f"{HERE}/submissions").status_code == 200
-    assert str(sent) == expected(LIST_PAGE + BELL, arena.database)
-
-
-def test_the_api_list_of_submissions_sends_these_statements(arena, ann):
-    arena.submit(ann, arena.truth.predictions(seed=1))
-    arena.score_all()
-    with recorded(arena.database) as sent:
-        path = f"{API}/submissions"
-        assert arena.app.test_client().get(path, headers=ann.bearer).status_code == 200
-    assert str(sent) == expected(LIST_BY_API, arena.database)
-
-
 @pytest.fixture
 def board(arena, ann):
     """A member of a team on a leaderboard of two teams, without stored ranks for today."""
@@ -320,16 +292,22 @@ def board(arena, ann):
     return ann
 
 
-def test_the_public_leaderboard_of_a_member_sends_these_statements(arena, board):
+@pytest.mark.parametrize(
+    ("who", "path", "statements"),
+    [
+        ("member", f"{HERE}/submissions", LIST_PAGE + BELL),
+        ("token", f"{API}/submissions", LIST_BY_API),
+        ("member", f"{HERE}/leaderboard", BOARD_OF_A_MEMBER + BELL),
+        ("visitor", f"{HERE}/leaderboard", BOARD_OF_A_STRANGER),
+        ("visitor", f"{API}/leaderboard", BOARD_BY_API),
+        ("visitor", f"{HERE}/teams/1", TEAM_PAGE),
+    ],
+)
+def test_reading_a_page_or_a_list_sends_these_statements(arena, board, who: str, path: str, statements: str):
+    client = board.browser if who == "member" else arena.app.test_client()
     with recorded(arena.database) as sent:
-        assert board.browser.get(f"{HERE}/leaderboard").status_code == 200
-    assert str(sent) == expected(BOARD_OF_A_MEMBER + BELL, arena.database)
-
-
-def test_the_public_leaderboard_of_a_visitor_sends_these_statements(arena, board):
-    with recorded(arena.database) as sent:
-        assert arena.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
-    assert str(sent) == expected(BOARD_OF_A_STRANGER, arena.database)
+        assert client.get(path, headers=board.bearer if who == "token" else {}).status_code == 200
+    assert str(sent) == expected(statements, arena.database)
 
 
 @pytest.fixture
@@ -356,15 +334,3 @@ def test_members_send_these_statements_for_unchanged_pages(arena, board):
         with recorded(arena.database) as sent:
             assert board.browser.get(path).status_code == 200
         assert str(sent) == expected(statements + BELL, arena.database)
-
-
-def test_the_public_leaderboard_of_the_api_sends_these_statements(arena, board):
-    with recorded(arena.database) as sent:
-        assert arena.app.test_client().get(f"{API}/leaderboard").status_code == 200
-    assert str(sent) == expected(BOARD_BY_API, arena.database)
-
-
-def test_the_profile_of_a_team_sends_these_statements(arena, board):
-    with recorded(arena.database) as sent:
-        assert arena.app.test_client().get(f"{HERE}/teams/1").status_code == 200
-    assert str(sent) == expected(TEAM_PAGE, arena.database)

@@ -80,15 +80,6 @@ def test_a_page_whose_address_does_not_fit_in_the_cookie_does_not_prevent_the_lo
     assert (answer.headers["Location"], is_logged_in(browser)) == ("/", True)
 
 
-def test_a_code_logs_in_only_once(arena):
-    secret, _ = add_app(arena.person("Ann"))
-    first, second = first_step(arena), first_step(arena)
-    code = code_at(secret, arena.now())
-    assert send(arena, first, STEP, code=code).status_code == 302
-    assert "already used" in send(arena, second, STEP, code=code).text
-    assert not is_logged_in(second)
-
-
 def test_a_recovery_code_logs_in_only_once(arena):
     _, codes = add_app(arena.person("Ann"))
     assert send(arena, first_step(arena), STEP, code=f" {codes[0].upper()} ").status_code == 302

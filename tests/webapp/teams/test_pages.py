@@ -7,29 +7,13 @@ from html import unescape
 import pytest
 
 from grader.models import EntryMode
-from grader.services.accounts import accounts
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
+from tests.fixtures.arena import main_text
 
 HERE = "/competitions/toxicity"
 TEAM = f"{HERE}/team"
 API = "/api/v1/competitions/toxicity"
-
-
-@pytest.fixture
-def admin(arena):
-    with arena.database.write() as session:
-        accounts.sign_up(
-            session,
-            name="Root",
-            password="correct horse battery",
-            passwords=arena.app.extensions["fairboard"].passwords,
-            now=arena.now(),
-            is_admin=True,
-        )
-    browser = arena.app.test_client()
-    arena.log_in(browser, "Root")
-    return browser
 
 
 @pytest.fixture
@@ -62,12 +46,6 @@ def link_of(leader) -> str:
     return found[1]
 
 
-def text(page) -> str:
-    main_part = page.text.partition("<main")[2] or page.text
-    words = " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split())
-    return words.replace(" ,", ",").replace(" .", ".").replace(" :", ":")
-
-
 def buttons(page) -> set[str]:
     main_part = page.text.partition("<main")[2]
     return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
@@ -89,10 +67,10 @@ def test_rules_are_accepted_by_a_checkbox(arena, join):
     assert f'<a class="button" href="{HERE}/join">Join</a>' in ann.browser.get(HERE).text
     refused = join(ann, accepted_rules_version="")
     assert refused.status_code == 403
-    assert "read and accept version 1 of the rules" in text(refused)
+    assert "read and accept version 1 of the rules" in main_text(refused)
     answer = join(ann)
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions")
-    assert "accepted version 1 of these rules" in text(ann.browser.get(f"{HERE}/join"))
+    assert "accepted version 1 of these rules" in main_text(ann.browser.get(f"{HERE}/join"))
     assert ">Join</a>" not in ann.browser.get(HERE).text
     arena.submit(ann, arena.truth.predictions())
 
@@ -111,15 +89,6 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
     for sent, error in (({}, "rules_not_accepted"), ({"accepted_rules_version": 2}, "rules_changed")):
         refused = client.post(f"{API}/join", json=sent, headers=ann.bearer)
         assert (refused.status_code, refused.json["error"]) == (403, error)
-    for sent, told in (
-        ({"accepted_rules_version": "two"}, "`accepted_rules_version` must be a whole number"),
-        ({"accepted_rules_version": 1.5}, "not 1.5"),
-        ({"accepted_rules_version": 1, "code": ["a"]}, "`code` must be text"),
-        ({"accepted_rules_version": 1, "code": "a\0b"}, "'a\\x00b'"),
-        ([1], "must be a JSON object"),
-    ):
-        refused = client.post(f"{API}/join", json=sent, headers=ann.bearer)
-        assert (refused.status_code, told in refused.json["message"]) == (400, True), refused.json
     joined = client.post(f"{API}/join", json={"accepted_rules_version": 1}, headers=ann.bearer)
     assert (joined.status_code, joined.json["entry"]) == (200, "joined")
     as_form = client.post(f"{API}/join", data={"accepted_rules_version": "1"}, headers=bob.bearer)
@@ -164,7 +133,7 @@ def test_a_new_user_returns_to_the_invitation_after_signing_up(arena, duo):
     assert token
     answer = browser.post(address, data={**form, "csrf_token": token[1]})
     assert answer.headers["Location"] == link
-    assert "Join Duo ?" in text(browser.get(link))
+    assert "Join Duo ?" in main_text(browser.get(link))
 
 
 def test_a_page_redirects_to_the_login_and_back(arena):
@@ -192,7 +161,7 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena, join):
             now=arena.now(),
         )
     page = ann.browser.get(f"{HERE}/join")
-    assert "The rules have changed since you accepted them." in text(page)
+    assert "The rules have changed since you accepted them." in main_text(page)
     assert buttons(page) == {"Accept"}
     assert ">Accept the changed rules</a>" in ann.browser.get(HERE).text
     assert join(ann).status_code == 403  # An old form still accepts version 1.
@@ -202,32 +171,30 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena, join):
 def test_a_code_is_required(arena, join):
     arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     ann = arena.person("Ann")
-    assert "Entry code" in text(ann.browser.get(f"{HERE}/join"))
+    assert "Entry code" in main_text(ann.browser.get(f"{HERE}/join"))
     assert "fair-2026" not in ann.browser.get(f"{HERE}/join").text
     wrong = join(ann, code="fair")
-    assert (wrong.status_code, "This entry code is wrong" in text(wrong)) == (403, True)
+    assert (wrong.status_code, "This entry code is wrong" in main_text(wrong)) == (403, True)
     assert join(ann, code="fair-2026").status_code == 303
 
 
-def test_an_administrator_decides_on_entry_requests(arena, admin, join):
+def test_an_administrator_decides_on_entry_requests(arena, join):
+    root = arena.person("Root", is_admin=True)
     arena.competition(entry_mode=EntryMode.APPROVAL)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for person in (ann, bob):
         assert join(person).headers["Location"] == f"{HERE}/join"
-        assert "An organizer will review your request" in text(person.browser.get(f"{HERE}/join"))
+        assert "An organizer will review your request" in main_text(person.browser.get(f"{HERE}/join"))
     assert ann.browser.get(f"{HERE}/entries").status_code == 403
     assert "Requests" not in ann.browser.get(HERE).text
-    page = admin.get(f"{HERE}/entries")
-    assert ("Ann" in text(page), "Bob" in text(page)) == (True, True)
-    token = arena.form_token(admin, "/account")
+    page = root.browser.get(f"{HERE}/entries")
+    assert ("Ann" in main_text(page), "Bob" in main_text(page)) == (True, True)
     for name, decision in (("Ann", "admit"), ("Bob", "refuse")):
-        form = {"csrf_token": token, "name": name, "decision": decision}
-        assert admin.post(f"{HERE}/entries", data=form).status_code == 303
-    assert "You have joined" in text(ann.browser.get(f"{HERE}/join"))
-    assert "did not admit you" in text(bob.browser.get(f"{HERE}/join"))
-    form = {"csrf_token": token, "name": "Nobody", "decision": "admit"}
-    unknown = admin.post(f"{HERE}/entries", data=form)
-    assert (unknown.status_code, "no account named" in text(unknown)) == (404, True)
+        assert root.post(f"{HERE}/entries", {"name": name, "decision": decision}).status_code == 303
+    assert "You have joined" in main_text(ann.browser.get(f"{HERE}/join"))
+    assert "did not admit you" in main_text(bob.browser.get(f"{HERE}/join"))
+    unknown = root.post(f"{HERE}/entries", {"name": "Nobody", "decision": "admit"})
+    assert (unknown.status_code, "no account named" in main_text(unknown)) == (404, True)
 
 
 def test_after_the_entry_deadline_the_page_has_no_form(arena):
@@ -239,9 +206,9 @@ def test_after_the_entry_deadline_the_page_has_no_form(arena):
     )
     ann = arena.person("Ann")
     page = ann.browser.get(f"{HERE}/join")
-    assert "You can no longer join: entry closed on" in text(page)
+    assert "You can no longer join: entry closed on" in main_text(page)
     assert buttons(page) == set()
-    assert "Entry to this competition is closed." in text(ann.browser.get(TEAM))
+    assert "Entry to this competition is closed." in main_text(ann.browser.get(TEAM))
 
 
 def test_unrestricted_entry_has_no_tab_but_a_working_page(arena, join):
@@ -257,7 +224,7 @@ def test_a_user_without_a_team_creates_one(arena):
     ann = arena.person("Ann")
     assert buttons(ann.browser.get(TEAM)) == {"Create team"}
     refused = ann.post(TEAM, {"name": "\u202eevil"})
-    assert (refused.status_code, "invisible character" in text(refused)) == (400, True)
+    assert (refused.status_code, "invisible character" in main_text(refused)) == (400, True)
     assert ann.post(TEAM, {"name": "<b>Fair & square</b>"}).headers["Location"] == TEAM
     assert "&lt;b&gt;Fair &amp; square&lt;/b&gt;" in ann.browser.get(TEAM).text
 
@@ -288,9 +255,9 @@ def test_a_link_is_shown_once_and_joins_the_team(arena, duo):
     path = link_of(ann)
     assert path not in ann.browser.get(TEAM).text
     dan = arena.person("Dan")
-    assert "Join Duo ?" in text(dan.browser.get(path)) or "Join Duo?" in text(dan.browser.get(path))
+    assert "Join Duo ?" in main_text(dan.browser.get(path))
     assert dan.post(path).headers["Location"] == TEAM
-    assert "Duo" in text(dan.browser.get(TEAM))
+    assert "Duo" in main_text(dan.browser.get(TEAM))
     ann.post(f"{TEAM}/link/revoke")
     assert dan.browser.get(path).status_code == 404
 
@@ -320,28 +287,28 @@ def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena, duo):
     for name in ("dan", "Eve"):
         assert bob.post(f"{TEAM}/invitations", {"name": name}).status_code == 303
     unknown = bob.post(f"{TEAM}/invitations", {"name": "Nobody"})
-    assert "There is no account named" in text(unknown)
-    assert "You are invited D Duo" in text(dan.browser.get(TEAM))
+    assert "There is no account named" in main_text(unknown)
+    assert "You are invited D Duo" in main_text(dan.browser.get(TEAM))
     assert "Withdraw" in buttons(ann.browser.get(TEAM))
     paths = [re.search(rf"{TEAM}/invitations/\d+/", each.browser.get(TEAM).text) for each in (dan, eve)]
     of_dan, of_eve = (path[0] for path in paths if path)
     assert dan.post(f"{of_eve}accept").status_code == 404
     assert dan.post(f"{of_dan}accept").status_code == 303
     assert eve.post(f"{of_eve}decline").status_code == 303
-    assert "3 members of at most 5" in text(ann.browser.get(TEAM))
-    assert "You are invited" not in text(eve.browser.get(TEAM))
+    assert "3 members of at most 5" in main_text(ann.browser.get(TEAM))
+    assert "You are invited" not in main_text(eve.browser.get(TEAM))
 
 
 def test_teams_merge_through_their_pages(arena, duo):
     ann, bob, cleo = duo
     arena.submit(cleo, arena.truth.predictions(seed=5))
     assert ann.post(f"{TEAM}/mergers", {"name": "solo"}).status_code == 303
-    assert "Your team has asked Solo to merge into it" in text(ann.browser.get(TEAM))
-    assert "Duo has asked your team to merge into it" in text(cleo.browser.get(TEAM))
-    assert "Together: 3 members, 1 used submission" in text(cleo.browser.get(TEAM))
+    assert "Your team has asked Solo to merge into it" in main_text(ann.browser.get(TEAM))
+    assert "Duo has asked your team to merge into it" in main_text(cleo.browser.get(TEAM))
+    assert "Together: 3 members, 1 used submission" in main_text(cleo.browser.get(TEAM))
     assert buttons(cleo.browser.get(TEAM)) >= {"Accept", "Decline"}
     assert cleo.confirm(f"{TEAM}/mergers/1/accept").status_code == 303
-    page = text(bob.browser.get(TEAM))
+    page = main_text(bob.browser.get(TEAM))
     assert "3 members of at most 5, 1 submission used." in page
     assert "Cleo" in page
 
@@ -355,7 +322,7 @@ def test_an_impossible_merger_shows_the_reason_and_no_button(arena):
     ann.post(f"{TEAM}/mergers", {"name": "Two"})
     arena.submit(bob, arena.truth.predictions(seed=2))
     page = bob.browser.get(TEAM)
-    assert "have used 2 submissions. One team could have used at most 1 so far" in text(page)
+    assert "have used 2 submissions. One team could have used at most 1 so far" in main_text(page)
     assert "Accept" not in buttons(page)
     assert bob.confirm(f"{TEAM}/mergers/1/accept").status_code == 409
 
@@ -363,7 +330,7 @@ def test_an_impossible_merger_shows_the_reason_and_no_button(arena):
 def test_the_home_page_shows_deadlines_and_limits(arena):
     closes_at = arena.now() + timedelta(days=30)
     arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
-    page = text(arena.app.test_client().get(HERE))
+    page = main_text(arena.app.test_client().get(HERE))
     for words in ("Entry ends", "Mergers end", "up to 5 people", "5 a day 100 in total", "Results"):
         assert words in page
 

@@ -185,19 +185,3 @@ def test_a_server_that_shuts_down_accepts_no_waiting_requests(ann, waits):
     requests.begun.set()
     thread.join()
     assert answers[0].json["status"] == "pending"
-
-
-def test_the_leaderboards_version_changes_only_with_a_score(ann):
-    from grader.services.leaderboards import changes
-
-    def version() -> str:
-        with ann.arena.database.read() as session:
-            return changes.board_version(session, competition_id=1)
-
-    before = version()
-    assert version() == before
-    ann.arena.score_all()
-    scored = version()
-    assert scored != before
-    ann.arena.reveal()
-    assert version() not in {before, scored}
