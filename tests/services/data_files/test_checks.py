@@ -330,26 +330,14 @@ def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_call
 
 
 @on_sqlite
-def test_unchecked_file_replaced_by_an_older_process_is_held_back(service, clean: bytes):
-    competition = service.competition()
-    add(service, competition, clean)
-    work(service)
-    blob = service.storage.put(b"PAR1")
-    with service.database.write() as session:
-        session.execute(update(DataFile).values(sha256=blob.sha256))
-        checks.request_all(session, now=service.now)
-    work(service)
-    assert file(service, competition).check_state is DataCheckState.HELD
-
-
-@on_sqlite
+@pytest.mark.parametrize("kind", ["labels", "unreadable"])
 def test_content_replaced_by_an_older_process_is_not_released_unchecked(
-    service, table: pd.DataFrame, clean: bytes
+    service, table: pd.DataFrame, clean: bytes, kind: str
 ):
     competition = service.competition()
     add(service, competition, clean)
     work(service)
-    blob = service.storage.put(csv(table))
+    blob = service.storage.put(csv(table) if kind == "labels" else b"PAR1")
     with service.database.write() as session:
         session.execute(update(DataFile).values(sha256=blob.sha256))
     assert not data_files.is_given_out(competition, file(service, competition))

@@ -4,11 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from grader.services.competitions import acting
 from grader.services.mail import limits
 from grader.services.mail.limits import TooMuchMail
 from grader.services.teams import invitations, mergers, teams
-from tests.fixtures.services import call
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -23,11 +21,9 @@ def competition(service):
 def invite(service, competition, name: str, at: timedelta = timedelta(), by: str = "ada"):
     """Invite a user and withdraw the invitation."""
     service.user(name)
-    given = {"competition": competition, "user": service.user(by), "now": service.now + at}
-    with service.database.write() as session:
-        made = call(invitations.invite, session, name=name, **given)
-    with service.database.write() as session:
-        call(invitations.withdraw, session, invite_id=made.id, **given)
+    given = {"competition": competition, "user": service.user(by), "after": at}
+    made = service.act(invitations.invite, name=name, **given)
+    service.act(invitations.withdraw, invite_id=made.id, **given)
 
 
 def test_one_user_is_invited_at_most_three_times_a_day_including_withdrawals(service, competition):
@@ -58,16 +54,11 @@ def test_user_who_repeatedly_creates_teams_has_a_limit_per_user(service):
     made = 0
     with pytest.raises(TooMuchMail, match=r"limit of (20|40) invitations in a day"):
         for round_ in range(9):
-            with service.database.write() as session:
-                teams.create(
-                    acting.as_person(session, competition, ada, now=service.now),
-                    name=f"Team {round_}",
-                )
+            service.act(teams.create, competition=competition, user=ada, name=f"Team {round_}")
             for place in range(10):
                 invite(service, competition, f"person {round_} {place}")
                 made += 1
-            with service.database.write() as session:
-                teams.leave(acting.as_person(session, competition, ada, now=service.now))
+            service.act(teams.leave, competition=competition, user=ada)
     assert made in (20, 40)  # SQLite reuses the id of a deleted team.
 
 
@@ -75,11 +66,9 @@ def test_user_sends_at_most_three_merge_requests_a_day_to_one_leader(service, co
     service.submit(competition, user="bob")
 
     def ask(at: timedelta):
-        given = {"competition": competition, "user": service.user("ada"), "now": service.now + at}
-        with service.database.write() as session:
-            made = call(mergers.request, session, name="bob", **given)
-        with service.database.write() as session:
-            call(mergers.withdraw, session, request_id=made.id, **given)
+        given = {"competition": competition, "user": service.user("ada"), "after": at}
+        made = service.act(mergers.request, name="bob", **given)
+        service.act(mergers.withdraw, request_id=made.id, **given)
 
     for place in range(3):
         ask(place * MINUTE)
@@ -89,15 +78,11 @@ def test_user_sends_at_most_three_merge_requests_a_day_to_one_leader(service, co
 
 
 def test_links_into_a_team_are_counted(service, competition):
-    given = {"competition": competition, "user": service.user("ada"), "now": service.now}
+    given = {"competition": competition, "user": service.user("ada")}
     for _ in range(limits.LINKS[0].count):
-        with service.database.write() as session:
-            call(invitations.make_link, session, **given)
-    with (
-        pytest.raises(TooMuchMail, match="50 invitation links in a day"),
-        service.database.write() as session,
-    ):
-        call(invitations.make_link, session, **given)
+        service.act(invitations.make_link, **given)
+    with pytest.raises(TooMuchMail, match="50 invitation links in a day"):
+        service.act(invitations.make_link, **given)
 
 
 def test_name_with_braces_is_shown_unchanged(service, competition):

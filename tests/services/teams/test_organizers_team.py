@@ -6,12 +6,10 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
-from grader.services.audit.log import Actor
 from grader.services.competitions import organizers, pauses
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.teams import rosters
-from tests.fixtures.services import call
 
 HOUR = timedelta(hours=1)
 
@@ -49,15 +47,7 @@ def test_organizers_can_test_before_the_opening_and_during_a_pause_and_share_fil
     competition = service.competition(opens_at=service.now + HOUR)
     make_organizer(service, competition, "rosa")
     make_organizer(service, competition, "other")
-    with service.database.write() as session:
-        call(
-            pauses.pause,
-            session,
-            competition=competition,
-            message="Wait.",
-            actor=Actor.shell(),
-            now=service.now,
-        )
+    service.act(pauses.pause, competition=competition, message="Wait.")
     accepted = service.submit(competition, user="rosa")
     with service.database.read() as session:
         for name in ("rosa", "other"):

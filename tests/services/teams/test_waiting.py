@@ -5,11 +5,10 @@ from datetime import timedelta
 import pytest
 
 from grader.models import EntryMode, Role
-from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
 from grader.services.moderation import disputes
 from grader.services.teams import admissions, invitations, mergers, participations, teams, waiting
-from tests.fixtures.services import call
+from tests.fixtures.service import TESTS
 from tests.fixtures.statements import recorded
 
 DAY = timedelta(days=1)
@@ -29,15 +28,7 @@ def waits(service):
 
 
 def make_editor(service, competition, name: str, role: Role = Role.EDITOR):
-    with service.database.write() as session:
-        organizers.add(
-            session,
-            competition=competition,
-            user=service.user(name),
-            role=role,
-            actor=Actor(None, "tests"),
-            now=service.now,
-        )
+    service.act(organizers.add, competition=competition, user=service.user(name), role=role, actor=TESTS)
 
 
 def test_invitation_waits_until_it_is_answered(service, act, waits):
@@ -88,15 +79,9 @@ def test_entry_request_waits_for_users_who_may_decide(service, act, waits):
     assert waits("edda") == waits("root", is_admin=True) == ["entry toxicity 2"]
     assert waits("vera") == waits("ada") == []
     for name in ("ada", "bob"):
-        with service.database.write() as session:
-            admissions.decide(
-                session,
-                competition=competition,
-                user=service.user(name),
-                admits=True,
-                actor=Actor(None, "tests"),
-                now=service.now,
-            )
+        service.act(
+            admissions.decide, competition=competition, user=service.user(name), admits=True, actor=TESTS
+        )
     assert waits("edda") == []
 
 
@@ -104,25 +89,14 @@ def test_question_waits_for_organizers_until_it_is_answered(service, waits):
     competition = service.competition()
     make_editor(service, competition, "edda")
     accepted = service.submit(competition)
-    with service.database.write() as session:
-        asked = disputes.ask(
-            session,
-            user=service.user("ada"),
-            submission_id=accepted.submission.id,
-            question="Is row r7 labelled right?",
-            now=service.now,
-        )
+    asked = service.act(
+        disputes.ask,
+        user=service.user("ada"),
+        submission_id=accepted.submission.id,
+        question="Is row r7 labelled right?",
+    )
     assert waits("edda") == ["question toxicity 1"]
-    with service.database.write() as session:
-        call(
-            disputes.answer,
-            session,
-            competition=competition,
-            dispute_id=asked.id,
-            answer="It is.",
-            actor=Actor(None, "tests"),
-            now=service.now,
-        )
+    service.act(disputes.answer, competition=competition, dispute_id=asked.id, answer="It is.")
     assert waits("edda") == []
 
 

@@ -8,9 +8,8 @@ from sqlalchemy import select
 from grader.models import Competition, CompetitionState, Team, Webhook
 from grader.services import webhook_outbox as outbox
 from grader.services.accounts import accounts
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, announcements
-from grader.services.teams import participations, rosters, teams
+from grader.services.competitions import announcements
+from grader.services.teams import rosters, teams
 from grader.services.webhook_outbox import EVENTS, Event
 from grader.services.webhooks import subscriptions, timed_events
 from grader.services.webhooks.subscriptions import (
@@ -20,10 +19,8 @@ from grader.services.webhooks.subscriptions import (
     WebhookFields,
 )
 from tests.fixtures.receivers import deliveries, subscribe
-from tests.fixtures.services import call
 
 URL = "https://board.example/"
-TESTS = Actor(None, "tests")
 
 
 @pytest.fixture
@@ -68,17 +65,7 @@ def test_score_event_goes_to_the_team_and_the_organizers(
 def test_announcements_and_the_reveal_go_to_all_webhooks(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
-    with service.database.write() as session:
-        call(
-            announcements.post,
-            session,
-            competition=competition,
-            title="News",
-            body="x",
-            by_mail=False,
-            actor=TESTS,
-            now=service.now,
-        )
+    service.act(announcements.post, competition=competition, title="News", body="x", by_mail=False)
     with service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
     for webhook in (of_team, of_organizers):
@@ -90,9 +77,8 @@ def test_nothing_is_written_for_unselected_events_or_disabled_webhooks(
 ):
     owner = service.user("olga", is_admin=True)
     subscribe(service, competition, owner, URL, events=("deadline.near",))
-    with service.database.write() as session:
-        act = acting.as_person(session, competition, service.user("ada"), now=service.now)
-        subscriptions.switch(act, webhook=of_team, is_on=False)
+    ada = service.user("ada")
+    service.act(subscriptions.switch, competition=competition, user=ada, webhook=of_team, is_on=False)
     service.score(service.submit(competition, user="ada", seed=4))
     assert deliveries(service.database) == []
 
@@ -158,12 +144,7 @@ def test_webhooks_of_a_deleted_account_are_deleted_with_their_queue(
 
 def test_webhooks_of_a_deleted_team_are_deleted(service):
     competition, ada = service.competition(), service.user("ada")
-    with service.database.write() as session:
-        participations.join(
-            acting.as_person(session, competition, ada, now=service.now),
-            accepted_rules_version=1,
-        )
-        team = teams.create(acting.as_person(session, competition, ada, now=service.now), name="Aces")
+    team = service.act(teams.create, competition=competition, user=ada, name="Aces")
     subscribe(service, competition, ada, URL, team=team)
     with service.database.write() as session:
         rosters.remove_member(session, team=team, user=ada)
@@ -191,10 +172,13 @@ def test_user_who_edits_a_webhook_becomes_its_owner(
     service, competition: Competition, of_organizers: Webhook
 ):
     root = service.user("root", is_admin=True)
-    with service.database.write() as session:
-        act = acting.as_person(session, competition, root, now=service.now)
-        subscriptions.change(
-            act, webhook=of_organizers, wanted=WebhookFields("", EVENTS), rules=AddressRules()
-        )
+    service.act(
+        subscriptions.change,
+        competition=competition,
+        user=root,
+        webhook=of_organizers,
+        wanted=WebhookFields("", EVENTS),
+        rules=AddressRules(),
+    )
     with service.database.read() as session:
         assert session.scalars(select(Webhook)).one().owner_id == root.id
