@@ -117,8 +117,9 @@ def test_pending_files_have_their_own_limit(service):
     competition = service.competition(max_pending_submissions=2)
     first = service.submit(competition)
     service.submit(competition, seed=2)
-    with pytest.raises(TooManyPending, match="2 files that are not scored yet"):
+    with pytest.raises(TooManyPending, match="2 files that are not scored yet") as reached:
         service.submit(competition, seed=3)
+    assert reached.value.retry_after == limits.PENDING_RETRY
     service.score(first)
     service.submit(competition, seed=3)
 

@@ -386,7 +386,7 @@ def test_an_unchanged_leaderboard_returns_304(arena, crowd):
     assert _json(arena, path, **{"If-None-Match": first.headers["ETag"]}).status_code == 200
 
 
-def test_the_version_endpoint_changes_only_with_new_scores(arena):
+def test_the_version_endpoint_changes_only_with_new_scores_and_the_reveal(arena):
     arena.competition()
     ann = arena.person("Ann")
 
@@ -406,7 +406,10 @@ def test_the_version_endpoint_changes_only_with_new_scores(arena):
     assert (look().json["entries"], look().json["version"]) == (2, second.json["version"])
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = Feedback.BLIND
-    assert look().json["entries"] is None
+    blind = look()
+    assert blind.json["entries"] is None
+    arena.reveal()
+    assert look().json["version"] != blind.json["version"]
 
 
 def test_the_number_of_queries_is_independent_of_the_number_of_teams(arena, crowd):
