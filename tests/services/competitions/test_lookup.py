@@ -11,8 +11,6 @@ from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.visibility import Phase
 
-pytestmark = pytest.mark.both_databases
-
 HOUR = timedelta(hours=1)
 
 
@@ -26,6 +24,7 @@ def test_new_competition_is_open_immediately_under_scoring_version_one(service):
     assert version.metric_settings["identities"] == ["female", "muslim"]
 
 
+@pytest.mark.both_databases
 def test_phase_changes_exactly_at_the_dates(service):
     competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
     tick = timedelta(microseconds=1)
@@ -59,6 +58,7 @@ def test_all_problems_of_a_competition_are_reported_at_once(service):
         assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
 
 
+@pytest.mark.both_databases
 def test_competitions_are_found_by_slug_and_listed_newest_first(service):
     service.competition("first")
     service.competition("second", now=service.now + HOUR)

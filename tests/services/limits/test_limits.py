@@ -21,8 +21,6 @@ from grader.services.teams import rosters
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 
-pytestmark = pytest.mark.both_databases
-
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 LEASE = timedelta(seconds=40)
@@ -59,6 +57,7 @@ def rush(service, competition, user) -> list[type[Exception] | None]:
     return [None if error is None else type(error) for error in errors]
 
 
+@pytest.mark.both_databases
 def test_exactly_the_limit_of_fifty_simultaneous_files_is_accepted(service):
     competition = service.competition(max_daily_submissions=5)
     outcomes = rush(service, competition, service.user())
@@ -68,6 +67,7 @@ def test_exactly_the_limit_of_fifty_simultaneous_files_is_accepted(service):
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
 
 
+@pytest.mark.both_databases
 def test_limits_use_the_utc_day(service):
     midnight = datetime(2026, 3, 29, tzinfo=UTC)  # Many time zones change their clocks during this night.
     service.now = midnight - timedelta(milliseconds=1)
@@ -84,6 +84,7 @@ def test_limits_use_the_utc_day(service):
     assert service.submission(last).slot_day == date(2026, 3, 29)
 
 
+@pytest.mark.both_databases
 def test_team_sees_its_used_and_remaining_submissions(service):
     competition = service.competition(max_daily_submissions=3, max_total_submissions=4)
     nobody = allowance(service, competition)
@@ -147,6 +148,7 @@ def test_failed_file_frees_its_slot_and_uses_it_again_regardless_of_the_limit(se
     assert (after.used_today, after.left) == (2, 0)
 
 
+@pytest.mark.both_databases
 def test_rejections_per_rolling_hour_are_limited(service):
     competition = service.competition(max_hourly_rejections=3)
     for place in range(3):

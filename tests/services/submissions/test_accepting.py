@@ -31,8 +31,6 @@ from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalF
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 
-pytestmark = pytest.mark.both_databases
-
 HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
 
@@ -56,11 +54,13 @@ def test_accepted_file_is_pending_with_one_job_under_the_live_version(service):
         assert job.scoring_version_id == service.reload(competition).live_scoring_version_id
 
 
+@pytest.mark.both_databases
 def test_databases_clock_is_used_without_a_given_time(service):
     before = accept(service, service.competition(), now=None).submission.submitted_at
     assert before > service.now and before.utcoffset() == timedelta()
 
 
+@pytest.mark.both_databases
 def test_files_are_accepted_before_the_deadline_and_not_at_it(service):
     competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
     tick = timedelta(microseconds=1)
@@ -110,6 +110,7 @@ def test_duplicate_team_name_gets_a_number(service):
         assert session.get_one(Team, team_id).name == "ada (2)"
 
 
+@pytest.mark.both_databases
 def test_simultaneous_first_files_create_one_team(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, now=None)] * 8)
@@ -190,6 +191,7 @@ def test_size_limit_grows_with_the_solution(service):
     assert accepting.size_cap(competition) == 50_000_000
 
 
+@pytest.mark.both_databases
 def test_only_one_of_many_simultaneous_claims_of_a_job_succeeds(service):
     [job_id] = accept(service, service.competition()).job_ids
 
@@ -251,6 +253,7 @@ def test_repeated_idempotency_key_returns_the_first_submission_and_uses_none(ser
     assert other.is_new
 
 
+@pytest.mark.both_databases
 def test_simultaneous_requests_with_one_key_create_one_submission(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, idempotency_key="one", now=None)] * 8)

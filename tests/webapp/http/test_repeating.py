@@ -10,8 +10,6 @@ from tests.fixtures.desk import API, Desk
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.web import Answer, Caller
 
-pytestmark = pytest.mark.both_databases
-
 DRAFT = f"{API}/competitions/next/organize"
 # In bytes; the server does not keep bodies of this size in memory.
 LARGE = 1_200_000
@@ -52,6 +50,7 @@ def form(boundary: str, content: bytes, **fields: str) -> tuple[bytes, str]:
     return body, f"multipart/form-data; boundary={boundary}"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("size", [0, LARGE])
 def test_a_whole_body_upload_with_a_key_stores_one_file_and_repeats_its_response(site: Site, size: int):
     solution = site.arena.truth.solution() + b"\n" * size
@@ -122,6 +121,7 @@ def test_the_key_order_of_json_does_not_affect_the_comparison(site: Site):
     assert [(each.status, each.data["error"]) for each in others] == [(409, "key_used")] * 2
 
 
+@pytest.mark.both_databases
 def test_an_interrupted_upload_keeps_its_key(site: Site):
     sent = (b"id\n1\n" + b"\n" * LARGE, "text/csv")
     site.send(f"{DRAFT}/data?file_name=a.csv", *sent)

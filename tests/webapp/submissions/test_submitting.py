@@ -350,7 +350,9 @@ def test_a_rejected_file_with_deleted_bytes_is_reported_everywhere(arena, make_a
     number = send(arena, ann, BROKEN).json["id"]
     arena.score_all()
     page, file = f"{HERE}/submissions/{number}", f"{HERE}/submissions/{number}/file"
-    assert "kept for one day" in main_text(ann.browser.get(page))
+    rejected = main_text(ann.browser.get(page))
+    assert "Rejected: your file has 3 problems. No submission was used." in rejected
+    assert "kept for one day" in rejected
     assert ann.browser.get(file).status_code == 200
     for over_quota, told in ((False, "was deleted"), (True, "was not kept")):
         with arena.database.write() as session:
