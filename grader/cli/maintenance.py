@@ -154,12 +154,10 @@ def list_(target: str | None, as_json: bool) -> None:
 @_target
 @_name
 @_identity
-@click.option("--database-url", help="Empty database for the trial restore, such as a PostgreSQL database.")
-def verify(target: str | None, name: str | None, identity: Path | None, database_url: str | None) -> None:
+def verify(target: str | None, name: str | None, identity: Path | None) -> None:
     """Restore a backup to a temporary database, and compare every row and every blob.
 
-    By default, the database is a SQLite file in the data folder, which is deleted afterwards. A database
-    given by --database-url is emptied afterwards.
+    The database is a SQLite file in the data folder, which is deleted afterwards.
     """
     settings = installed_settings()
     make_data_folder(settings)
@@ -170,7 +168,7 @@ def verify(target: str | None, name: str | None, identity: Path | None, database
         ProgressLine("blobs") as line,
     ):
         found = _opened_backup(settings, target, name, identity)
-        with backups.scratch_database(settings, found, database_url) as scratch:
+        with backups.scratch_database(settings, found) as scratch:
             problems = backups.verify(found, scratch, tell=line.show)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))

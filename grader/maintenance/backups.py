@@ -54,7 +54,6 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
-OLD_MANIFEST = "backup.json"  # in the folder of a single backup, the format of development versions
 SCRATCH, VERIFICATION = "backup-scratch-", "verify-scratch-"  # temporary folders in the data folder
 ANOTHER_FOLDER = (
     "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
@@ -221,11 +220,6 @@ def open_backup(
     settings: Settings, target: str, *, name: str | None = None, identities: Sequence[Any] = ()
 ) -> Backup:
     """Return the newest or the named backup of a target; raise NotABackup or WrongKey."""
-    if "://" not in target and (Path(target) / OLD_MANIFEST).is_file():
-        raise NotABackup(
-            f"{target} was created by a development version of Fairboard. Restore it with that version, "
-            "upgrade the installation, and make a new backup."
-        )
     store = backup_store.open_store(settings, target)
     records, problems = store.records()
     chosen = [record for record in records if name in (None, record.name)]
@@ -480,19 +474,13 @@ def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> li
 
 
 @contextmanager
-def scratch_database(settings: Settings, backup: Backup, url: str | None = None) -> Iterator[Database]:
-    """Open an empty database for a trial restore, and empty it afterwards; raise CannotRestore.
-
-    By default, it is a temporary SQLite file in the data folder.
-    """
+def scratch_database(settings: Settings, backup: Backup) -> Iterator[Database]:
+    """Open a temporary SQLite database in the data folder for a trial restore; raise UnknownTables."""
+    schema.require_known(backup.contents.revision)
     with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=VERIFICATION) as folder:
-        database = Database(url or f"sqlite:///{Path(folder).absolute() / 'fairboard.db'}")
+        database = Database(f"sqlite:///{Path(folder).absolute() / 'fairboard.db'}")
         try:
-            _require_empty(database, backup)
-            try:
-                yield database
-            finally:
-                schema.downgrade(database, "base")
+            yield database
         finally:
             database.dispose()
 

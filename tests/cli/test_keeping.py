@@ -130,22 +130,6 @@ def test_an_incomplete_backup_is_listed_and_fails_its_verification(admin, servic
     )
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_backup_is_verified_in_a_given_database(admin, service, tmp_path, empty_postgresql_url):
-    service.score(service.submit(service.competition()))
-    assert admin("backup", tmp_path).exit_code == 0
-    command = ("backup", "verify", tmp_path, "--database-url", empty_postgresql_url)
-    target = Database(empty_postgresql_url)
-    for _ in range(2):
-        schema.upgrade(target)  # Even if it has tables, it is emptied afterwards.
-        assert "all rows and 4 blobs match." in admin(*command).stdout
-        assert schema.current(target) is None
-    target.dispose()
-    used = ("backup", "verify", tmp_path, "--database-url", service.settings.database())
-    assert "The database is not empty." in admin(*used).stderr
-    assert schema.current(service.database) is not None
-
-
 @on_sqlite
 def test_orphans_are_listed_and_deleted_only_with_the_option(admin, service):
     service.competition()

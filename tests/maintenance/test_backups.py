@@ -161,12 +161,6 @@ def test_backup_of_either_database_is_restored_into_the_other(
         each.database.dispose()
 
 
-def test_backup_of_a_development_version_is_rejected_with_the_remedy(elsewhere: Elsewhere, tmp_path: Path):
-    (tmp_path / "backup.json").write_text("{}")
-    with pytest.raises(NotABackup, match="Restore it with that version, upgrade the installation"):
-        elsewhere.restore(tmp_path)
-
-
 def test_restored_installation_sends_no_email_twice(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
