@@ -99,15 +99,13 @@ def test_a_corrected_solution_keeps_its_diagnosis_columns(service, rescore, solu
     stored = intake.store(
         service.storage, read_solution(first, roles=roles), split_key=b"k", identities=("female",)
     )
-    with service.database.write() as session:
-        publish_competition(
-            session,
-            slug="toxicity",
-            title="Toxicity",
-            solution=stored,
-            actor=Actor(None, "organizer"),
-            now=service.now,
-        )
+    service.act(
+        publish_competition,
+        slug="toxicity",
+        title="Toxicity",
+        solution=stored,
+        actor=Actor(None, "organizer"),
+    )
     path = tmp_path / "corrected.csv"
     path.write_bytes(with_notes(2, "insult", "comment").replace(b"id,", b"r_id,", 1))
     done = rescore(path, "--reason", "Other labels.", "--yes")

@@ -27,14 +27,9 @@ def passwords(service) -> PasswordHasher:
 
 
 def sign_up(service, name: str, password: str = GOOD) -> User:
-    with service.database.write() as session:
-        return accounts.sign_up(
-            session,
-            name=name,
-            password=password,
-            passwords=accounts.password_hasher(service.settings),
-            now=service.now,
-        )
+    return service.act(
+        accounts.sign_up, name=name, password=password, passwords=accounts.password_hasher(service.settings)
+    )
 
 
 def authenticate(service, name: str, password: str, passwords: PasswordHasher) -> User | None:
@@ -97,10 +92,7 @@ def test_password_is_normalized_regardless_of_accent_encoding(service, passwords
 
 
 def test_generated_password_works_and_no_password_is_stored_in_plain_text(service, passwords):
-    with service.database.write() as session:
-        user, password = accounts.create_user(
-            session, name="root", passwords=passwords, now=service.now, is_admin=True
-        )
+    user, password = service.act(accounts.create_user, name="root", passwords=passwords, is_admin=True)
     found = authenticate(service, "root", password, passwords)
     assert found is not None and found.is_admin
     assert password not in user.password_hash
@@ -156,8 +148,7 @@ def test_time_of_last_use_is_written_at_most_every_five_minutes(service):
 
 def test_api_token_is_shown_once_and_works_until_it_is_revoked(service):
     user = sign_up(service, "ada")
-    with service.database.write() as session:
-        token, text = api_tokens.create(session, user=user, name=" my\nlaptop ", now=service.now)
+    token, text = service.act(api_tokens.create, user=user, name=" my\nlaptop ")
     assert (token.name, text.startswith(token.prefix)) == ("my laptop", True)
     assert text not in {token.token_sha256, token.prefix}
     with service.database.write() as session:
@@ -190,10 +181,9 @@ def test_setup_link_creates_one_administrator_once(service, passwords):
         assert not administrators.is_setup_open(session, token=replaced)
 
     def use(token: str, name: str) -> User:
-        with service.database.write() as session:
-            return administrators.use_setup_link(
-                session, token=token, name=name, password=GOOD, passwords=passwords, now=service.now
-            )
+        return service.act(
+            administrators.use_setup_link, token=token, name=name, password=GOOD, passwords=passwords
+        )
 
     with pytest.raises(InvalidSetupLink):
         use(replaced, "early")

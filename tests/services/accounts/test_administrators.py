@@ -11,10 +11,7 @@ from grader.services.audit.log import Actor
 
 def change(service, name: str, is_admin: bool) -> User:
     user = service.user(name)
-    with service.database.write() as session:
-        return administrators.change(
-            session, user=user, is_admin=is_admin, actor=Actor(None, "tests"), now=service.now
-        )
+    return service.act(administrators.change, user=user, is_admin=is_admin, actor=Actor(None, "tests"))
 
 
 def test_account_becomes_an_administrator_and_an_ordinary_account_again(service):

@@ -19,8 +19,7 @@ PASSWORD = "correct horse battery"
 
 def delete(service, name: str) -> User:
     user = service.user(name)
-    with service.database.write() as session:
-        accounts.delete_account(session, user=user, secret="s", now=service.now)
+    service.act(accounts.delete_account, user=user, secret="s")
     with service.database.read() as session:
         return session.get_one(User, user.id)
 

@@ -10,7 +10,6 @@ from sqlalchemy import select
 from grader.models import KeptIdentity, LinkPurpose, Team, TeamMember, User
 from grader.services.accounts import accounts, email_addresses, identities, one_time_links, sign_ups
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting
 from grader.services.limits.limits import DailyLimitReached
 from grader.services.moderation import decisions
 from grader.services.submissions.refusal import TeamDisqualified
@@ -44,8 +43,7 @@ def sign_up(service):
 
 
 def delete(service, name: str):
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.user(name), secret=SECRET, now=service.now)
+    service.act(accounts.delete_account, user=service.user(name), secret=SECRET)
 
 
 def unlink(service, name: str):
@@ -89,9 +87,7 @@ def test_disqualification_applies_to_other_accounts_of_the_person(service, sign_
     competition = service.competition()
     sign_up("first")
     act(teams.create, competition, "first", name="Team")
-    with service.database.write() as session:
-        actor = acting.begin(session, competition=competition, actor=Actor(None, "tests"), now=service.now)
-        decisions.disqualify(actor, team="Team", reason="Copied.")
+    service.act(decisions.disqualify, competition=competition, team="Team", reason="Copied.")
     leave(service, "first")
     sign_up("second")
     with pytest.raises((TeamDisqualified, LeftTeam)):

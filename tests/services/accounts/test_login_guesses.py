@@ -31,8 +31,7 @@ def guesser(name: str = "Ada", address: str = "192.0.2.1", **known) -> Guesser:
 def guess(service, who: Guesser, at: timedelta = timedelta()) -> bool:
     """Make a wrong guess; return whether it was checked."""
     try:
-        with service.database.write() as session:
-            login_guesses.begin(session, guesser=who, now=service.now + at)
+        service.act(login_guesses.begin, guesser=who, after=at)
     except TooManyGuesses:
         return False
     return True

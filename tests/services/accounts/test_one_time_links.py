@@ -34,23 +34,15 @@ def token_of(letter: Mail) -> str:
 
 
 def ask(service, use_case, address: str, **given) -> Mail:
-    with service.database.write() as session:
-        use_case(session, address=address, now=service.now, **given)
+    service.act(use_case, address=address, **given)
     return outbox(service)[-1]
 
 
 def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
     token = token_of(ask(service, sign_ups.ask, address))
-    with service.database.write() as session:
-        return sign_ups.use(
-            session,
-            token=token,
-            secret="s",
-            name=name,
-            password=PASSWORD,
-            passwords=passwords,
-            now=service.now,
-        )
+    return service.act(
+        sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
+    )
 
 
 def test_sign_up_by_mail_creates_an_account_with_a_confirmed_address(service, passwords):
@@ -94,18 +86,10 @@ def token_of_reset(letter: Mail) -> str:
 
 
 def test_invitation_creates_one_account(service, passwords):
-    with service.database.write() as session:
-        token = sign_ups.invite(session, created_by="root", now=service.now)
-    with service.database.write() as session:
-        bob = sign_ups.use(
-            session,
-            token=token,
-            secret="s",
-            name="Bob",
-            password=PASSWORD,
-            passwords=passwords,
-            now=service.now,
-        )
+    token = service.act(sign_ups.invite, created_by="root")
+    bob = service.act(
+        sign_ups.use, token=token, secret="s", name="Bob", password=PASSWORD, passwords=passwords
+    )
     assert bob.email is None
     with service.database.read() as session, pytest.raises(InvalidLink):
         sign_ups.find(session, token=token, now=service.now)
@@ -133,8 +117,7 @@ def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(servic
 def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, passwords):
     ada = sign_up(service, passwords)
     mailed = token_of_reset(ask(service, password_resets.ask, ADA))
-    with service.database.write() as session:
-        handed = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
+    handed = service.act(password_resets.create_link, user=ada, created_by="root")
     for token, lifetime in ((mailed, HOUR), (handed, DAY)):
         with service.database.read() as session:
             password_resets.whose(session, token=token, now=service.now + lifetime - timedelta(seconds=1))
@@ -151,13 +134,11 @@ def test_unknown_address_receives_an_explanation_and_no_link(service):
 
 def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(service, passwords):
     ada = sign_up(service, passwords)
-    with service.database.write() as session:
-        email_addresses.ask_to_verify(session, user=ada, address="new@example.org", now=service.now)
+    service.act(email_addresses.ask_to_verify, user=ada, address="new@example.org")
     token = token_of(outbox(service)[-1])
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email == ADA
-    with service.database.write() as session:
-        email_addresses.verify(session, token=token, secret="s", now=service.now)
+    service.act(email_addresses.verify, token=token, secret="s")
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email_key == "new@example.org"
     told = outbox(service)[-1]
@@ -169,8 +150,7 @@ def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(
 def test_address_of_another_user_is_not_disclosed_and_its_holder_is_notified(service, passwords):
     sign_up(service, passwords)
     bob = service.user("Bob")
-    with service.database.write() as session:
-        email_addresses.ask_to_verify(session, user=bob, address=ADA, now=service.now)
+    service.act(email_addresses.ask_to_verify, user=bob, address=ADA)
     letter = outbox(service)[-1]
     assert letter.to_address == ADA
     assert "belongs to another account" in letter.body
@@ -182,32 +162,22 @@ def test_two_users_cannot_confirm_the_same_address(service):
     links_of = []
     for name in ("Ada", "Bob"):
         user = service.user(name)
-        with service.database.write() as session:
-            email_addresses.ask_to_verify(session, user=user, address=ADA, now=service.now)
+        service.act(email_addresses.ask_to_verify, user=user, address=ADA)
         links_of.append(token_of(outbox(service)[-1]))
-    with service.database.write() as session:
-        email_addresses.verify(session, token=links_of[0], secret="s", now=service.now)
+    service.act(email_addresses.verify, token=links_of[0], secret="s")
     with service.database.write() as session, pytest.raises(AddressTaken):
         email_addresses.verify(session, token=links_of[1], secret="s", now=service.now)
 
 
 @pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords):
-    with service.database.write() as session:
-        token = sign_ups.invite(session, created_by="root", now=service.now)
+    token = service.act(sign_ups.invite, created_by="root")
 
     def use(name: str) -> bool:
         try:
-            with service.database.write() as session:
-                sign_ups.use(
-                    session,
-                    token=token,
-                    secret="s",
-                    name=name,
-                    password=PASSWORD,
-                    passwords=passwords,
-                    now=service.now,
-                )
+            service.act(
+                sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
+            )
         except InvalidLink:
             return False
         return True
@@ -220,8 +190,7 @@ def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords
 def test_only_one_of_two_simultaneous_sign_ups_with_similar_names_succeeds(service, passwords):
     def sign_up(name: str) -> bool:
         try:
-            with service.database.write() as session:
-                accounts.sign_up(session, name=name, password=PASSWORD, passwords=passwords, now=service.now)
+            service.act(accounts.sign_up, name=name, password=PASSWORD, passwords=passwords)
         except accounts.NameTaken:
             return False
         return True

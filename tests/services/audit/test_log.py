@@ -103,9 +103,7 @@ def test_action_without_a_description_is_rejected(service):
 def test_entry_is_rendered_as_a_sentence_with_current_names(service):
     competition = service.competition()
     service.submit(competition, user="bob")
-    with service.database.write() as session:
-        act = acting.begin(session, competition=competition, actor=TESTS, now=service.now)
-        decisions.disqualify(act, team="bob", reason="Two.")
+    service.act(decisions.disqualify, competition=competition, team="bob", reason="Two.")
     with service.database.read() as session:
         page = log.list_page(session, competition=competition)
     assert page.sentence(page.rows[0]) == "disqualified team bob"
@@ -215,8 +213,7 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
 
 def test_scheduled_reveal_is_recorded_as_an_act_of_the_calendar(service):
     competition = service.competition(closes_at=service.now + WEEK)
-    with service.database.write() as session:
-        close.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
+    service.act(close.reveal, competition=competition, actor=Actor.calendar(), after=2 * WEEK)
     entry = entries(service, competition)[0]
     assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)
 
@@ -224,12 +221,9 @@ def test_scheduled_reveal_is_recorded_as_an_act_of_the_calendar(service):
 def test_deleted_name_is_not_kept_in_the_log(service):
     competition = service.competition()
     service.submit(competition, user="bob")
-    with service.database.write() as session:
-        act = acting.begin(session, competition=competition, actor=TESTS, now=service.now)
-        decisions.disqualify(act, team="bob", reason="Two.")
+    service.act(decisions.disqualify, competition=competition, team="bob", reason="Two.")
     before = public_texts(service, competition)
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
+    service.act(accounts.delete_account, user=service.user("bob"), secret="s")
     assert before == ["The team bob was disqualified."]
     (after,) = public_texts(service, competition)
     assert "bob" not in after

@@ -343,14 +343,7 @@ def test_each_step_is_logged_with_its_changes_and_archived_competitions_allow_no
     with service.database.write() as session:
         session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
     assert reveal(service, competition, HOUR).failed_count == 1
-    with service.database.write() as session:
-        board = closing.finalize(
-            session,
-            competition=competition,
-            actor=Actor(None, "tests"),
-            reason="All agree.",
-            now=service.now + WEEK,
-        )
+    board = service.act(closing.finalize, competition=competition, reason="All agree.", after=WEEK)
     assert (board.reason, board.number) == ("All agree.", 1)
     with service.database.read() as session:
         acts = ("competition.reveal", "competition.finalize")

@@ -59,8 +59,7 @@ def competition(service) -> Competition:
 
 
 def reveal(service, competition: Competition):
-    with service.database.write() as session:
-        close.reveal(session, competition=competition, actor=TESTS, now=service.now)
+    service.act(close.reveal, competition=competition)
 
 
 def test_reveal_sends_these_statements(service, competition: Competition):

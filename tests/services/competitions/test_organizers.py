@@ -31,8 +31,7 @@ def role_of(service, competition, name: str) -> Role | None:
 
 def act(service, function, competition, name: str, **given):
     user = service.user(name)
-    with service.database.write() as session:
-        return function(session, competition=competition, user=user, actor=TESTS, now=service.now, **given)
+    return service.act(function, competition=competition, user=user, actor=TESTS, **given)
 
 
 def test_creator_of_a_competition_owns_it(service, competition):
@@ -133,8 +132,7 @@ def test_every_change_of_organizers_is_recorded_in_the_audit(service, competitio
 
 def test_deleted_account_is_no_longer_an_organizer(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.OWNER)
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.users["ada"], secret="s", now=service.now)
+    service.act(accounts.delete_account, user=service.users["ada"], secret="s")
     with service.database.read() as session:
         left = organizers.list_all(session, competition=competition)
     assert [each.user.name for each in left] == ["bob"]

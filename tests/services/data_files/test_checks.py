@@ -56,8 +56,7 @@ def csv(table: pd.DataFrame) -> bytes:
 
 def add(service, competition: Competition, data: bytes, name: str = "test.csv"):
     blob = service.storage.put(data)
-    with service.database.write() as session:
-        data_files.add(session, competition=competition, name=name, blob=blob, actor=SHELL, now=service.now)
+    service.act(data_files.add, competition=competition, name=name, blob=blob, actor=SHELL)
 
 
 def jobs(service) -> list[OrganizerJob]:
@@ -78,16 +77,9 @@ def file(service, competition: Competition, name: str = "test.csv") -> DataFile:
 
 
 def allow(service, competition: Competition, typed: str, **options):
-    with service.database.write() as session:
-        data_files.allow(
-            session,
-            competition=competition,
-            name="test.csv",
-            typed=typed,
-            actor=SHELL,
-            now=service.now,
-            **options,
-        )
+    service.act(
+        data_files.allow, competition=competition, name="test.csv", typed=typed, actor=SHELL, **options
+    )
 
 
 def audited(service, action: str) -> list[AuditEntry]:
@@ -214,12 +206,10 @@ def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
     add(service, draft, csv(table[["id", "toxicity"]]))
     assert not jobs(service)  # There are no labels to search for yet.
     stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
-    with service.database.write() as session:
-        versions.set_first(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
+    service.act(versions.set_first, competition=draft, solution=stored, actor=SHELL)
 
     def publish():
-        with service.database.write() as session:
-            lifecycle.publish(session, competition=draft, actor=SHELL, now=service.now)
+        service.act(lifecycle.publish, competition=draft, actor=SHELL)
 
     with pytest.raises(lifecycle.NotReady, match="is still being checked"):
         publish()
@@ -254,8 +244,7 @@ def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
         rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
-    with service.database.write() as session:
-        rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
+    service.act(rescoring_publication.publish, scoring_version_id=version.id, actor=SHELL)
 
 
 @on_sqlite
@@ -341,8 +330,7 @@ def test_content_replaced_by_an_older_process_is_not_released_unchecked(
     with service.database.write() as session:
         session.execute(update(DataFile).values(sha256=blob.sha256))
     assert not data_files.is_given_out(competition, file(service, competition))
-    with service.database.write() as session:
-        checks.request_all(session, now=service.now)
+    service.act(checks.request_all)
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
 
@@ -358,10 +346,7 @@ def test_file_whose_check_fails_is_held_back_and_not_retried_forever(service):
     assert found.check_state is DataCheckState.HELD
     assert "its check failed (incident 12ab)" in checks.found_in(found).unopened[0]
     assert len(jobs(service)) == 1
-    with service.database.write() as session:
-        data_files.check_again(
-            session, competition=competition, name="test.csv", actor=SHELL, now=service.now
-        )
+    service.act(data_files.check_again, competition=competition, name="test.csv", actor=SHELL)
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
 

@@ -41,8 +41,7 @@ def closed(service) -> Competition:
     for seed, name in enumerate(("ada", "bob", "cyd")):
         for skill in (0.2, 0.5, 0.8):
             service.score(service.submit(competition, user=name, seed=seed, skill=skill))
-    with service.database.write() as session:
-        close.settle(session, competition=competition, now=service.now + LATER)
+    service.act(close.settle, competition=competition, after=LATER)
     return service.reload(competition)
 
 
@@ -62,19 +61,13 @@ def run(service, job: OrganizerJob, **options) -> OrganizerJob:
 
 
 def ask_to_verify(service, competition: Competition) -> OrganizerJob:
-    with service.database.write() as session:
-        return verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+    return service.act(verification.request, competition=competition, actor=ACTOR, after=LATER)
 
 
 def ask_for_bundle(service, competition: Competition, *, with_solution: bool) -> OrganizerJob:
-    with service.database.write() as session:
-        return bundle.request(
-            session,
-            competition=competition,
-            with_solution=with_solution,
-            actor=ACTOR,
-            now=service.now + LATER,
-        )
+    return service.act(
+        bundle.request, competition=competition, with_solution=with_solution, actor=ACTOR, after=LATER
+    )
 
 
 def receipt(service, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
@@ -219,8 +212,7 @@ def test_verification_needs_a_close_and_a_competing_submission(service):
         verification.request(session, competition=competition, actor=ACTOR, now=service.now)
     with service.database.write() as session, pytest.raises(NotSettled):
         verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
-    with service.database.write() as session:
-        close.settle(session, competition=competition, now=service.now + LATER)
+    service.act(close.settle, competition=competition, after=LATER)
     competition = service.reload(competition)
     job = run(service, ask_to_verify(service, competition))
     assert job.state is JobState.REJECTED

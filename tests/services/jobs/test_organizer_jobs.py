@@ -30,20 +30,13 @@ def add(
     kind: OrganizerJobKind = OrganizerJobKind.CHECK,
     **parameters,
 ) -> OrganizerJob:
-    with service.database.write() as session:
-        return organizer_jobs.add(
-            session,
-            competition=competition,
-            kind=kind,
-            parameters=parameters,
-            created_by=None,
-            now=service.now,
-        )
+    return service.act(
+        organizer_jobs.add, competition=competition, kind=kind, parameters=parameters, created_by=None
+    )
 
 
 def claim(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim | None:
-    with service.database.write() as session:
-        return organizer_jobs.claim(session, job_id=job.id, now=service.now + after)
+    return service.act(organizer_jobs.claim, job_id=job.id, after=after)
 
 
 def claimed(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim:
@@ -53,8 +46,7 @@ def claimed(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> Or
 
 
 def do(service, act, *, after: timedelta = timedelta(), **what):
-    with service.database.write() as session:
-        return act(session, now=service.now + after, **what)
+    return service.act(act, **what, after=after)
 
 
 def reload(service, job: OrganizerJob) -> OrganizerJob:

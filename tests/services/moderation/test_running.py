@@ -258,8 +258,7 @@ def test_queue_status_shows_waiting_jobs_and_active_workers(service):
     assert health(timedelta(seconds=30)).sign is HealthSign.WORKING
     stalled = health(timedelta(minutes=5))
     assert (stalled.sign, stalled.overdue_since) == (HealthSign.STALLED, service.now)
-    with service.database.write() as session:
-        jobs.claim(session, job_id=waiting.job_ids[0], lease=HOUR, now=service.now)
+    service.act(jobs.claim, job_id=waiting.job_ids[0], lease=HOUR)
     assert health(timedelta(minutes=5)).sign is HealthSign.WORKING
     assert health(2 * HOUR).sign is HealthSign.STALLED
     service.submit(competition, seed=3)

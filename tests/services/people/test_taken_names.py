@@ -5,7 +5,6 @@ import pytest
 from grader.models import User
 from grader.services.accounts import accounts
 from grader.services.accounts.accounts import InvalidAccount, NameTaken
-from grader.services.competitions import acting
 from grader.services.people import names
 from grader.services.people.names import ReservedName
 from grader.services.teams import rosters, teams
@@ -15,8 +14,7 @@ pytestmark = pytest.mark.both_databases
 
 
 def rename(service, competition, user: str, name: str):
-    with service.database.write() as session:
-        teams.rename(acting.as_person(session, competition, service.user(user), now=service.now), name=name)
+    service.act(teams.rename, competition=competition, user=service.user(user), name=name)
 
 
 def test_account_name_cannot_differ_only_in_punctuation(service):
@@ -60,8 +58,7 @@ def test_user_with_an_already_reserved_name_participates_under_another_team_name
 
 def test_deleted_account_frees_the_shape_of_its_name(service):
     ada = service.user("Ada.")
-    with service.database.write() as session:
-        accounts.delete_account(session, user=ada, secret="s", now=service.now)
+    service.act(accounts.delete_account, user=ada, secret="s")
     service.user("Ada")
     with service.database.read() as session:
         gone = session.get_one(User, ada.id)

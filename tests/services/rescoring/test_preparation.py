@@ -113,16 +113,14 @@ def test_benchmark_added_during_preparation_is_scored_under_both_versions(
 ):
     version = prepare(service, competition, corrected_csv)
     ada = service.user("ada", is_admin=True)
-    with service.database.write() as session:
-        entered = benchmark_entries.add(
-            session,
-            competition=competition,
-            blob=service.storage.put(predictions_csv()),
-            file_name="baseline.csv",
-            user=ada,
-            actor=Actor.of(ada),
-            now=service.now,
-        )
+    entered = service.act(
+        benchmark_entries.add,
+        competition=competition,
+        blob=service.storage.put(predictions_csv()),
+        file_name="baseline.csv",
+        user=ada,
+        actor=Actor.of(ada),
+    )
     assert len(entered.job_ids) == 2
     service.run(*waiting(service, version))
     publish(service, version)
@@ -192,8 +190,7 @@ def test_dropped_version_leaves_no_open_job_and_cannot_be_published(
     version = prepare(service, competition, corrected_csv)
     first, second, third = waiting(service, version)
     service.run(first)
-    with service.database.write() as session:
-        held = jobs.claim(session, job_id=second, lease=HOUR, now=service.now)
+    held = service.act(jobs.claim, job_id=second, lease=HOUR)
     assert held is not None
     with service.database.write() as session:
         preparation.drop(session, scoring_version_id=version.id, actor=TESTS)

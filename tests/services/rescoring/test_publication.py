@@ -113,8 +113,7 @@ def test_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(se
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
-    with service.database.write() as session:
-        preparation.drop(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
+    service.act(preparation.drop, scoring_version_id=version.id)
     assert states(service)[1] is ScoringVersionState.RETIRED
     again = roll_back(service, competition)
     finish(service, again)

@@ -5,7 +5,7 @@ import pytest
 from grader.models import Competition, ScoringVersion
 from grader.services.closing import close
 from tests.fixtures import rescorings
-from tests.fixtures.rescorings import TESTS, waiting
+from tests.fixtures.rescorings import waiting
 from tests.fixtures.statements import Statements, expected, recorded
 
 pytestmark = pytest.mark.both_databases
@@ -86,7 +86,6 @@ def test_publication_after_the_final_standings_sends_these_statements(
     service, competition: Competition, prepare_version
 ):
     service.reveal(competition)
-    with service.database.write() as session:
-        close.finalize(session, competition=competition, actor=TESTS, now=service.now)
+    service.act(close.finalize, competition=competition)
     sent = publish(service, prepare_version(competition))
     assert str(sent) == expected(AFTER_THE_FINAL_STANDINGS, service.database)

@@ -194,8 +194,7 @@ def test_private_rows_are_written_with_the_switch_once_a_competition_is_settled(
     service.run(*jobs_of(service, version))
     publish(service, version)
     assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 0}
-    with service.database.write() as session:
-        close.settle(session, competition=competition, now=service.now + 2 * HOUR)
+    service.act(close.settle, competition=competition, after=2 * HOUR)
     assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
     first = roll_back(service, competition)
     assert splits(service, first) == {Split.PUBLIC: 2, Split.PRIVATE: 2}

@@ -42,8 +42,7 @@ def claim(service, version: ScoringVersion, *, limit: int = 10, after: timedelta
 
 
 def record(service, claims: list[Claim], outcomes: dict[int, Any]) -> int:
-    with service.database.write() as session:
-        return batches.record(session, claims=claims, outcomes=outcomes, now=service.now)
+    return service.act(batches.record, claims=claims, outcomes=outcomes)
 
 
 def compute(storage: Storage, claims: list[Claim]) -> dict[int, Any]:

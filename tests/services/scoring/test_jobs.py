@@ -24,8 +24,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def claim(service, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
-    with service.database.write() as session:
-        return jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now + after)
+    return service.act(jobs.claim, job_id=job_id, lease=LEASE, after=after)
 
 
 def job(service, job_id: int) -> ScoringJob:
@@ -207,8 +206,7 @@ def test_last_outage_and_last_lost_lease_fail_the_submission_with_the_jobs_incid
 @on_sqlite
 def test_claim_contains_its_process_its_lease_and_known_facts_of_a_deleted_file(service, accepted):
     (job_id,) = accepted.job_ids
-    with service.database.write() as session:
-        held = jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder="ada's")
+    held = service.act(jobs.claim, job_id=job_id, lease=LEASE, holder="ada's")
     taken = job(service, job_id)
     assert held is not None and held.known_problems is None and held.other_labels == ()
     assert (held.job_id, held.attempt, held.submission_id) == (job_id, 1, accepted.submission.id)

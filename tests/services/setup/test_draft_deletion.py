@@ -47,8 +47,7 @@ def draft(service, solution_csv) -> Competition:
 
 
 def delete(service, competition: Competition):
-    with service.database.write() as session:
-        drafts.delete_draft(session, competition=competition, actor=SHELL, now=service.now)
+    service.act(drafts.delete_draft, competition=competition, actor=SHELL)
 
 
 def rows_of(session, competition: Competition) -> dict[str, int]:
@@ -116,16 +115,14 @@ def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: C
 def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_reused(
     service, draft: Competition, predictions_csv, is_scored: bool
 ):
-    with service.database.write() as session:
-        entered = benchmark_entries.add(
-            session,
-            competition=draft,
-            blob=service.storage.put(predictions_csv()),
-            file_name="baseline.csv",
-            user=service.user("ada"),
-            actor=SHELL,
-            now=service.now,
-        )
+    entered = service.act(
+        benchmark_entries.add,
+        competition=draft,
+        blob=service.storage.put(predictions_csv()),
+        file_name="baseline.csv",
+        user=service.user("ada"),
+        actor=SHELL,
+    )
     if is_scored:
         service.run(*entered.job_ids)
     delete(service, draft)

@@ -40,21 +40,18 @@ SHELL = Actor(None, "shell (tests)")
 
 def draft(service, slug: str = "next", **chosen) -> Competition:
     settings = CompetitionSettings(title="Next").changed(**chosen)
-    with service.database.write() as session:
-        return drafts.create(session, slug=slug, settings=settings, actor=SHELL, now=service.now)
+    return service.act(drafts.create, slug=slug, settings=settings, actor=SHELL)
 
 
 def change(service, competition: Competition, *, after: timedelta = timedelta(), **changes):
-    with service.database.write() as session:
-        return competition_settings.change(
-            session, competition=competition, changes=changes, actor=SHELL, now=service.now + after
-        )
+    return service.act(
+        competition_settings.change, competition=competition, changes=changes, actor=SHELL, after=after
+    )
 
 
 def accept_solution(service, competition: Competition, csv: bytes, **options):
     stored = intake.store(service.storage, read_solution(csv), split_key=b"k", **options)
-    with service.database.write() as session:
-        versions.set_first(session, competition=competition, solution=stored, actor=SHELL, now=service.now)
+    service.act(versions.set_first, competition=competition, solution=stored, actor=SHELL)
 
 
 def entries(service, competition: Competition) -> list[AuditEntry]:
@@ -314,16 +311,14 @@ def test_draft_test_submissions_are_also_scored_under_its_next_solution(
     ada = service.user("ada", is_admin=True)
     made = draft(service)
     accept_solution(service, made, solution_csv())
-    with service.database.write() as session:
-        entered = benchmark_entries.add(
-            session,
-            competition=made,
-            blob=service.storage.put(predictions_csv()),
-            file_name="baseline.csv",
-            user=ada,
-            actor=Actor.of(ada),
-            now=service.now,
-        )
+    entered = service.act(
+        benchmark_entries.add,
+        competition=made,
+        blob=service.storage.put(predictions_csv()),
+        file_name="baseline.csv",
+        user=ada,
+        actor=Actor.of(ada),
+    )
     service.score(entered)
     accept_solution(service, made, solution_csv(seed=2))
     with service.database.read() as session:

@@ -19,10 +19,7 @@ SHELL = Actor(None, "shell (tests)")
 
 
 def change(service, competition: Competition, **changes):
-    with service.database.write() as session:
-        competition_settings.change(
-            session, competition=competition, changes=changes, actor=SHELL, now=service.now
-        )
+    service.act(competition_settings.change, competition=competition, changes=changes, actor=SHELL)
 
 
 def test_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(service):

@@ -37,8 +37,7 @@ SHELL = Actor(None, "shell (tests)")
 @pytest.fixture
 def competition(service, solution_csv: Callable[..., bytes]) -> Competition:
     solution = intake.keep(service.storage, assessed_with_canaries(read_solution(solution_csv())))
-    with service.database.write() as session:
-        return publish_competition(session, slug="toxicity", solution=solution, actor=SHELL, now=service.now)
+    return service.act(publish_competition, slug="toxicity", solution=solution, actor=SHELL)
 
 
 def truth_of(service, solution) -> Truth:
@@ -128,10 +127,7 @@ def test_check_of_an_earlier_version_keeps_its_canary_rows_when_accepted(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
     """The public commitment of an accepted check depends on the list in its result."""
-    with service.database.write() as session:
-        draft = drafts.create(
-            session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
-        )
+    draft = service.act(drafts.create, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL)
     job = checked(service, draft, solution_csv())
     earlier = intake.keep(service.storage, assessed_with_canaries(read_solution(solution_csv())))
     request = {"canaries": {"count": 40, "from_scored": True}}

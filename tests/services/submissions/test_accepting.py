@@ -196,8 +196,7 @@ def test_only_one_of_many_simultaneous_claims_of_a_job_succeeds(service):
     [job_id] = accept(service, service.competition()).job_ids
 
     def claim():
-        with service.database.write() as session:
-            return scoring.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=service.now)
+        return service.act(scoring.claim, job_id=job_id, lease=timedelta(seconds=40))
 
     (claimed,) = (each for each in race(*[claim] * 8) if each is not None)
     assert claimed.job_id == job_id

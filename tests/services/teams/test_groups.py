@@ -16,8 +16,7 @@ from grader.services.teams.participations import NotInGroup, NotJoined
 
 def join(service, competition, user: str = "ada", **given):
     who = service.user(user)
-    with service.database.write() as session:
-        return participations.join(acting.as_person(session, competition, who, now=service.now), **given)
+    return service.act(participations.join, competition=competition, user=who, **given)
 
 
 def give_address(service, address: str, *, verified: bool, user: str = "ada"):
@@ -129,14 +128,12 @@ def test_an_organizer_can_admit_someone_from_outside(service):
 def test_a_restriction_set_later_keeps_participants_and_appears_in_the_public_log(service):
     competition = service.competition()
     join(service, competition)
-    with service.database.write() as session:
-        settings.change(
-            session,
-            competition=competition,
-            changes={"entry_groups": " @Example.org \r\n\n campus:role=student"},
-            actor=Actor(None, "tests"),
-            now=service.now + timedelta(hours=1),
-        )
+    service.act(
+        settings.change,
+        competition=competition,
+        changes={"entry_groups": " @Example.org \r\n\n campus:role=student"},
+        after=timedelta(hours=1),
+    )
     stored = service.reload(competition)
     assert stored.entry_groups == "@Example.org\ncampus:role=student"
     assert join(service, competition).joined_at

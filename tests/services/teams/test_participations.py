@@ -29,22 +29,14 @@ DAY = timedelta(days=1)
 
 def join(service, competition, user: str = "ada", *, after=timedelta(), **given):
     who = service.user(user)
-    with service.database.write() as session:
-        act = acting.as_person(session, competition, who, now=service.now + after)
-        return participations.join(act, **given)
+    return service.act(participations.join, competition=competition, user=who, **given, after=after)
 
 
 def decide(service, competition, user: str, *, admits: bool):
     who = service.user(user)
-    with service.database.write() as session:
-        return admissions.decide(
-            session,
-            competition=competition,
-            user=who,
-            admits=admits,
-            actor=Actor(None, "tests"),
-            now=service.now,
-        )
+    return service.act(
+        admissions.decide, competition=competition, user=who, admits=admits, actor=Actor(None, "tests")
+    )
 
 
 def require(service, competition, user: str = "ada", *, after=timedelta()) -> Team:
@@ -72,14 +64,7 @@ def state(service, competition, user: str = "ada") -> EntryState:
 
 
 def change(service, competition, **changes):
-    with service.database.write() as session:
-        settings.change(
-            session,
-            competition=competition,
-            changes=changes,
-            actor=Actor(None, "tests"),
-            now=service.now,
-        )
+    service.act(settings.change, competition=competition, changes=changes)
 
 
 def test_first_upload_joins_with_a_new_team_if_entry_is_unrestricted(service):

@@ -340,8 +340,7 @@ def test_last_member_can_leave_a_team_that_other_rows_refer_to(together, act, se
 def test_next_leader_has_an_existing_account(together, act, service, roster):
     competition = together("bob", "cleo")
     service.submit(competition, user="ada", after=DAY)
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
+    service.act(accounts.delete_account, user=service.user("bob"), secret="s")
     act(teams.leave, competition, "ada")
     assert act(teams.rename, competition, "cleo", name="Cleos").leader_id == service.user("cleo").id
     with pytest.raises(LastMember):
@@ -350,8 +349,7 @@ def test_next_leader_has_an_existing_account(together, act, service, roster):
 
 def test_team_of_deleted_accounts_without_submissions_ends(together, act, service):
     competition = together("bob")
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
+    service.act(accounts.delete_account, user=service.user("bob"), secret="s")
     act(teams.leave, competition, "ada")
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 0

@@ -66,8 +66,7 @@ def test_announcements_and_the_reveal_go_to_all_webhooks(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
     service.act(announcements.post, competition=competition, title="News", body="x", by_mail=False)
-    with service.database.write() as session:
-        outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
+    service.act(outbox.tell, competition_id=competition.id, event=Event.REVEALED)
     for webhook in (of_team, of_organizers):
         assert events(service, webhook) == ["announcement.posted", "leaderboard.revealed"]
 
@@ -133,10 +132,8 @@ def test_number_of_organizers_webhooks_is_limited(service, competition: Competit
 def test_webhooks_of_a_deleted_account_are_deleted_with_their_queue(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
-    with service.database.write() as session:
-        outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("ada"), secret="s", now=service.now)
+    service.act(outbox.tell, competition_id=competition.id, event=Event.REVEALED)
+    service.act(accounts.delete_account, user=service.user("ada"), secret="s")
     with service.database.read() as session:
         assert [each.id for each in session.scalars(select(Webhook))] == [of_organizers.id]
     assert [row.webhook_id for row in deliveries(service.database)] == [of_organizers.id]

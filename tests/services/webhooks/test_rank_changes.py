@@ -107,8 +107,7 @@ def test_only_one_of_two_simultaneous_processes_writes_events(service, competiti
     with service.database.read() as session:
         looks = [timed_events.look_at_ranks(session, now=service.now) for _ in range(2)]
     for each in looks:
-        with service.database.write() as session:
-            timed_events.tell_ranks(session, looks=each, now=service.now)
+        service.act(timed_events.tell_ranks, looks=each)
     assert len(ranks(service)) == 1
 
 
