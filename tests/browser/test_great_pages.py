@@ -9,8 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from grader.services.audit.log import Actor
 from tests.fixtures import stored_solutions
-from tests.fixtures.arena import WIDE_LIMITS
-from tests.fixtures.competitions import publish_competition
+from tests.fixtures.competitions import WIDE_LIMITS, publish_competition
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 HERE = "/competitions/toxicity"

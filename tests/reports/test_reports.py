@@ -11,26 +11,13 @@ import pytest
 
 from grader.charts.svg import Axis
 from grader.files import Solution, read_solution
-from grader.files.solution.column_roles import ColumnRole
 from grader.files.solution.columns import Categories
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Material, analyse, formats, html_page, plain_text
 from grader.reports.blocks import Chart, Section, Table
+from tests.reports.test_recorded import ROLES
 
 ROWS = 600
-ROLES = {
-    "id": ColumnRole.ID,
-    "toxic": ColumnRole.LABEL,
-    "insult": ColumnRole.OTHER_LABEL,
-    "cat": ColumnRole.IDENTITY,
-    "dog": ColumnRole.IDENTITY,
-    "<rare>": ColumnRole.IDENTITY,
-    "length": ColumnRole.SLICE,
-    "pair": ColumnRole.PAIR,
-    "role": ColumnRole.SLICE,
-    "group": ColumnRole.SLICE,
-    "Usage": ColumnRole.USAGE,
-}
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Login security: token rotation, server-side logout, redirects, rate limits."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from tests.fixtures.arena import without_form_tokens
@@ -163,50 +165,37 @@ def test_password_guesses_are_rate_limited(make_arena):
     assert 0 < int(answer.headers["Retry-After"]) <= 60
 
 
-def test_forged_forwarded_address_does_not_evade_the_limit(make_arena):
-    arena = make_arena(rate_limits=True)
+def guesses_from(arena, addresses: Iterable[str]) -> list[int]:
+    """Return the statuses of login attempts with other names and these forwarded addresses."""
     browser = arena.app.test_client()
     token = arena.form_token(browser)
-    answers = [
+    return [
         browser.post(
             "/login",
             data={"csrf_token": token, "name": f"n{place}", "password": "guess"},
-            headers={"X-Forwarded-For": f"10.0.0.{place}"},
+            headers={"X-Forwarded-For": address, "Forwarded": f"for=10.0.1.{place}"},
         ).status_code
-        for place in range(21)
+        for place, address in enumerate(addresses)
     ]
-    assert answers[-1] == 429
 
 
 @pytest.mark.parametrize(
-    "forged", ["10.0.0.1:{}", '"[2001:db8::{}]:1"', "2001:db8::{}%eth0", "{}", '"{}, 10.0.0.1', "unknown:{}"]
+    ("trusted_proxies", "forged"),
+    [
+        (0, "10.0.0.{}"),
+        *((1, forged) for forged in ("10.0.0.1:{}", '"[2001:db8::{}]:1"', "2001:db8::{}%eth0", "{}")),
+        *((1, forged) for forged in ('"{}, 10.0.0.1', "unknown:{}")),
+    ],
 )
-def test_no_notation_of_a_forwarded_address_evades_the_limit(make_arena, forged: str):
-    arena = make_arena(rate_limits=True, trusted_proxies=1)
-    browser = arena.app.test_client()
-    token = arena.form_token(browser)
-    answers = [
-        browser.post(
-            "/login",
-            data={"csrf_token": token, "name": f"n{place}", "password": "guess"},
-            headers={"X-Forwarded-For": forged.format(place), "Forwarded": f"for=10.0.1.{place}"},
-        ).status_code
-        for place in range(1, 22)
-    ]
-    assert answers[-1] == 429
+def test_forged_forwarded_address_does_not_evade_the_limit(make_arena, trusted_proxies: int, forged: str):
+    arena = make_arena(rate_limits=True, trusted_proxies=trusted_proxies)
+    assert guesses_from(arena, (forged.format(place) for place in range(1, 22)))[-1] == 429
 
 
 def test_each_address_behind_a_trusted_proxy_has_its_own_limit(make_arena):
     arena = make_arena(rate_limits=True, trusted_proxies=1)
-    browser = arena.app.test_client()
-    token = arena.form_token(browser)
-    for place in range(21):
-        answer = browser.post(
-            "/login",
-            data={"csrf_token": token, "name": f"n{place}", "password": "guess"},
-            headers={"X-Forwarded-For": f"spoofed, 10.0.0.{place}"},
-        )
-        assert answer.status_code == 422
+    statuses = guesses_from(arena, (f"spoofed, 10.0.0.{place}" for place in range(21)))
+    assert statuses == [422] * 21
 
 
 def test_users_can_log_in_without_a_broker(make_arena):

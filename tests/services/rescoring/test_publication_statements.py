@@ -10,7 +10,7 @@ from tests.fixtures.statements import Statements, expected, recorded
 
 pytestmark = pytest.mark.both_databases
 
-WHILE_IT_RUNS = """
+BEGIN = """
 write
     select scoring_version
     lock competition
@@ -24,25 +24,15 @@ write
     update scoring_version
     update competition
     delete daily_rank
+"""
+END = """\
     insert audit_entry
     lock webhook
     insert notification
     insert content_state
 """
-AFTER_THE_FINAL_STANDINGS = """
-write
-    select scoring_version
-    lock competition
-    select competition, scoring_version, solution
-    select scoring_version
-    select scoring_job, submission
-    select solution, scoring_version
-    select data_file
-    select scoring_job, submission
-    update scoring_version
-    update scoring_version
-    update competition
-    delete daily_rank
+WHILE_IT_RUNS = BEGIN + END
+AFTER_THE_FINAL_STANDINGS = f"""{BEGIN}\
     delete standing
     select submission, score
     select team
@@ -52,11 +42,7 @@ write
     select standing
     select standing, team
     insert final_standing
-    insert audit_entry
-    lock webhook
-    insert notification
-    insert content_state
-"""
+{END}"""
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files
 from grader.services.solutions import intake
-from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.canary_rows import assessed_with_canaries
-from tests.fixtures.competitions import publish_competition
+from tests.fixtures.competitions import WIDE_LIMITS, publish_competition
 
 HERE = "/competitions/toxicity/data"
 TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"
