@@ -10,29 +10,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from grader.charts.svg import (
+    NARROW,
     SHOWN_VALUES,
+    WIDE,
     Area,
     Axis,
     Place,
-    label,
     levels,
-    picture,
     points,
     polyline,
     robust_floor,
-    shortened,
-    spread,
     text,
     time_marks,
 )
 from grader.ranking.order import SCORE_DECIMALS, TeamEntry, score_text
 
-WIDTH, HEIGHT = 640, 400
-AREA = Area(left=62, right=470, top=14, bottom=364)
-NARROW_WIDTH, NARROW_HEIGHT = 360, 300
-NARROW_AREA = Area(left=58, right=246, top=14, bottom=264)
-NARROW_NAME_LENGTH, NARROW_TIME_MARKS = 13, 3
-LABEL_GAP = 15
+NARROW_TIME_MARKS = 3
 COLOURS = 10
 SMALLEST_SPREAD = 200
 SHORTEST = timedelta(minutes=10)
@@ -87,7 +80,8 @@ def step_chart(
     """
     if not teams:
         return None
-    area = NARROW_AREA if is_narrow else AREA
+    frame = NARROW if is_narrow else WIDE
+    area = frame.area
     until = max(until, *(team.steps[-1].submitted_at for team in teams))
     first = [team.steps[0].submitted_at for team in teams] + [steps[0].submitted_at for steps in others]
     start = min(*first, until - SHORTEST)
@@ -102,7 +96,7 @@ def step_chart(
         else [polyline("step other", _corners(steps, x, y, area)) for steps in others]
     )
     ends = [area.y(y, max(team.steps[-1].score_units, y.low)) for team in teams]
-    places = spread(ends, gap=LABEL_GAP, lowest=area.top, highest=area.bottom)
+    places = frame.heights(ends)
     lines = enumerate(zip(teams, ends, places, strict=True))
     # The best team is rendered last so that its line is on top.
     for number, (team, end, place) in reversed(list(lines)):
@@ -111,15 +105,12 @@ def step_chart(
         parts.append(polyline(f"step {css}", corners))
         if len(teams) <= POINTED_TEAMS or team.is_own:
             parts += _points(team, css, x, y, area)
-        name = shortened(team.team, NARROW_NAME_LENGTH) if is_narrow else shortened(team.team)
-        parts.append(polyline(f"leader {css}", [(area.right, end), (area.right + 12, place)]))
-        parts.append(label(f"label {css}", area.right + 16, place, f"{team.rank}. {name}"))
+        parts += frame.named(f" {css}", (area.right, end), place, f"{team.rank}. {team.team}")
     whom = "1 team" if len(teams) == 1 else f"{len(teams)} teams"
     description = (
         f"Step chart of the best public score of {whom} over time. The table below contains the same values."
     )
-    size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)
-    svg = picture("chart narrow" if is_narrow else "chart", description, *size, parts)
+    svg = frame.picture("chart", description, parts)
     return StepChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None, band)
 
 

@@ -101,6 +101,7 @@ def time_marks(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
     ]
 
 
+NAME_LENGTH = 22
 Place = tuple[float, float]
 NO_DATA: Mapping[str, str] = MappingProxyType({})
 
@@ -174,8 +175,8 @@ def _at(coordinate: float) -> str:
     return f"{round(coordinate, 1):g}"
 
 
-NAME_LENGTH = 22
 BASELINE = 4  # offset from the middle of a line of text
+LABEL_GAP = 15
 
 
 def label(css: str, x: float, y: float, content: str) -> str:
@@ -202,3 +203,31 @@ def spread(wanted: Sequence[float], *, gap: float, lowest: float, highest: float
         places[index] = at = min(at, places[index])
         at -= gap
     return places
+
+
+class Frame(NamedTuple):
+    """The size of a picture with names to the right of its area; `css` is an additional class."""
+
+    css: str
+    width: int
+    height: int
+    area: Area
+    name_length: int
+
+    def named(self, css: str, place: Place, height: float, name: str) -> Iterable[str]:
+        """Yield the name of a point or line, with a line that leads to it."""
+        right = self.area.right
+        yield polyline(f"leader{css}", [place, (right + 10, height)])
+        yield label(f"label{css}", right + 14, height, shortened(name, self.name_length))
+
+    def heights(self, wanted: Sequence[float]) -> list[float]:
+        """Return heights for names near the wanted ones that do not overlap."""
+        return spread(wanted, gap=LABEL_GAP, lowest=self.area.top, highest=self.area.bottom)
+
+    def picture(self, css: str, description: str, parts: Iterable[str]) -> str:
+        """Return the ``svg`` element."""
+        return picture(f"{css}{self.css}", description, self.width, self.height, parts)
+
+
+WIDE = Frame("", 640, 400, Area(left=66, right=470, top=14, bottom=350), NAME_LENGTH)
+NARROW = Frame(" narrow", 360, 320, Area(left=62, right=250, top=14, bottom=270), 13)

@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.charts import steps as step_charts
-from grader.charts.frontier import MOST_POINTS, Cloud, Spot, cloud, front, frontier_chart
+from grader.charts.frontier import Cloud, Spot, cloud, front, frontier_chart
 from grader.charts.slopes import Slope, slope_chart
-from grader.charts.steps import AREA, Steps, step_chart
-from grader.charts.svg import NAME_LENGTH, shortened, spread
+from grader.charts.steps import Steps, step_chart
+from grader.charts.svg import NAME_LENGTH, WIDE, shortened, spread
 from grader.ranking.order import TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+AREA = WIDE.area
 HOSTILE = 'a "b" <script>&'
 
 
@@ -215,11 +216,12 @@ def drawn(shown: list[Spot], *, is_narrow: bool = False) -> tuple[Cloud, str]:
 
 
 @given(spots, st.booleans())
-def test_frontier_chart_shows_each_team_once_or_counts_those_outside(shown: list[Spot], is_narrow: bool):
+def test_frontier_chart_shows_each_place_once_or_counts_teams_outside(shown: list[Spot], is_narrow: bool):
     found, svg = drawn(shown, is_narrow=is_narrow)
-    assert svg.count('class="dot"') + found.outside == len(shown)
+    dots = svg.count('class="dot"')
+    assert min(1, len(shown) - found.outside) <= dots <= len(shown) - found.outside
     assert svg.count('class="dot best"') == len(front(shown))
     assert '<a> & "b"' in [text.text for text in ElementTree.fromstring(svg).iter("text")]
-    _, many = drawn(shown * (MOST_POINTS + 1), is_narrow=is_narrow)
-    assert 'class="dot"' not in many and 'class="square' in many
+    _, many = drawn(shown * 1000, is_narrow=is_narrow)
+    assert 1 <= many.count('class="dot"') <= len(set(shown))
     assert cloud([]) is None
