@@ -167,11 +167,11 @@ def test_fast_path_agrees_with_the_explaining_path(
     proven = read_proven(text.data[header.layout.offset :], row_ids)
     assume(proven is not None)
     predictions = np.empty(len(ids))
-    predictions[proven.positions] = proven.predictions
+    predictions[proven.positions] = proven.predictions[0]
     rows = read_rows(text, header.layout, row_ids)
     assert not rows.problems
     assert rows.notes == underflow_notes([header.layout.first_line + row for row in proven.underflows])
-    assert_same_floats(rows.predictions.tolist(), predictions.tolist())
+    assert_same_floats(rows.predictions[0].tolist(), predictions.tolist())
 
 
 def assert_same_floats(left: list[float] | None, right: list[float] | None):
@@ -211,7 +211,7 @@ def test_fast_path_accepts_exactly_the_number_grammar():
             expected = NUMBER.fullmatch(value)
             assert (proven is not None) == (expected is not None), value
             if proven is not None:
-                assert proven.predictions[0] == float(value)
+                assert proven.predictions[0][0] == float(value)
 
 
 @pytest.mark.parametrize("byte", [bytes([b]) for b in range(256) if b not in NUMBER_BYTES])

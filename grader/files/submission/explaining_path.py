@@ -3,21 +3,15 @@
 import re
 from array import array
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.numbers import (
-    LONGEST_NUMBER,
-    NUMBER,
-    describe_number,
-    fault_of_number,
-    finite,
-    underflows,
-)
+from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER, underflows
 from grader.files.reading.problems import FileProblem, Findings, Note
 from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id, place_of, without_invisible
 from grader.files.reading.text import (
@@ -31,11 +25,11 @@ from grader.files.reading.text import (
 )
 from grader.files.reading.zeros import RUN, describe_run
 from grader.files.submission import faults
+from grader.files.submission.columns import ONE_NUMBER, NumberValues, SubmissionColumns
 from grader.files.submission.faults import Coverage, underflow_notes
-from grader.files.submission.header import HEADER, OTHER_DELIMITERS, Layout
+from grader.files.submission.header import OTHER_DELIMITERS, Layout
 from grader.text import counted
 
-_INFINITY = float("inf")
 _NEEDS_CARE = re.compile(rb'["\0\x80-\xff]|\A[ \t]*+\Z')
 _LONGEST_LINE = 4096
 _MOST_LINES_OF_A_FIELD = 10
@@ -51,7 +45,8 @@ class PredictionRows:
 
     Attributes
     ----------
-    predictions : array of float64, shape (n,)
+    predictions : tuple of array, each of shape (n,) or (n, places)
+        The values of each column, as described for `SubmissionFile`.
     lines : array of int64, shape (n,)
         The line of each prediction.
     problems : list of FileProblem
@@ -59,30 +54,33 @@ class PredictionRows:
     notes : list of Note
     """
 
-    predictions: NDArray[np.float64]
+    predictions: tuple[NDArray[Any], ...]
     lines: NDArray[np.int64]
     problems: list[FileProblem]
     notes: list[Note]
 
 
-def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> PredictionRows:
+def read_rows(
+    text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER
+) -> PredictionRows:
     """Read the rows below the header, valid or not.
 
     Reading stops after twice the expected number of rows, or once more rows have been explained than are
     expected. Counts are then reported as "at least". Reading any file therefore costs at most a small
     multiple of the cost of a valid file.
     """
-    return _SubmissionReader(text, layout, row_ids).read()
+    return _SubmissionReader(text, layout, row_ids, wanted).read()
 
 
 class _SubmissionReader:
-    def __init__(self, text: Text, layout: Layout, row_ids: RowIds) -> None:
+    def __init__(self, text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns) -> None:
         self._text = text
+        self._wanted = wanted
         self._layout = layout
         self._row_ids = row_ids
         self._index = row_ids.index()
         self._first_lines = array("q", bytes(8 * len(row_ids)))
-        self._predictions = array("d", bytes(8 * len(row_ids)))
+        self._values = [column.values(len(row_ids)) for column in wanted.columns]
         self._findings = Findings()
         self._coverage = Coverage(row_ids, self._first_lines)
         # The number of lines that may still be explained; a long line or a faulty quote counts as several
@@ -90,16 +88,21 @@ class _SubmissionReader:
         self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
         self._underflows = array("q")  # line numbers
-        self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
+        fields = LONGEST_NUMBER * (len(wanted.columns) - 1)
+        self._longest_line = _LONGEST_LINE + 2 * row_ids.longest + fields
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()
 
     def read(self) -> PredictionRows:
         """Read all rows: clean rows in a short loop, other rows with explanations."""
-        layout, first_lines, predictions = self._layout, self._first_lines, self._predictions
+        layout, first_lines = self._layout, self._first_lines
         delimiter, width = layout.delimiter, layout.width
-        id_column, prediction_column = layout.id_column, layout.prediction_column or 0
-        is_plain = layout.prediction_column is not None and self._row_ids.are_plain
+        id_column, prediction_column = layout.id_column, layout.prediction_columns[0] or 0
+        is_plain = layout.prediction_columns[0] is not None and self._row_ids.are_plain
+        # Only files with one column of numbers need the short loop: pandas may be missing.
+        predictions = self._values[0].stored
+        is_plain = is_plain and self._wanted.is_single_number
+        lowest, highest = self._wanted.columns[0].lowest, self._wanted.columns[0].highest
         # The quotes and the encoding of further columns must be checked.
         is_wide = width > 2
         find, is_number = self._index.get, NUMBER.fullmatch
@@ -123,7 +126,7 @@ class _SubmissionReader:
                 place = find(name)
                 if place is not None and is_number(value):
                     prediction = float(value)
-                    if -_INFINITY < prediction < _INFINITY:
+                    if lowest <= prediction <= highest:
                         if first_lines[place]:
                             self._coverage.mark(place, number)
                         else:
@@ -134,7 +137,7 @@ class _SubmissionReader:
                         continue
             faults_before = self._findings.total
             if is_split and name != name_of_ids and not _NEEDS_CARE.search(line):
-                self._explain_values(name, value, number)
+                self._explain_values(name, [value], number)
             else:
                 number += self._explain(line, number)
             is_wrong = self._findings.total > faults_before
@@ -151,7 +154,7 @@ class _SubmissionReader:
         """Accept a row or report its problem; return the number of further lines that it spans."""
         add = self._findings.add
         if not line.strip(BLANKS):
-            add("blank_line", number, faults.describe_blank, self._text.has_doubled_returns)
+            add("blank_line", number, faults.describe_blank, self._wanted, self._text.has_doubled_returns)
         elif RUN in line:
             self._mark_damaged(line, number)
             add("zero_bytes", number, describe_run, self._text.data, self._layout.offset)
@@ -169,13 +172,13 @@ class _SubmissionReader:
             if isinstance(fields, QuoteFault):
                 return self._explain_quotes(fields, line, number)
             if fields == self._layout.names:
-                add("repeated_header", number, faults.describe_repeated_header, HEADER)
+                add("repeated_header", number, faults.describe_repeated_header, self._wanted.header)
             elif len(fields) != self._layout.width:
                 self._explain_width(fields, line, number)
             else:
-                column = self._layout.prediction_column
-                value = None if column is None else fields[column]
-                self._explain_values(fields[self._layout.id_column], value, number)
+                places = self._layout.prediction_columns
+                values = [None if place is None else fields[place] for place in places]
+                self._explain_values(fields[self._layout.id_column], values, number)
         return 0
 
     def _explain_quotes(self, fault: QuoteFault, line: bytes, number: int) -> int:
@@ -214,21 +217,21 @@ class _SubmissionReader:
             hint = "ids are written without thousands separators"
         self._findings.add(code, number, faults.describe_width, fields, line, delimiter, width, hint)
 
-    def _explain_values(self, name: bytes, value: bytes | None, number: int) -> None:
-        """Accept the trimmed id and prediction of a row, or report the problem with either."""
+    def _explain_values(self, name: bytes, values: Sequence[bytes | None], number: int) -> None:
+        """Accept the trimmed id and predictions of a row, or report the problem with each."""
         place = self._explain_id(name, number)
-        if value is None:
-            return
-        if self._layout.decimal_comma:
-            value = value.replace(b",", b".")
-        prediction = finite(value)
-        if prediction is None:
-            code = fault_of_number(value)
-            self._findings.add(code, number, describe_number, code, value)
-        elif place is not None and self._first_lines[place] == number:
-            self._predictions[place] = prediction
-        if prediction == 0:
-            self._mark_zero(value, number)
+        for column, reader, value in zip(self._wanted.columns, self._values, values, strict=True):
+            if value is not None:
+                is_number = isinstance(reader, NumberValues)
+                if is_number and self._layout.decimal_comma:
+                    value = value.replace(b",", b".")
+                fault = reader.fault(value)
+                if fault is not None:
+                    self._findings.add(fault, number, self._wanted.describe, column, reader, fault, value)
+                elif place is not None and self._first_lines[place] == number:
+                    reader.store(place, value)
+                if fault is None and is_number and not float(value):
+                    self._mark_zero(value, number)
 
     def _mark_zero(self, value: bytes, number: int) -> None:
         if underflows(value):
@@ -271,9 +274,9 @@ class _SubmissionReader:
         if not is_complete:
             problems.append(faults.reading_stopped(last_line))
         notes = [self._decimal_ids_note()] if self._decimal_ids else []
-        notes += underflow_notes(self._underflows)
+        notes += underflow_notes(self._underflows, self._wanted)
         return PredictionRows(
-            np.frombuffer(self._predictions, np.float64),
+            tuple(reader.read for reader in self._values),
             np.frombuffer(self._first_lines, np.int64),
             problems,
             notes,

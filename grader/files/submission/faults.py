@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from grader.files.reading.numbers import LONGEST_NUMBER
 from grader.files.reading.problems import LINES_SHOWN, FileProblem, Finding, Note
 from grader.files.reading.row_ids import RowIds
-from grader.files.submission.header import HEADER, OTHER_DELIMITERS
+from grader.files.submission.columns import ONE_NUMBER, SubmissionColumns
+from grader.files.submission.header import OTHER_DELIMITERS
 from grader.text import counted, listed, named, quoted
 
 _BEFORE_COMMA = re.compile(rb"[+-]?[0-9]++")
@@ -18,6 +19,7 @@ _AFTER_COMMA = re.compile(rb"[0-9]++(?:[eE][+-]?[0-9]++)?")
 _FEW_DISTINCT = 1000
 _ROWS_PER_VALUE = 10
 _LARGE_SHARE = 0.02
+_FEW_COLUMNS = 2
 # Below this number of rows, sorting takes less time than a proof that there are not many ties.
 _MANY_ROWS = 10_000
 _MULTIPLIER, _BUCKET_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(48)
@@ -40,12 +42,14 @@ def reading_stopped(line: int) -> FileProblem:
     )
 
 
-def describe_blank(has_doubled_returns: bool) -> Finding:
+def describe_blank(wanted: SubmissionColumns, has_doubled_returns: bool) -> Finding:
     """Describe an empty line, with the cause if the line endings of the file reveal it."""
     advice = ""
     if has_doubled_returns:
         advice = "Lines end in CR CR LF. Open the file with newline='' when you write it."
-    return Finding("the line is empty; expected id and prediction", HEADER, "nothing", advice)
+    names = wanted.names
+    fields = counted(len(names), "field") if len(names) > _FEW_COLUMNS else " and ".join(names)
+    return Finding(f"the line is empty; expected {fields}", wanted.header, "nothing", advice)
 
 
 def describe_too_long(head: bytes) -> Finding:
@@ -135,16 +139,16 @@ def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
     return [*_outside(predictions, first_line), *_ties(predictions)]
 
 
-def underflow_notes(lines: Sequence[int]) -> list[Note]:
+def underflow_notes(lines: Sequence[int], wanted: SubmissionColumns = ONE_NUMBER) -> list[Note]:
     """Return a note on nonzero numbers that are read as 0, if there are any."""
     if not lines:
         return []
     values = counted(len(lines), "value")
+    effect = "; rows with the same value tie and count as one half" if wanted.is_default else ""
     return [
         Note(
             "underflow",
-            f"{values} too small for a 64-bit float (first line {lines[0]:,}), read as 0; rows with the same "
-            "value tie and count as one half.",
+            f"{values} too small for a 64-bit float (first line {lines[0]:,}), read as 0{effect}.",
             line=lines[0],
             count=len(lines),
         )

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO, StringIO
@@ -16,18 +16,27 @@ from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_conte
 from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
 from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
-from grader.files.reading.text import Text, not_utf8, wide_encoding, with_plain_line_ends
+from grader.files.reading.text import BLANKS, Text, not_utf8, wide_encoding, with_plain_line_ends
 from grader.files.reading.unreadable import NotReadable
 from grader.files.reading.zeros import problem_of
+from grader.files.submission.columns import (
+    NO_CLASS,
+    ONE_NUMBER,
+    PREDICTION,
+    PredictedColumn,
+    SubmissionColumns,
+    codes_of,
+)
 from grader.files.submission.explaining_path import read_rows
 from grader.files.submission.faults import remarks_on, underflow_notes
-from grader.files.submission.header import HEADER, Header, read_header
+from grader.files.submission.header import Header, read_header
 from grader.text import counted
 
 _LONGEST_MEAN_NUMBER = 64
-_WHOLE_FIELDS_QUOTED = re.compile(rb'(?:("?)[^",\n]*+\1,("?)[^",\n]*+\2\n)*+')
+_WHOLE_FIELDS_QUOTED = re.compile(rb'(?:(?:"[^",\n]*+"|[^",\n]*+)[,\n])*+')
 _WORD_BYTES = 8
-_LF, _COMMA = ord("\n"), ord(",")
+_LF, _COMMA, _SPACE = ord("\n"), ord(","), ord(" ")
+_MOST_CLASSES_OF_A_LIST = 100
 _SMALLEST_CAP = 50_000_000
 _FREE_UPLOAD_BYTES = 1_000_000
 _BYTES_PER_ROW, _ID_BYTES, _LABEL_BYTES = 64, 24, 24  # of each row, of its id, and of each other label
@@ -39,26 +48,29 @@ class Proven:
 
     Attributes
     ----------
-    predictions : array of float64, shape (n,)
+    predictions : tuple of array, each of shape (n,) or (n, places)
+        The values of each column.
     positions : array of int64, shape (n,), or slice
         The position of each row in the solution's order.
     underflows : list of int
         The rows in which a nonzero prediction is read as 0.
     """
 
-    predictions: NDArray[np.float64]
+    predictions: tuple[NDArray[Any], ...]
     positions: NDArray[np.int64] | slice
     underflows: list[int]
 
 
-def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
-    """Read the rows ``id,prediction`` of a clean file, one row per line.
+def read_proven(body: bytes, row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER) -> Proven | None:
+    """Read the rows of a clean file, such as ``id,prediction``, one row per line.
 
     Parameters
     ----------
     body : bytes
         Everything below the header.
     row_ids : RowIds
+    wanted : SubmissionColumns
+        Either columns of numbers or one column of classes.
 
     Returns
     -------
@@ -69,17 +81,19 @@ def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
     None is returned unless all of these conditions are proven:
 
     - quotes, if any, enclose whole fields; they are removed;
-    - every line is an id, one comma and a field of at most 512 bytes;
+    - every line is an id and for each column a comma and a field of at most 512 bytes;
     - the ids are the expected ones, each once, byte for byte;
     - outside the ids, there are only bytes that can occur in numbers, because the body has no more other
       bytes than the ids have. Given only such bytes, pandas accepts exactly our grammar and rounds correctly
       (a test tries all short texts);
-    - all numbers are finite.
+    - all numbers are finite and in the range of their column;
+    - instead of numbers, there are only texts that pandas returns unchanged, and all of them are classes.
     """
-    rows = len(row_ids)
-    if not rows or not row_ids.are_plain:
+    rows, width = len(row_ids), len(wanted.columns)
+    has_classes = any(column.classes for column in wanted.columns)
+    if not rows or not row_ids.are_plain or (has_classes and width > 1):
         return None
-    if len(body) > len(row_ids.text) + rows * _LONGEST_MEAN_NUMBER:
+    if len(body) > len(row_ids.text) + rows * width * _LONGEST_MEAN_NUMBER:
         return None
     body = body.replace(b"\r\n", b"\n") if b"\r" in body else body
     body = body if body.endswith(b"\n") else body + b"\n"
@@ -87,28 +101,38 @@ def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
         if not _WHOLE_FIELDS_QUOTED.fullmatch(body):
             return None
         body = body.translate(None, b'"')
-    positions = _positions(body, row_ids)
+    positions = _positions(body, row_ids, width)
     if positions is None:
         return None
+    if has_classes:
+        classes = _classes(body, wanted.columns[0], rows)
+        return None if classes is None else Proven((classes,), positions, [])
     foreign = body.translate(None, NUMBER_BYTES + b",\n")
-    predictions = _predictions(body) if len(foreign) == row_ids.foreign_bytes else None
-    if predictions is None or len(predictions) != rows or not np.isfinite(predictions).all():
+    predictions = _predictions(body, width) if len(foreign) == row_ids.foreign_bytes else None
+    if predictions is None:
         return None
-    return Proven(predictions, positions, _underflows(body, predictions))
+    for column, values in zip(wanted.columns, predictions, strict=True):
+        if len(values) != rows or not (column.lowest <= values.min() <= values.max() <= column.highest):
+            return None
+    return Proven(tuple(predictions), positions, _underflows(body, predictions))
 
 
-def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None:
+def _positions(body: bytes, row_ids: RowIds, width: int) -> NDArray[np.int64] | slice | None:
+    """Return the position of each line's id, or None unless each line has the expected number of fields."""
+    expected = (width + 1) * len(row_ids)
     data = np.frombuffer(body, np.uint8)
     # The plus sign is the only byte in numbers that is not above the comma. It is rare, so files that contain
     # it use the slower search below.
     marks = np.flatnonzero(data <= _COMMA)
-    if len(marks) != 2 * len(row_ids):
+    if len(marks) != expected:
         marks = np.flatnonzero((data == _LF) | (data == _COMMA))
-    commas, ends = marks[0::2], marks[1::2]
-    if len(marks) != 2 * len(row_ids) or (data[commas] != _COMMA).any() or (data[ends] != _LF).any():
+    commas, ends = marks[0 :: width + 1], marks[width :: width + 1]
+    if len(marks) != expected or (data[ends] != _LF).any():
+        return None
+    if any((data[marks[place :: width + 1]] != _COMMA).any() for place in range(width)):
         return None
     starts = np.concatenate(([0], ends[:-1] + 1))
-    widths = ends - commas
+    widths = ends - commas if width == 1 else np.diff(marks.reshape(-1, width + 1), axis=1)
     if widths.min() <= 1 or widths.max() > LONGEST_NUMBER + 1:
         return None
     if starts[-1] + row_ids.longest + _WORD_BYTES > len(data):
@@ -116,22 +140,26 @@ def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None
     return row_ids.positions(data, starts, commas - starts)
 
 
-def _underflows(body: bytes, predictions: NDArray[np.float64]) -> list[int]:
-    if predictions.all() or not may_underflow(body):
+def _underflows(body: bytes, predictions: Sequence[NDArray[np.float64]]) -> list[int]:
+    if all(values.all() for values in predictions) or not may_underflow(body):
         return []
     ends = np.flatnonzero(np.frombuffer(body, np.uint8) == _LF)
-    zeros = np.flatnonzero(predictions == 0)
-    starts = np.where(zeros > 0, ends[zeros - 1] + 1, 0)
-    lines = zip(zeros.tolist(), starts.tolist(), ends[zeros].tolist(), strict=True)
-    return [row for row, start, end in lines if underflows(body[start:end].partition(b",")[2])]
+    rows = list[int]()
+    for place, values in enumerate(predictions, 1):
+        zeros = np.flatnonzero(values == 0)
+        starts = np.where(zeros > 0, ends[zeros - 1] + 1, 0)
+        lines = zip(zeros.tolist(), starts.tolist(), ends[zeros].tolist(), strict=True)
+        rows += [row for row, start, end in lines if underflows(body[start:end].split(b",")[place])]
+    return sorted(rows)
 
 
-def _predictions(body: bytes) -> NDArray[np.float64] | None:
+def _predictions(body: bytes, width: int) -> Sequence[NDArray[np.float64]] | None:
     if len(body) <= SMALL_BYTES:
         try:
-            return np.array([float(line.partition(b",")[2]) for line in body.split(b"\n")[:-1]])
+            lines = [[float(each) for each in line.split(b",")[1:]] for line in body.split(b"\n")[:-1]]
         except ValueError:
             return None
+        return list(np.array(lines).T)
     read_csv = _pandas_reader()
     if read_csv is None:
         return None
@@ -139,16 +167,64 @@ def _predictions(body: bytes) -> NDArray[np.float64] | None:
         frame = read_csv(
             BytesIO(body),
             header=None,
-            usecols=[1],
-            dtype={1: np.float64},
+            usecols=range(1, width + 1),
+            dtype=dict.fromkeys(range(1, width + 1), np.float64),
             index_col=False,
             na_filter=False,
             low_memory=False,
         )
     except (ValueError, OverflowError):
         return None
-    predictions: NDArray[np.float64] = frame[1].to_numpy()
-    return predictions
+    return [frame[place].to_numpy() for place in range(1, width + 1)]
+
+
+def _classes(body: bytes, column: PredictedColumn, rows: int) -> NDArray[np.int32] | None:
+    """Return the classes of clean lines as positions, or None if a field is not accepted."""
+    read_csv = None if len(body) <= SMALL_BYTES else _pandas_reader()
+    # pandas would end a line at a carriage return.
+    if read_csv is None or b"\r" in body or b"\0" in body:
+        return codes_of([line.partition(b",")[2] for line in body.split(b"\n")[:-1]], column)
+    width = 1
+    if column.places:
+        # Each class becomes a field. This only succeeds if the ids contain no space.
+        width += _most_spaces(body)
+        body = body.replace(b" ", b",")
+    if width > _MOST_CLASSES_OF_A_LIST:
+        return None
+    fields = range(1, width + 1)
+    try:
+        frame = read_csv(
+            BytesIO(body),
+            header=None,
+            names=range(width + 1),
+            usecols=fields,
+            dtype=dict.fromkeys(fields, "category"),
+            index_col=False,
+            na_filter=False,
+        )
+    except ValueError:
+        return None
+    codes = np.full((rows, max(column.places, width)), NO_CLASS, np.int32)
+    if len(frame) != rows:
+        return None
+    for place in fields:
+        texts = [str(text).encode() for text in frame[place].cat.categories]
+        known = [column.codes.get(text.strip(BLANKS), NO_CLASS) for text in texts]
+        if any(code == NO_CLASS and text for code, text in zip(known, texts, strict=True)):
+            return None
+        # The code of a missing field is -1, which is the place of the last item.
+        codes[:, place - 1] = np.array([*known, NO_CLASS], np.int32)[frame[place].cat.codes.to_numpy()]
+    is_empty = codes == NO_CLASS
+    if is_empty[:, 0].any() or (is_empty[:, :-1] & ~is_empty[:, 1:]).any():
+        return None
+    return codes[:, : column.places] if column.places else codes[:, 0]
+
+
+def _most_spaces(body: bytes) -> int:
+    """Return the largest number of spaces in a line."""
+    data = np.frombuffer(body, np.uint8)
+    lines = np.searchsorted(np.flatnonzero(data == _LF), np.flatnonzero(data == _SPACE))
+    return int(np.bincount(lines, minlength=1).max())
 
 
 def _pandas_reader() -> Callable[..., Any] | None:
@@ -169,33 +245,45 @@ class SubmissionFile:
 
     Attributes
     ----------
-    predictions : array of float64, shape (n,)
-        Finite, in the solution's order.
+    columns : dict of str to array
+        The predictions in the solution's order: finite float64 of shape (n,) for numbers, int32 of shape (n,)
+        for classes as positions, or of shape (n, places) for lists of classes, with -1 in empty places.
     notes : tuple of Note
         Remarks on the file.
     other_labels : tuple of str
         Columns named after other labels of the solution; they were not read.
     """
 
-    predictions: NDArray[np.float64]
+    columns: Mapping[str, NDArray[Any]]
     notes: tuple[Note, ...]
     other_labels: tuple[str, ...] = ()
 
+    @property
+    def predictions(self) -> NDArray[np.float64]:
+        """The column ``prediction`` of numbers."""
+        return self.columns[PREDICTION]
 
-def submission_size_cap(rows: int) -> int:
+
+def submission_size_cap(rows: int, wanted: SubmissionColumns = ONE_NUMBER) -> int:
     """Return the maximum size of a submission in bytes, as read and decompressed."""
-    return max(_SMALLEST_CAP, _BYTES_PER_ROW * rows)
+    return max(_SMALLEST_CAP, (_BYTES_PER_ROW + _LABEL_BYTES * (len(wanted.columns) - 1)) * rows)
 
 
-def submission_upload_cap(row_ids: RowIds, other_labels: Sequence[str] = ()) -> int:
+def submission_upload_cap(
+    row_ids: RowIds, other_labels: Sequence[str] = (), wanted: SubmissionColumns = ONE_NUMBER
+) -> int:
     """Return the maximum size in bytes of a submission that a site receives and stores."""
-    rows = len(row_ids)
+    rows, others = len(row_ids), len(other_labels) + len(wanted.columns) - 1
     long_ids = max(0, len(row_ids.text) - _ID_BYTES * rows)
-    return _FREE_UPLOAD_BYTES + (_BYTES_PER_ROW + _LABEL_BYTES * len(other_labels)) * rows + long_ids
+    return _FREE_UPLOAD_BYTES + (_BYTES_PER_ROW + _LABEL_BYTES * others) * rows + long_ids
 
 
 def read_submission(
-    source: Path | bytes | BinaryIO, row_ids: RowIds, *, other_labels: Sequence[str] = ()
+    source: Path | bytes | BinaryIO,
+    row_ids: RowIds,
+    *,
+    other_labels: Sequence[str] = (),
+    wanted: SubmissionColumns = ONE_NUMBER,
 ) -> SubmissionFile:
     """Read a submission from a plain, gzip or ZIP CSV.
 
@@ -206,7 +294,9 @@ def read_submission(
         The ids for which it must contain predictions. Labels and splits are unknown here, so no message can
         disclose them.
     other_labels : sequence of str
-        Columns with these names are allowed besides ``id`` and ``prediction``; they are not read.
+        Columns with these names are allowed besides the id and the predictions; they are not read.
+    wanted : SubmissionColumns
+        The columns of predictions; by default ``prediction``, a finite number.
 
     Returns
     -------
@@ -218,17 +308,17 @@ def read_submission(
         With all problems: one per class, with the first five lines of each.
     """
     try:
-        content = open_content(source, cap=submission_size_cap(len(row_ids)))
+        content = open_content(source, cap=submission_size_cap(len(row_ids), wanted))
         with content.open() as stream:
             data = _read_all(stream)
     except NotReadable as error:
         raise FileRejected("submission", [error.problem]) from error
-    text = _text_of(data, row_ids)
+    text = _text_of(data, row_ids, wanted)
     del data
-    header = read_header(text, other_labels)
-    accepted = _read_rows(text, header, row_ids)
+    header = read_header(text, other_labels, wanted)
+    accepted = _read_rows(text, header, row_ids, wanted)
     notes = (*content.notes, *text.notes, *accepted.notes)
-    return SubmissionFile(accepted.predictions, notes, header.other_labels)
+    return SubmissionFile(accepted.columns, notes, header.other_labels)
 
 
 def _read_all(stream: BinaryIO) -> bytes:
@@ -241,21 +331,21 @@ def _read_all(stream: BinaryIO) -> bytes:
     return content.getvalue()
 
 
-def _text_of(data: bytes, row_ids: RowIds) -> Text:
+def _text_of(data: bytes, row_ids: RowIds, wanted: SubmissionColumns) -> Text:
     if encoding := wide_encoding(data[:64]):
         raise FileRejected("submission", [not_utf8(encoding)])
     text = with_plain_line_ends(data)
     if text.end <= text.start and text.zero_tail:
         raise FileRejected("submission", [problem_of(text.zero_tail)])
     if text.end <= text.start:
-        expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
+        expected = f"header {wanted.header} and {counted(len(row_ids), 'row')}"
         fact = "The file contains only whitespace" if data else "The file is empty"
         problem = FileProblem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
         raise FileRejected("submission", [problem])
     return text
 
 
-def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
+def _read_rows(text: Text, header: Header, row_ids: RowIds, wanted: SubmissionColumns) -> SubmissionFile:
     """Read the rows, with the fast reader if they are clean, and add notes."""
     layout = header.layout
     # Zero bytes are reported first, because they cause other problems.
@@ -264,28 +354,44 @@ def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
     if layout is None:
         raise FileRejected("submission", problems)
     if layout.is_standard and not problems:
-        proven = read_proven(text.data[layout.offset :], row_ids)
+        proven = read_proven(text.data[layout.offset :], row_ids, wanted)
         if proven is not None:
-            predictions = np.empty(len(row_ids))
-            predictions[proven.positions] = proven.predictions
-            underflow = underflow_notes([layout.first_line + row for row in proven.underflows])
-            remarks = remarks_on(proven.predictions, layout.first_line)
-            return SubmissionFile(predictions, (*header.notes, *underflow, *remarks))
-    rows = read_rows(text, layout, row_ids)
+            columns = [_in_order(values, proven.positions) for values in proven.predictions]
+            underflow = underflow_notes([layout.first_line + row for row in proven.underflows], wanted)
+            remarks = remarks_on(proven.predictions[0], layout.first_line) if wanted.is_default else []
+            return _submission(wanted, columns, (*header.notes, *underflow, *remarks))
+    rows = read_rows(text, layout, row_ids, wanted)
     if problems or rows.problems:
         raise FileRejected("submission", [*problems, *rows.problems])
-    remarks = remarks_on(rows.predictions[np.argsort(rows.lines)], layout.first_line)
-    return SubmissionFile(rows.predictions, (*header.notes, *rows.notes, *remarks))
+    remarks = []
+    if wanted.is_default:
+        remarks = remarks_on(rows.predictions[0][np.argsort(rows.lines)], layout.first_line)
+    return _submission(wanted, rows.predictions, (*header.notes, *rows.notes, *remarks))
 
 
-def write_sample_submission(row_ids: RowIds) -> bytes:
-    """Return a submission that predicts 0.0 for every id, in id order.
+def _in_order(values: NDArray[Any], positions: NDArray[np.int64] | slice) -> NDArray[Any]:
+    """Return the values of the file's lines in the solution's order."""
+    ordered = np.empty_like(values)
+    ordered[positions] = values
+    return ordered
+
+
+def _submission(
+    wanted: SubmissionColumns, columns: Sequence[NDArray[Any]], notes: tuple[Note, ...]
+) -> SubmissionFile:
+    names = [column.name for column in wanted.columns]
+    return SubmissionFile(dict(zip(names, columns, strict=True)), notes)
+
+
+def write_sample_submission(row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER) -> bytes:
+    """Return a submission with the same prediction for every id, in id order; 0.0 by default.
 
     The ids are sorted, because the order of the solution is secret.
     """
     ordered = row_ids.smallest(range(len(row_ids)), len(row_ids))
     sample = StringIO(newline="")
     writer = csv.writer(sample, lineterminator="\n")
-    writer.writerow(HEADER.split(","))
-    writer.writerows((name, "0.0") for name in ordered)
+    writer.writerow(wanted.names)
+    values = ["0.0"] if wanted.is_default else [column.sample for column in wanted.columns]
+    writer.writerows((name, *values) for name in ordered)
     return sample.getvalue().encode()

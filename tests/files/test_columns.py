@@ -1,0 +1,184 @@
+"""Submissions with several columns of numbers, with classes and with lists of classes."""
+
+import csv
+import gzip
+import io
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.files import FileRejected, RowIds, read_submission, write_sample_submission
+from grader.files.reading.text import with_plain_line_ends
+from grader.files.submission.columns import PredictedColumn, SubmissionColumns
+from grader.files.submission.explaining_path import read_rows
+from grader.files.submission.header import read_header
+from grader.files.submission.submission import read_proven
+
+IDS = [f"r{row}" for row in range(60)]
+ROW_IDS = RowIds.of(IDS)
+CLASSES = ("cat", "dog", "Ärger", "b,c")
+PROBABILITIES = SubmissionColumns(tuple(PredictedColumn(name, 0, 1) for name in ("a", "b", "c d")))
+ONE_CLASS = SubmissionColumns((PredictedColumn("label", classes=CLASSES),))
+LISTS = SubmissionColumns((PredictedColumn("label", classes=CLASSES[:3], places=2),))
+ALL = {"numbers": PROBABILITIES, "class": ONE_CLASS, "lists": LISTS}
+
+
+def file_of(
+    wanted: SubmissionColumns, rows: Sequence[Sequence[object]], *, quoting: int = csv.QUOTE_MINIMAL, end="\n"
+) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=quoting, lineterminator=end).writerows([wanted.names, *rows])
+    return text.getvalue().encode()
+
+
+def values_of(wanted: SubmissionColumns, generator: random.Random) -> list[str]:
+    column = wanted.columns[0]
+    if column.places:
+        return [" ".join(generator.choices(column.classes, k=generator.randint(1, 4)))]
+    if column.classes:
+        return [generator.choice(column.classes)]
+    return [repr(generator.random()) for _ in wanted.columns]
+
+
+def simply_read(wanted: SubmissionColumns, data: bytes) -> list[list[object]]:
+    """Return the values of each column in the order of IDS, read with `csv` alone."""
+    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(data.decode(), newline=""))}
+
+    def value(text: str, column: PredictedColumn) -> object:
+        if column.places:
+            codes = [column.classes.index(name) for name in text.split()][: column.places]
+            return [*codes, *[-1] * (column.places - len(codes))]
+        return column.classes.index(text) if column.classes else float(text)
+
+    return [[value(rows[name][column.name], column) for name in IDS] for column in wanted.columns]
+
+
+def rejection(data: bytes, wanted: SubmissionColumns) -> dict[str, str]:
+    with pytest.raises(FileRejected) as caught:
+        read_submission(data, ROW_IDS, wanted=wanted)
+    return {problem.code: problem.message for problem in caught.value.problems}
+
+
+@pytest.mark.parametrize("kind", ALL)
+@given(
+    seed=st.integers(0, 1 << 32),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_both_paths_and_a_simple_reader_return_the_same_values(kind: str, seed: int, quoting: int, end: str):
+    wanted, generator = ALL[kind], random.Random(seed)
+    rows = [[name, *values_of(wanted, generator)] for name in generator.sample(IDS, len(IDS))]
+    data = file_of(wanted, rows, quoting=quoting, end=end)
+    expected = simply_read(wanted, data)
+    for packed in (data, gzip.compress(data, mtime=0)):
+        columns = read_submission(packed, ROW_IDS, wanted=wanted).columns
+        assert [columns[column.name].tolist() for column in wanted.columns] == expected
+    text = with_plain_line_ends(data)
+    header = read_header(text, wanted=wanted)
+    assert header.layout is not None
+    explained = read_rows(text, header.layout, ROW_IDS, wanted)
+    assert not explained.problems
+    assert [values.tolist() for values in explained.predictions] == expected
+    proven = read_proven(text.data[header.layout.offset :], ROW_IDS, wanted)
+    if b"b,c" not in data:
+        assert proven is not None
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_large_file_is_read_equally_with_and_without_pandas(kind: str, monkeypatch: pytest.MonkeyPatch):
+    wanted, generator = ALL[kind], random.Random(1)
+    ids = [str(row) for row in range(30_000)]
+    rows = [[name, *values_of(wanted, generator)] for name in generator.sample(ids, len(ids))]
+    data = file_of(wanted, rows).replace(b'"b,c"', b"cat")
+    with_pandas = read_submission(data, RowIds.of(ids), wanted=wanted)
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    without = read_submission(data, RowIds.of(ids), wanted=wanted)
+    for name, values in with_pandas.columns.items():
+        np.testing.assert_array_equal(values, without.columns[name])
+        assert values.dtype == without.columns[name].dtype
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_sample_submission_is_accepted(kind: str):
+    sample = write_sample_submission(ROW_IDS, ALL[kind])
+    assert not read_submission(sample, ROW_IDS, wanted=ALL[kind]).notes
+
+
+def test_columns_may_be_in_another_order_and_the_file_says_so():
+    rows = [[name, 0.25, 0.5, 0.75] for name in IDS]
+    data = file_of(PROBABILITIES, rows).replace(b"id,a,b,c d", b"id,b,a,c d")
+    submission = read_submission(data, ROW_IDS, wanted=PROBABILITIES)
+    assert [submission.columns[name][0] for name in ("a", "b", "c d")] == [0.5, 0.25, 0.75]
+    assert [note.code for note in submission.notes] == ["columns_reordered"]
+
+
+def test_all_problems_of_several_columns_are_reported_with_line_column_and_value():
+    rows: list[list[object]] = [[name, 0.25, 0.5, 0.25] for name in IDS]
+    rows[0][1], rows[1][2], rows[2][3], rows[3][3] = "1.5", "nan", "", "x"
+    rows[4], rows[5][0] = ["r4", 0.5, 0.5], "r9999"
+    problems = rejection(file_of(PROBABILITIES, rows), PROBABILITIES)
+    number = "expected a finite decimal number such as 0.25"
+    assert {
+        "out_of_range": "Line 2: column 'a': '1.5' is out of range; expected a number from 0 to 1.",
+        "nan_prediction": f"Line 3: column 'b': prediction is NaN ('nan'); {number}.",
+        "empty_prediction": f"Line 4: column 'c d': empty prediction; {number}.",
+        "not_a_number": f"Line 5: column 'c d': 'x' is not a number; {number}.",
+        "field_count": "Line 6: 3 fields, expected 4: 'r4,0.5,0.5'.",
+    }.items() <= {
+        code: message.removesuffix(" 1 affected line.") for code, message in problems.items()
+    }.items()
+    assert problems["missing_row_id"] == "1 id missing: r5."
+    assert len(problems) == 7
+
+
+def test_unknown_classes_are_reported_with_the_expected_ones():
+    rows = [[name, "cat"] for name in IDS]
+    rows[0][1], rows[1][1], rows[2][1] = "Dog", "bird", ""
+    problems = rejection(file_of(ONE_CLASS, rows), ONE_CLASS)
+    assert problems["unknown_class"] == (
+        "Line 2: 'Dog' is not a class; expected one of 'cat', 'dog', 'Ärger' and 'b,c' (case matters). "
+        "2 affected lines (2, 3)."
+    )
+    assert problems["empty_prediction"].startswith("Line 4: empty prediction; expected one of 'cat'")
+    rows = [[name, "dog cat"] for name in IDS]
+    rows[7][1] = "dog bird"
+    message = rejection(file_of(LISTS, rows), LISTS)["unknown_class"]
+    assert "'bird' is not a class; expected classes out of 'cat', 'dog' and 'Ärger', separated by" in message
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "part"),
+    [
+        ("id,a,b", "missing_column", "missing column 'c d'; expected 'id,a,b,c d'"),
+        ("id,a,b,c", "wrong_column", "found the column 'c'; expected 'c d'"),
+        ("id,A,b,c d", "wrong_header", "expected 'id,a,b,c d' (case matters)"),
+        ("id,a,b,c d,e", "unexpected_column", "has 5 columns, expected 4: unexpected column 'e'"),
+        ("Unnamed: 0,id,a,b,c d", "index_column", "Use to_csv(index=False)"),
+        ("id,a,a,b", "duplicate_column", "column 'a' appears twice"),
+        ("x,y,z,w", "wrong_header", "expected the header 'id,a,b,c d'"),
+        ("r0,0.5,0.5,0.5", "missing_header", "expected the header 'id,a,b,c d'"),
+        ("id;a;b;c d", "wrong_delimiter", "delimiter ';' found"),
+    ],
+)
+def test_a_wrong_header_is_explained(header: str, code: str, part: str):
+    mark = ";" if ";" in header else ","
+    rows = [mark.join([name, *["0.5"] * (header.count(mark))]) for name in IDS]
+    assert part in rejection("\n".join([header, *rows]).encode(), PROBABILITIES)[code]
+
+
+def test_the_header_of_many_columns_is_shortened_in_messages():
+    wanted = SubmissionColumns(tuple(PredictedColumn(f"class {place}") for place in range(300)))
+    message = rejection(b"id,prediction\n1,2\n", wanted)["missing_column"]
+    assert message.endswith("class 5,class 6,… (301 columns)'.")
+    sample = write_sample_submission(ROW_IDS, wanted)
+    assert len(read_submission(sample, ROW_IDS, wanted=wanted).columns) == 300
+
+
+def test_too_small_numbers_are_noted_without_a_statement_on_ties():
+    rows = [[name, 0.25, "1e-400" if name == "r3" else 0.5, 0.25] for name in IDS]
+    (note,) = read_submission(file_of(PROBABILITIES, rows), ROW_IDS, wanted=PROBABILITIES).notes
+    assert note.message == "1 value too small for a 64-bit float (first line 5), read as 0."
