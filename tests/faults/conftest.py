@@ -30,6 +30,17 @@ SWEEPER = (
 )
 
 
+@pytest.fixture
+def all_is_well(service, check_invariants) -> Callable[..., None]:
+    """A function that checks the invariants for all accepted files."""
+
+    def check(*accepted, **seen):
+        acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
+        check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
+
+    return check
+
+
 @dataclass
 class Processes:
     """Starts processes of the service, each in its own session, and ends them all afterwards."""

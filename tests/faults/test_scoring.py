@@ -50,17 +50,6 @@ def poison(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(tmp_path)}
 
 
-@pytest.fixture
-def all_is_well(service, check_invariants) -> Callable[..., None]:
-    """A function that checks the invariants for all accepted files."""
-
-    def check(*accepted, **seen):
-        acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
-        check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
-
-    return check
-
-
 def hint(service, *job_ids: int):
     hints = Hints(service.settings)
     hints.send(job_ids)

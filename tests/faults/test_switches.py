@@ -63,17 +63,6 @@ def accepted(service, competition) -> list[Any]:
 
 
 @pytest.fixture
-def all_is_well(service, check_invariants) -> Callable[..., None]:
-    """A function that checks the invariants for all accepted files."""
-
-    def check(*accepted, **seen):
-        acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
-        check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
-
-    return check
-
-
-@pytest.fixture
 def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., ScoringVersion]:
     """A function that prepares the next version with the labels of a seed."""
 

@@ -105,21 +105,12 @@ def test_folder_accessible_to_others_is_rejected(tmp_path, monkeypatch):
     folder.rmdir()
 
 
-def test_server_on_path_is_used_without_a_wheel(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("status", "is_used"), [(0, True), (127, False)])
+def test_usable_server_on_path_is_used_without_a_wheel(tmp_path, monkeypatch, status: int, is_used: bool):
     fake = tmp_path / "valkey-server"
-    fake.write_text("#!/bin/sh\nexit 0\n")
+    fake.write_text(f"#!/bin/sh\nexit {status}\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(valkey, "find_spec", lambda name: None)
 
-    assert valkey.find_server() == fake
-
-
-def test_unusable_server_is_ignored(tmp_path, monkeypatch):
-    broken = tmp_path / "valkey-server"
-    broken.write_text("#!/bin/sh\nexit 127\n")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(valkey, "find_spec", lambda name: None)
-
-    assert valkey.find_server() is None
+    assert valkey.find_server() == (fake if is_used else None)

@@ -83,11 +83,26 @@ def test_an_organizer_removed_after_opening_the_page_changes_nothing(arena, orga
     assert (answer.status_code, paused(arena)) == (403, False)
 
 
-def test_an_organizer_removed_before_the_api_write_changes_nothing(arena, organizer, before_writing):
+@pytest.mark.parametrize(
+    ("path", "sent", "key"),
+    [
+        (f"{API}/organize/pause", {"message": "A break."}, {}),
+        (f"{API}/organize/announcements", {"title": "A", "text": "B"}, {"Idempotency-Key": "one"}),
+        (
+            "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings",
+            {"competitionName": "toxicity", "settings": {"title": "Mine"}, "updateMask": "title"},
+            {},
+        ),
+    ],
+    ids=["action", "repeatable request", "kaggle command"],
+)
+def test_an_organizer_removed_before_the_api_write_changes_nothing(
+    arena, organizer, before_writing, path: str, sent: dict[str, Any], key: dict[str, str]
+):
     client = arena.app.test_client()
     assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
     before_writing(remove_edda)
-    answer = client.post(f"{API}/organize/pause", json={"message": "A break."}, headers=organizer.bearer)
+    answer = client.post(path, json=sent, headers=organizer.bearer | key)
     assert (answer.status_code, answer.json["error"], paused(arena)) == (403, "not_organizer", False)
 
 
@@ -190,16 +205,6 @@ def file_for(arena, path: str) -> tuple[BytesIO, str]:
     return BytesIO(content), "file.csv"
 
 
-def test_a_repeatable_request_of_an_organizer_removed_meanwhile_changes_nothing(
-    arena, organizer, before_writing
-):
-    client, headers = arena.app.test_client(), organizer.bearer | {"Idempotency-Key": "one"}
-    assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
-    before_writing(remove_edda)
-    answer = client.post(f"{API}/organize/announcements", json={"title": "A", "text": "B"}, headers=headers)
-    assert (answer.status_code, answer.json["error"]) == (403, "not_organizer"), answer.text
-
-
 def upload_by_page(arena, person):
     form = {"csrf_token": arena.form_token(person.browser, "/account"), "file": file_for(arena, "submit")}
     return person.browser.post(f"{HERE}/submit", data=form)
@@ -248,17 +253,6 @@ def test_a_large_file_of_a_user_logged_out_while_it_is_received_is_not_stored(ar
         api_tokens.forget_all(session, user=organizer.user)
     assert (send(**{CHECKED: head.facts}), row_counts(arena)) == (401, before)
     assert send(**{CHECKED: {}}) == 401
-
-
-def test_an_organizer_removed_meanwhile_changes_no_setting_with_the_kaggle_command(
-    arena, organizer, before_writing
-):
-    path = "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings"
-    sent = {"competitionName": "toxicity", "settings": {"title": "Mine"}, "updateMask": "title"}
-    assert arena.app.test_client().get(f"{API}/organize", headers=organizer.bearer).status_code == 200
-    before_writing(remove_edda)
-    answer = arena.app.test_client().post(path, json=sent, headers=organizer.bearer)
-    assert (answer.status_code, answer.json["error"]) == (403, "not_organizer")
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
