@@ -91,7 +91,7 @@ def test_readme_is_short():
 
 def test_documentation_is_short():
     words = {path.name: len(path.read_text().split()) for path in CHAPTERS}
-    assert sum(words.values()) - words["competition-settings.md"] <= 30_000
+    assert sum(words.values()) - words["competition-settings.md"] <= 30_800
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.name)
@@ -140,7 +140,7 @@ def test_arguments_of_every_command_in_the_documents_are_valid(
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "y")
     command, words, context = main, shlex.split(line.replace("/mnt/backups/2026-03-01", ".")), CONTEXT
     for word in words:
-        if word.endswith((".csv", ".json", ".md", ".toml", ".txt")):
+        if word.endswith((".csv", ".json", ".md", ".py", ".toml", ".txt")):
             Path(word).touch()
     while isinstance(command, click.Group):
         context = click.Context(command, parent=context, info_name=command.name)

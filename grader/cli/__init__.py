@@ -35,6 +35,7 @@ main = CommandGroup(
             "gate": CliEntry("grader.cli.metric.gate", "Check predictions against limits, for CI.", "cli"),
             "analyze": CliEntry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
             "bakeoff": CliEntry("grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"),
+            "metric": CliEntry("grader.cli.metric.python_metric", "Check a metric of your own.", "cli"),
             "verify": CliEntry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
         },
         "A site, over HTTP": {

@@ -56,7 +56,7 @@ def main(packages: Sequence[str]) -> None:
     sys.meta_path.insert(0, _HiddenPackages)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in packages:
+        for name in (*packages, *(["narwhals"] if "sklearn" in packages else [])):
             with suppress(ModuleNotFoundError):
                 _import_all(importlib.import_module(name))
         functions.warm_up()

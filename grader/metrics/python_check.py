@@ -1,0 +1,305 @@
+"""The setup check of a Python metric: whether it works, is reproducible, and prefers good files."""
+
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.metrics.interface import Columns, ColumnSpec, Direction, Exactness
+from grader.metrics.python_metric import (
+    _TERM,
+    MOST_TERMS,
+    REASONS,
+    MetricFailed,
+    MetricSignature,
+    MetricSource,
+    PreparedTable,
+    PythonMetric,
+    PythonSettings,
+    made_up_truth,
+    package_versions,
+)
+from grader.sandbox import CallOutcome, CallStatus, SandboxClient, layers
+
+_OTHER_TIME = 40 * 86_400.0 + 12_345.678
+_TOLERANCE = 1e-9
+_FILES = {
+    "shuffled": "the rows in another order",
+    "constant": "one value in all rows",
+    "extreme": "huge values",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCheck:
+    """The result of the setup check.
+
+    Attributes
+    ----------
+    problems, warnings : tuple of str
+        The reasons why the metric cannot be used, and possible mistakes. For organizers only, because they
+        may contain labels.
+    settings : PythonSettings
+        The settings with the terms and the width of the row statistics.
+    scores : mapping of str to float
+        The score of `sample`, `perfect`, `shuffled`, `constant` and `extreme` predictions, where defined.
+    checks_files : bool
+        Whether files can be checked before scoring, with made-up labels.
+    seconds, memory_bytes
+        The CPU time, and the memory in addition to that of the packages, for all rows.
+    """
+
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+    settings: PythonSettings
+    exactness: Exactness
+    scores: Mapping[str, float]
+    checks_files: bool
+    seconds: float
+    memory_bytes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as JSON data, with the layers of the sandbox."""
+        data = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "settings"}
+        return data | {"terms": self.settings.terms, "sandbox": str(layers()), "packages": package_versions()}
+
+
+def check_metric(
+    source: MetricSource,
+    settings: PythonSettings,
+    truth: Columns,
+    sample: Columns,
+    *,
+    public: np.ndarray | None = None,
+    sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
+) -> MetricCheck:
+    """Check a metric with all rows of the solution and a sample submission, in two zygotes.
+
+    Parameters
+    ----------
+    source, settings : MetricSource, PythonSettings
+        The metric. Its terms and width are determined here.
+    truth, sample : mapping of str to ndarray
+        The columns of both tables in the order of the ids; `truth` contains the ids.
+    public : ndarray of int, optional
+        The positions of the public rows; by default, all rows.
+    sandboxes : pair of SandboxClient, optional
+        Two sandboxes with different hash seeds, which are not closed.
+
+    Returns
+    -------
+    MetricCheck
+        The problems and warnings, the scores, the time and the memory.
+    """
+    first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))
+    try:
+        return _Check(PythonMetric(source, settings, first), second, truth, sample).result(public)
+    finally:
+        if sandboxes is None:
+            first.close()
+            second.close()
+
+
+def check_files(
+    data: bytes,
+    solution: Path,
+    sample: Path,
+    *,
+    id_column: str | None = None,
+    lowest: bool = False,
+    arguments: Mapping[str, Any] | None = None,
+    sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
+) -> MetricCheck:
+    """Check the metric in `data` with two CSV files; raise ValueError if they do not fit together."""
+    source = MetricSource.of(data)
+    true, predicted = _read(solution), _read(sample)
+    id_column = id_column or str(predicted.columns[0])
+    for name, table in (("solution", true), ("sample submission", predicted)):
+        if id_column not in table or table[id_column].duplicated().any():
+            raise ValueError(f"The {name} needs a column {id_column!r} with a different id in each row.")
+    usage = next((name for name in true.columns if str(name).lower() == "usage"), None)
+    if usage is not None:
+        true = true[true[usage].str.lower() != "ignored"]
+    true = true.sort_values(id_column, ignore_index=True)
+    if missing := set(true[id_column]) - set(predicted[id_column]):
+        raise ValueError(f"{len(missing)} ids of the solution are not in the sample submission.")
+    predicted = predicted.set_index(id_column).loc[true[id_column]].reset_index(drop=True)
+    public = None
+    if usage is not None:
+        public = np.flatnonzero(true.pop(usage).str.lower() == "public")
+    tables = [{str(name): values.to_numpy() for name, values in each.items()} for each in (true, predicted)]
+    names = {name for table in tables for name in table}
+    whole = {name for name in names if all(t[name].dtype.kind in "iu" for t in tables if name in t)}
+    settings = PythonSettings(
+        direction=Direction.LOWEST if lowest else Direction.HIGHEST,
+        id=id_column,
+        truth=tuple(ColumnSpec(name) for name in tables[0] if name != id_column),
+        predictions=tuple(ColumnSpec(name) for name in tables[1]),
+        whole=frozenset(whole),
+        arguments=arguments or {},
+    )
+    return check_metric(source, settings, *tables, public=public, sandboxes=sandboxes)
+
+
+def _read(path: Path) -> Any:
+    """Return a table with the types of `read_csv`; in texts, only empty cells are missing values."""
+    pandas = importlib.import_module("pandas")
+    table = pandas.read_csv(path)
+    if texts := [name for name in table if table[name].dtype.kind not in "biuf"]:
+        as_text = pandas.read_csv(path, usecols=texts, dtype=str, keep_default_na=False, na_values=[""])
+        table[texts] = as_text[texts].astype(object)
+    return table
+
+
+def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[PythonMetric, CallOutcome]:
+    """Score a sample submission; return the metric with its terms and the width of its row statistics.
+
+    Raises
+    ------
+    MetricFailed
+        If the function fails.
+    """
+    rows = np.arange(len(truth[metric.settings.id]))
+    request = metric.request(metric.prepare(truth, rows), metric.encode(sample))
+    if metric.source.signature is MetricSignature.ROWS:
+        request = replace(request, count=1, describes=True)
+    outcome = metric.call(request)
+    if outcome.status is not CallStatus.OK:
+        raise MetricFailed(outcome)
+    if not request.describes:
+        return metric, outcome
+    names = [str(each) for each in json.loads(outcome.log)]
+    if len(names) > MOST_TERMS or not all(map(_TERM.fullmatch, names)):
+        log = f"combine may return at most {MOST_TERMS} values with names such as f1_macro: {names}"
+        raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
+    terms = ("score", *(name for name in names if name != "score"))
+    settings = replace(metric.settings, terms=terms, width=int(outcome.numbers[0]))
+    return metric.with_changes(settings=settings), outcome
+
+
+class _Check:
+    """The calls of the check, with the problems and warnings so far."""
+
+    def __init__(self, metric: PythonMetric, other: SandboxClient, truth: Columns, sample: Columns) -> None:
+        self.metric, self._other, self._truth, self._sample = metric, other, truth, sample
+        self.problems, self.warnings = list[str](), list[str]()
+        self.scores = dict[str, float]()
+        self._rows = np.arange(len(truth[metric.settings.id]))
+
+    def result(self, public: np.ndarray | None) -> MetricCheck:
+        """Run all checks."""
+        checks_files, outcome = False, None
+        try:
+            self.metric, outcome = described(self.metric, self._truth, self._sample)
+        except MetricFailed as failed:
+            reason = REASONS[failed.status]
+            self.problems.append(f"With the sample submission, the metric {reason}.\n{failed.log}")
+        else:
+            limit = self.metric.settings.limits.seconds
+            if 2 * outcome.seconds > limit:
+                self.problems.append(
+                    f"The metric takes {outcome.seconds:.1f} s for all rows. The check of a file and both "
+                    f"splits together must take less than {limit:g} s."
+                )
+            made_up = made_up_truth(
+                self._truth, self._rows if public is None else public, id_column=self.metric.settings.id
+            )
+            checks_files = self._check_files(self.metric.prepare(made_up, self._rows))
+        return MetricCheck(
+            tuple(self.problems),
+            tuple(self.warnings),
+            self.metric.settings,
+            self.metric.describe().exactness,
+            self.scores,
+            checks_files,
+            outcome.seconds if outcome else 0.0,
+            outcome.memory_bytes if outcome else 0,
+        )
+
+    def _attempt(
+        self, predictions: Columns, metric: PythonMetric | None = None, rows: np.ndarray | None = None
+    ) -> float | str:
+        """Return the score, or the reason why there is none."""
+        metric, rows = metric or self.metric, self._rows if rows is None else rows
+        try:
+            return metric.score(metric.prepare(self._truth, rows), metric.encode(predictions)).score
+        except MetricFailed as failed:
+            return f"the metric {REASONS[failed.status]}"
+
+    def _check_files(self, made_up: PreparedTable) -> bool:
+        """Check the sample, perfect and damaged files; return whether the checker accepts the sample."""
+        problem = self.metric.check_file(made_up, self.metric.encode(self._sample))
+        if problem:
+            self.warnings.append(f"Files cannot be checked before scoring. With made-up labels: {problem}")
+        perfect = self._perfect()
+        if not perfect:
+            self.warnings.append("Check the direction yourself: the columns tell no perfect predictions.")
+        files = {"sample": self._sample} | ({"perfect": perfect} if perfect else {})
+        files |= self._damaged(perfect or self._sample)
+        for name, predictions in files.items():
+            score = self._attempt(predictions)
+            if isinstance(score, float):
+                self.scores[name] = score
+            elif name in ("sample", "perfect"):
+                self.problems.append(f"With {name} predictions, {score}.")
+            elif problem or not self.metric.check_file(made_up, self.metric.encode(predictions)):
+                self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
+            if name in ("sample", "shuffled") and isinstance(score, float) and not self.problems:
+                self._check_reproducibility(name, predictions, score)
+        self._check_direction()
+        return problem is None
+
+    def _check_reproducibility(self, name: str, predictions: Columns, score: float) -> None:
+        """Compare with another time, another process and hash seed, and another order of the rows."""
+        for metric, reason in (
+            (self.metric.with_changes(clock_shift=_OTHER_TIME), "time or random numbers"),
+            (self.metric.with_changes(sandbox=self._other), "random numbers, id() or the order of a set"),
+        ):
+            again = self._attempt(predictions, metric)
+            if again != score:
+                self.problems.append(
+                    f"The score of {name} predictions depends on {reason}: {score}, {again}."
+                )
+        order = np.random.default_rng(0).permutation(self._rows)
+        again = self._attempt(predictions, rows=order)
+        if isinstance(again, str) or abs(again - score) > _TOLERANCE * max(abs(score), 1):
+            self.warnings.append(
+                f"The {name} predictions' score depends on the order of the rows: {score}, {again}. Scoring "
+                "always uses the order of the ids."
+            )
+
+    def _check_direction(self) -> None:
+        best, is_highest = self.scores.get("perfect"), self.metric.settings.direction is Direction.HIGHEST
+        for name, score in self.scores.items():
+            if best is not None and (score > best if is_highest else score < best):
+                self.problems.append(
+                    f"The {'highest' if is_highest else 'lowest'} score is the best, but {name} predictions "
+                    f"({score}) are better than perfect ones ({best}). Check the direction."
+                )
+        if best is not None and best == self.scores.get("shuffled"):
+            self.warnings.append("Perfect and shuffled predictions have the same score.")
+
+    def _perfect(self) -> Columns:
+        """Return predictions with the true values, or nothing if the columns' names do not tell them."""
+        predicted = [each.name for each in self.metric.settings.predictions]
+        true = [name for name in self._truth if name != self.metric.settings.id]
+        pairs = dict(zip(predicted, predicted if set(predicted) <= set(true) else true, strict=False))
+        is_clear = set(predicted) <= set(true) or len(true) == len(predicted) == 1
+        same = all(
+            (self._truth[pairs[n]].dtype == object) == (self._sample[n].dtype == object) for n in pairs
+        )
+        return {name: self._truth[other] for name, other in pairs.items()} if is_clear and same else {}
+
+    def _damaged(self, columns: Columns) -> dict[str, Columns]:
+        order = np.random.default_rng(1).permutation(self._rows)
+        damaged: dict[str, Columns] = {
+            "shuffled": {name: values[order] for name, values in columns.items()},
+            "constant": {name: values[np.zeros_like(order)] for name, values in columns.items()},
+        }
+        if all(values.dtype.kind in "fiu" for values in columns.values()):
+            damaged["extreme"] = {name: values * 1e100 - 1e100 for name, values in columns.items()}
+        return damaged

@@ -1,0 +1,384 @@
+"""Metrics that organizers write in Python, computed in the sandbox.
+
+The *scorer* has the labels, and returns only numbers or a code. The *checker* computes the same function with
+made-up labels, so that its messages, which participants see, cannot contain a label.
+"""
+
+import ast
+import enum
+import hashlib
+import importlib.metadata
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.metrics.interface import (
+    Columns,
+    ColumnSpec,
+    Description,
+    Direction,
+    Exactness,
+    FloatArray,
+    LaterErrors,
+    MetricResult,
+    RowArray,
+    RowInfluences,
+    TermSpec,
+)
+from grader.metrics.row_statistics import exact_sum, influences_of, standard_error
+from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, SandboxRequest
+
+MOST_SOURCE_BYTES = 100_000
+MOST_MESSAGE_CHARACTERS = 280
+MOST_TERMS = 20
+_LARGEST_STATISTIC = 2.0**990
+_LARGEST_WHOLE = 2.0**53
+_STEP = 2.0**-17  # about the cube root of the rounding error, the best step of a central difference
+_PACKAGES = ("numpy", "pandas", "scipy", "scikit-learn")
+_TERM = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+REASONS: Mapping[CallStatus, str] = {
+    CallStatus.MESSAGE: "rejects the file",
+    CallStatus.ERROR: "raises an error",
+    CallStatus.WRONG_RESULT: "does not return a number",
+    CallStatus.NOT_FINITE: "is not a finite number",
+    CallStatus.MEMORY: "needs too much memory",
+    CallStatus.TIME: "takes too long",
+    CallStatus.DIED: "ends its process",
+    CallStatus.BAD_REPLY: "ends without a result",
+}
+
+
+class MetricSignature(enum.StrEnum):
+    """The functions that a metric.py may define: Kaggle's, MLE-bench's, or row statistics."""
+
+    SCORE = "score"
+    GRADE = "grade"
+    ROWS = "rows"
+
+
+class UnsuitableSource(ValueError):
+    """A metric.py that cannot be used."""
+
+
+class MetricFailed(Exception):
+    """The function failed; `status` is the only information for participants.
+
+    `log` may contain labels and is for organizers only, so it is not part of the message.
+    """
+
+    def __init__(self, outcome: CallOutcome) -> None:
+        super().__init__(f"The metric {REASONS[outcome.status]}.")
+        self.status, self.log = outcome.status, outcome.log
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSource:
+    """The text of a metric.py, and its signature."""
+
+    text: str
+    signature: MetricSignature
+
+    @property
+    def sha256(self) -> str:
+        """The hash under which the source is stored."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @classmethod
+    def of(cls, data: bytes) -> "MetricSource":
+        """Return the source in a file without executing it; raise UnsuitableSource."""
+        if len(data) > MOST_SOURCE_BYTES:
+            raise UnsuitableSource(f"metric.py may have at most {MOST_SOURCE_BYTES:,} bytes.")
+        try:
+            text = data.decode("utf-8-sig")
+            tree = ast.parse(text)
+        except SyntaxError as error:
+            raise UnsuitableSource(f"metric.py, line {error.lineno}: {error.msg}.") from error
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise UnsuitableSource("metric.py is not a Python file in UTF-8.") from error
+        defined = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
+        counts = {name: len(each.posonlyargs + each.args) for name, each in defined.items()}
+        if counts.get("score", 0) >= 3:
+            return cls(text, MetricSignature.SCORE)
+        if counts.get("grade", 0) >= 2:
+            return cls(text, MetricSignature.GRADE)
+        if counts.get("rows", 0) >= 2 and counts.get("combine", 0) >= 2:
+            return cls(text, MetricSignature.ROWS)
+        raise UnsuitableSource(
+            "metric.py must define score(solution, submission, row_id_column_name), "
+            "grade(submission, answers), or rows(truth, prediction) and combine(sums, n)."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSettings:
+    """The parameters of a Python metric in one competition.
+
+    Attributes
+    ----------
+    id : str
+        The name of the column with the ids.
+    truth, predictions : tuple of ColumnSpec
+        The columns of the solution and of a submission, without ids.
+    whole : frozenset of str
+        The columns that have whole numbers in the solution or the sample submission. They become int64, as
+        with `read_csv`, unless a submission has other numbers in them.
+    arguments : mapping
+        Further arguments of `score`.
+    terms, width : tuple of str, int
+        The values of `combine`, first `score`, and the number of columns of `rows`, as `check` returns them.
+    """
+
+    title: str = "Metric of the organizers"
+    direction: Direction = Direction.HIGHEST
+    decimals: int = 5
+    id: str = "id"
+    truth: tuple[ColumnSpec, ...] = ()
+    predictions: tuple[ColumnSpec, ...] = ()
+    whole: frozenset[str] = frozenset()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    terms: tuple[str, ...] = ("score",)
+    width: int = 0
+    limits: CallLimits = field(default_factory=CallLimits)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PreparedTable:
+    """The solution's rows of one split, and their positions among all rows."""
+
+    rows: RowArray
+    solution: Columns
+
+
+class PythonMetric:
+    """A metric in `source`. The columns of the truth include the ids; text is an array of objects."""
+
+    name = "python"
+
+    def __init__(
+        self,
+        source: MetricSource,
+        settings: PythonSettings,
+        sandbox: SandboxClient,
+        *,
+        clock_shift: float = 0.0,
+    ) -> None:
+        self.source, self.settings = source, settings
+        self._sandbox, self._clock_shift = sandbox, clock_shift
+        self.version = source.sha256
+
+    def with_changes(
+        self,
+        *,
+        settings: PythonSettings | None = None,
+        sandbox: SandboxClient | None = None,
+        clock_shift: float = 0.0,
+    ) -> "PythonMetric":
+        """Return the same function with other settings, in another sandbox, or at another time."""
+        return PythonMetric(
+            self.source, settings or self.settings, sandbox or self._sandbox, clock_shift=clock_shift
+        )
+
+    def describe(self) -> Description:
+        """Describe the metric."""
+        has_rows = self.source.signature is MetricSignature.ROWS
+        direction = self.settings.direction
+        return Description(
+            self.settings.title,
+            "A function that the organizers wrote.",
+            direction,
+            Exactness.SUMS if has_rows else Exactness.OPAQUE,
+            self.settings.truth,
+            self.settings.predictions,
+            tuple(TermSpec(name, name, direction) for name in self.settings.terms if name != "score"),
+            self.settings.decimals,
+        )
+
+    def encode(self, predictions: Columns) -> Columns:
+        """Return the predictions of all rows with the types of the sample submission."""
+        return self._typed({each.name: predictions[each.name] for each in self.settings.predictions})
+
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedTable:
+        """Return the rows of one split."""
+        return PreparedTable(rows, {name: values[rows] for name, values in self._typed(truth).items()})
+
+    def score(self, prepared: PreparedTable, encoded: Columns) -> MetricResult:
+        """Compute the values of one file on one split, as the scorer; raise MetricFailed."""
+        if self.source.signature is MetricSignature.ROWS:
+            return self._row_score(self._statistics(prepared, encoded))
+        outcome = self.call(self.request(prepared, encoded))
+        return MetricResult(_numbers(outcome).item(), {}, {"packages": package_versions()})
+
+    def measure(self, prepared: PreparedTable, encoded: Columns) -> RowInfluences | None:
+        """Return the influences of the rows on the score, or None if the metric has no row statistics."""
+        if self.source.signature is not MetricSignature.ROWS:
+            return None
+        statistics = self._statistics(prepared, encoded)
+        gradient = self._gradients(statistics)[:, 0]
+        means = [each / statistics.shape[0] for each in _sums(statistics)]
+        score = self._row_score(statistics).score
+        return RowInfluences(score, influences_of(list(statistics.T), means, gradient.tolist()))
+
+    def check_file(self, made_up: PreparedTable, encoded: Columns) -> str | None:
+        """Compute the score with made-up labels, as the checker; return the problem, for participants."""
+        outcome = self.call(replace(self.request(made_up, encoded), shows_messages=True))
+        if outcome.status is CallStatus.MESSAGE:
+            printable = "".join(each if each.isprintable() else " " for each in outcome.log)
+            message = " ".join(printable.split())[:MOST_MESSAGE_CHARACTERS]
+            return message or "The metric rejects the file."
+        return None if outcome.status is CallStatus.OK else f"The metric {REASONS[outcome.status]}."
+
+    def request(self, prepared: PreparedTable, encoded: Columns) -> SandboxRequest:
+        """Return the call of the function for one split."""
+        ids = {self.settings.id: prepared.solution[self.settings.id]}
+        submission = ids | {name: values[prepared.rows] for name, values in encoded.items()}
+        has_rows = self.source.signature is MetricSignature.ROWS
+        return SandboxRequest(
+            self.source.text,
+            self.source.signature,
+            prepared.rows.size * self.settings.width if has_rows else 1,
+            solution=prepared.solution,
+            submission=submission,
+            id=self.settings.id,
+            settings=self.settings.arguments,
+        )
+
+    def call(self, request: SandboxRequest) -> CallOutcome:
+        """Call the function with the limits of the settings."""
+        return self._sandbox.call(replace(request, clock_shift=self._clock_shift), self.settings.limits)
+
+    def _typed(self, columns: Columns) -> dict[str, NDArray[Any]]:
+        typed = dict(columns)
+        for name in self.settings.whole & typed.keys():
+            values = typed[name]
+            if values.dtype.kind == "f" and bool(
+                np.all((values == np.rint(values)) & (np.abs(values) <= _LARGEST_WHOLE))
+            ):
+                typed[name] = values.astype(np.int64)
+        return typed
+
+    def _statistics(self, prepared: PreparedTable, encoded: Columns) -> FloatArray:
+        outcome = self.call(self.request(prepared, encoded))
+        statistics = _numbers(outcome).reshape(prepared.rows.size, self.settings.width)
+        if np.abs(statistics).max(initial=0) > _LARGEST_STATISTIC:
+            raise MetricFailed(replace(outcome, status=CallStatus.NOT_FINITE))
+        return statistics
+
+    def _combined(self, sums: Sequence[Sequence[float]], rows: int) -> FloatArray:
+        """Return the terms for each of several sums."""
+        count = len(sums) * len(self.settings.terms)
+        request = SandboxRequest(
+            self.source.text, "combine", count, sums=sums, rows=rows, terms=self.settings.terms
+        )
+        return _numbers(self.call(request)).reshape(len(sums), len(self.settings.terms))
+
+    def _row_score(self, statistics: FloatArray) -> MetricResult:
+        sums = _sums(statistics)
+        values = self._combined([sums], len(statistics))[0].tolist()
+        score, *terms = values
+        evidence = {"rows": len(statistics), "sums": [each.hex() for each in sums]}
+        return MetricResult(
+            score,
+            dict(zip(self.settings.terms[1:], terms, strict=True)),
+            evidence,
+            LaterErrors(lambda: self._errors(statistics)),
+        )
+
+    def _errors(self, statistics: FloatArray) -> dict[str, float]:
+        means = [each / len(statistics) for each in _sums(statistics)]
+        return {
+            name: standard_error(influences_of(list(statistics.T), means, gradient))
+            for name, gradient in zip(
+                self.settings.terms, self._gradients(statistics).T.tolist(), strict=True
+            )
+        }
+
+    def _gradients(self, statistics: FloatArray) -> FloatArray:
+        """Return the derivatives of the terms (columns) by the means; 0 where `combine` has none."""
+        rows, width = statistics.shape
+        sums = np.array(_sums(statistics))
+        steps = _STEP * np.sqrt(np.mean(statistics * statistics, axis=0))
+        steps[steps == 0] = _STEP
+        shifts = np.diag(steps * rows)
+        with suppress(MetricFailed):  # for example, the logarithm of a negative sum
+            values = self._combined([*(sums + shifts).tolist(), *(sums - shifts).tolist()], rows)
+            return np.asarray((values[:width] - values[width:]) / (2 * steps[:, None]))
+        return np.zeros((width, len(self.settings.terms)))
+
+
+def _numbers(outcome: CallOutcome) -> FloatArray:
+    if outcome.status is not CallStatus.OK:
+        raise MetricFailed(outcome)
+    return outcome.numbers
+
+
+def _sums(statistics: FloatArray) -> list[float]:
+    return [exact_sum(np.ascontiguousarray(column)) for column in statistics.T]
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of the installed packages that a function may use, for receipts."""
+    versions = {}
+    for name in _PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return versions
+
+
+def made_up_truth(truth: Columns, public: RowArray, *, id_column: str, seed: int | None = None) -> Columns:
+    """Return a solution with random labels that have the distribution of the public rows.
+
+    Parameters
+    ----------
+    truth : mapping of str to ndarray
+        The columns of the solution, with the ids.
+    public : ndarray of int
+        The positions of the public rows.
+    id_column : str
+        The column with the ids, which are kept.
+    seed : int, optional
+        For tests. With a known seed, the labels of rows could be recovered from the random ones.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Values that occur often are drawn by row, so that one-hot columns stay one-hot. Other numbers are
+        mixtures of two rows, which keeps sums and ranges. The letters and digits of other texts are replaced.
+    """
+    rng = np.random.default_rng(seed)
+    rows = len(truth[id_column])
+    first = rng.integers(len(public), size=rows)
+    second = first + rng.integers(1, max(len(public), 2), size=rows)  # another row
+    one, other = public[first], public[second % len(public)]
+    share = rng.random(rows)
+    made_up = dict(truth)
+    for name, values in truth.items():
+        if name == id_column:
+            continue
+        drawn, known = values[one], values[public]
+        distinct = len(set(known.tolist())) if known.dtype.kind == "O" else len(np.unique(known))
+        if distinct * 2 > len(public):
+            if values.dtype.kind == "O":
+                drawn = np.array([_scrambled(each, rng) for each in drawn], dtype=object)
+            else:
+                mixed = share * drawn + (1 - share) * values[other]
+                drawn = np.rint(mixed).astype(values.dtype) if values.dtype.kind in "iu" else mixed
+        made_up[name] = drawn
+    return made_up
+
+
+def _scrambled(text: Any, rng: np.random.Generator) -> Any:
+    """Return a text with other digits and letters."""
+    if not isinstance(text, str):
+        return text
+    alphabets = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    kinds = [0 if each.isdigit() else 2 if each.isupper() else 1 if each.isalpha() else None for each in text]
+    return "".join(
+        each if kind is None else alphabets[kind][rng.integers(len(alphabets[kind]))]
+        for each, kind in zip(text, kinds, strict=True)
+    )

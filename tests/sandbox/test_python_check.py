@@ -1,0 +1,161 @@
+"""The setup check of metrics, and `fairboard metric check`."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import main
+from grader.metrics import python_check
+from grader.metrics.python_check import MetricCheck, check_files
+from grader.sandbox import SandboxClient
+
+Sandboxes = tuple[SandboxClient, SandboxClient]
+HEAD = "import datetime, random, time\nimport numpy as np\nfrom datetime import datetime as dt\n"
+SIGNATURE = "def score(solution, submission, row_id_column_name, weight=1.0):\n"
+MAE = "value = float((solution['target'] - submission['prediction']).abs().mean())\n    "
+
+
+def check(
+    folder: Path, sandboxes: Sandboxes, body: str, *, whole: str | None = None, lowest: bool = True
+) -> MetricCheck:
+    """Check a metric; `body` follows the mean absolute error in `value`."""
+    rng = np.random.default_rng(2)
+    ids = rng.permutation(50)
+    solution = [f"row_{each},{rng.normal():.3f},{('Public', 'Private', 'Ignored')[each % 3]}" for each in ids]
+    sample = [f"row_{each},{each / 10}" for each in rng.permutation(50)]
+    (folder / "solution.csv").write_text("\n".join(["id,target,Usage", *solution]))
+    (folder / "sample.csv").write_text("\n".join(["id,prediction", *sample]))
+    (folder / "metric.py").write_text(whole or f"{HEAD}{SIGNATURE}    {MAE}{body}\n")
+    return check_files(
+        (folder / "metric.py").read_bytes(),
+        folder / "solution.csv",
+        folder / "sample.csv",
+        lowest=lowest,
+        sandboxes=sandboxes,
+    )
+
+
+def test_good_metric_passes(tmp_path: Path, sandboxes: Sandboxes):
+    result = check(tmp_path, sandboxes, "return value")
+    assert result.problems == result.warnings == ()
+    assert result.checks_files
+    assert result.exactness == "opaque"
+    assert set(result.scores) == {"sample", "perfect", "shuffled", "constant", "extreme"}
+    assert result.scores["perfect"] == 0
+    assert 0 < result.seconds < 10
+    assert json.loads(json.dumps(result.as_dict()))["terms"] == ["score"]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("return value + np.random.rand() + random.random()", "random numbers"),
+        ("return value + np.random.default_rng().random()", "raises an error"),
+        ("return value + time.time() % 1", "time"),
+        ("return value + dt.now().day / 100 + datetime.date.today().day", "time"),
+        ("return value + time.localtime().tm_yday", "time"),
+        ("return value + id(solution) % 1e6", r"id\(\)"),
+        ("return value + hash('a') % 100", "order of a set"),
+        ("return value + ''.join({'a', 'b', 'c', 'd', 'e', 'f'}).index('a')", "order of a set"),
+        ("return -value", "better than perfect"),
+        ("return str(value)", "does not return a number"),
+        ("return open('/etc/passwd')", "Operation not permitted"),
+        ("import torch\n    return value", "package 'torch' is not available"),
+    ],
+)
+def test_irreproducible_or_wrong_metric_is_a_problem(
+    tmp_path: Path, sandboxes: Sandboxes, body: str, problem: str
+):
+    result = check(tmp_path, sandboxes, body)
+    assert any(re.search(problem, each) for each in result.problems), result
+
+
+FIRST, PREDICTIONS = "float(solution['target'].iloc[0])", "submission['prediction']"
+
+
+@pytest.mark.parametrize(
+    ("body", "warning"),
+    [
+        (f"return value + float({PREDICTIONS}.iloc[0]) - {FIRST}", "order of the rows"),
+        (f"return value if {FIRST} in KNOWN else None", "made-up labels"),
+        (f"return np.nan if {PREDICTIONS}.nunique() == 1 and {FIRST} in KNOWN else value", "constant"),
+        (f"return np.nan if {PREDICTIONS}.abs().max() > 1e9 and {FIRST} in KNOWN else value", "extreme"),
+    ],
+)
+def test_possible_mistake_is_a_warning(tmp_path: Path, sandboxes: Sandboxes, body: str, warning: str):
+    if "KNOWN" in body:
+        rng, labels = np.random.default_rng(2), []
+        rng.permutation(50)
+        labels = [round(float(rng.normal()), 3) for _ in range(50)]
+        body = body.replace("KNOWN", str(labels))
+    result = check(tmp_path, sandboxes, body)
+    assert any(warning in each for each in result.warnings), result
+
+
+def test_file_that_the_checker_rejects_is_no_warning(tmp_path: Path, sandboxes: Sandboxes):
+    result = check(
+        tmp_path,
+        sandboxes,
+        "if submission['prediction'].abs().max() > 1e9:\n        raise type('ParticipantVisibleError', "
+        "(Exception,), {})('Too large')\n    return value",
+    )
+    assert result.problems == result.warnings == ()
+
+
+def test_terms_of_row_statistics_are_determined(tmp_path: Path, sandboxes: Sandboxes):
+    source = (
+        "import numpy as np\ndef rows(truth, prediction):\n    e = truth - prediction\n"
+        "    return np.stack([abs(e), e * e, e > 0], axis=1)\n"
+        "def combine(sums, n):\n    return {'mse': sums[1] / n, 'score': sums[0] / n}\n"
+    )
+    result = check(tmp_path, sandboxes, "", whole=source)
+    assert result.problems == ()
+    assert (result.settings.terms, result.settings.width, result.exactness) == (("score", "mse"), 3, "sums")
+    wrong = source.replace("'mse'", "'Mean squared error'")
+    assert "does not return a number" in check(tmp_path, sandboxes, "", whole=wrong).problems[0]
+
+
+def test_example_of_the_documentation_works_on_the_first_try(tmp_path: Path, sandboxes: Sandboxes):
+    chapter = (Path(__file__).parents[2] / "docs" / "write-a-metric.md").read_text()
+    metric, rows = re.findall(r"^```python\n(.*?)^```", chapter, re.MULTILINE | re.DOTALL)
+    solution, sample = re.findall(r"^```csv\n(.*?)^```", chapter, re.MULTILINE | re.DOTALL)
+    (tmp_path / "solution.csv").write_text(solution)
+    (tmp_path / "sample.csv").write_text(sample)
+    files = tmp_path / "solution.csv", tmp_path / "sample.csv"
+    result = check_files(metric.encode(), *files, lowest=True, arguments={"extra": 1.5}, sandboxes=sandboxes)
+    assert result.problems == result.warnings == ()
+    assert result.checks_files
+    (tmp_path / "solution.csv").write_text(re.sub(r",[01],", ",", solution).replace("important,", ""))
+    result = check_files(rows.encode(), *files, lowest=True, sandboxes=sandboxes)
+    assert result.problems == result.warnings == ()
+    assert result.settings.terms == ("score", "mae")
+
+
+def test_command_prints_what_the_setup_shows(
+    tmp_path: Path, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+):
+    check(tmp_path, sandboxes, "return value * weight")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(python_check, "SandboxClient", lambda hash_seed=0: sandboxes[hash_seed])
+    monkeypatch.setattr(SandboxClient, "close", lambda _: None)
+    files = ["metric.py", "solution.csv", "sample.csv"]
+    passed = CliRunner().invoke(main, ["metric", "check", *files, "--lowest", "--argument", "weight=2"])
+    assert passed.exit_code == 0, passed.output
+    assert "The metric works." in passed.output
+    refused = CliRunner().invoke(main, ["metric", "check", *files, "--json"])
+    assert refused.exit_code == 2
+    assert "Check the direction" in json.loads(refused.stdout)["problems"][0]
+    for name, text, message in (
+        ("sample.csv", "id,prediction\nrow_0,1\n", "ids of the solution are not in the sample"),
+        ("sample.csv", "id,prediction\nrow_0,1\nrow_0,1\n", "a different id in each row"),
+        ("metric.py", "def other(): pass", "metric.py must define"),
+    ):
+        before = Path(name).read_text()
+        Path(name).write_text(text)
+        failed = CliRunner().invoke(main, ["metric", "check", *files])
+        assert (failed.exit_code, message in failed.output) == (1, True), failed.output
+        Path(name).write_text(before)

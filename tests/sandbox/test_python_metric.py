@@ -1,0 +1,281 @@
+"""Metrics of organizers: signatures, public metrics, made-up labels, errors."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.metrics.interface import ColumnSpec, Direction, Exactness, Options
+from grader.metrics.python_check import described
+from grader.metrics.python_metric import (
+    MOST_SOURCE_BYTES,
+    MetricFailed,
+    MetricSignature,
+    MetricSource,
+    PythonMetric,
+    PythonSettings,
+    UnsuitableSource,
+    made_up_truth,
+)
+from grader.metrics.registry import metric as built_in
+from grader.metrics.row_statistics import paired_difference
+from grader.sandbox import CallLimits, CallStatus, SandboxClient
+from tests.sandbox.public_metrics import PUBLIC_METRICS, ROWS, PublicMetric
+
+Sandboxes = tuple[SandboxClient, SandboxClient]
+IDS = np.arange(100, 100 + ROWS)
+RMSE = """
+def rows(truth, prediction):
+    return (prediction - truth) ** 2
+def combine(sums, n):
+    return {"mse": sums[0] / n, "score": (sums[0] / n) ** 0.5}
+"""
+
+
+def settings(truth: Any, predictions: Any, **others: Any) -> PythonSettings:
+    return PythonSettings(
+        truth=tuple(ColumnSpec(name) for name in truth if name != "id"),
+        predictions=tuple(ColumnSpec(name) for name in predictions),
+        **others,
+    )
+
+
+def one_column(
+    sandboxes: Sandboxes, source: str, truth: Any = None, **others: Any
+) -> tuple[PythonMetric, dict[str, Any]]:
+    """Return a metric of one column, and the truth."""
+    table = {"id": IDS, "target": np.arange(ROWS) % 7.0 if truth is None else truth}
+    chosen = settings(table, ["prediction"], **others)
+    return PythonMetric(MetricSource.of(source.encode()), chosen, sandboxes[0]), table
+
+
+def score(metric: PythonMetric, truth: dict[str, Any], prediction: Any) -> float:
+    rows = np.arange(len(truth["id"]))
+    return metric.score(metric.prepare(truth, rows), metric.encode({"prediction": prediction})).score
+
+
+@pytest.mark.parametrize("public", PUBLIC_METRICS, ids=lambda each: each.name)
+def test_public_metric_equals_its_oracle_in_every_signature(
+    complete_sandbox: SandboxClient, public: PublicMetric
+):
+    solution, submission = public.tables(np.random.default_rng(8))
+    truth = {"id": IDS, **{name: values.to_numpy() for name, values in solution.items()}}
+    predictions = {name: values.to_numpy() for name, values in submission.items()}
+    half = np.arange(0, ROWS, 2)
+    for signature, source in public.sources().items():
+        parsed = MetricSource.of(source.encode())
+        assert parsed.signature == signature
+        direction = Direction.LOWEST if public.lowest else Direction.HIGHEST
+        chosen = settings(truth, predictions, direction=direction)
+        metric = PythonMetric(parsed, chosen, complete_sandbox)
+        if signature == "rows":
+            metric, _ = described(metric, truth, predictions)
+        for rows in (np.arange(ROWS), half) if signature == "rows" else (half,):
+            expected = public.oracle(
+                solution.iloc[rows].reset_index(drop=True), submission.iloc[rows].reset_index(drop=True)
+            )
+            value = metric.score(metric.prepare(truth, rows), metric.encode(predictions)).score
+            assert math.isclose(value, expected, rel_tol=1e-12), (signature, value, expected)
+
+
+def test_more_than_ten_public_metrics_run_in_each_signature():
+    assert len(PUBLIC_METRICS) >= 10
+    assert sum(each.rows is not None for each in PUBLIC_METRICS) >= 10
+
+
+def test_row_statistics_equal_the_built_in_metric(sandboxes: Sandboxes):
+    rng = np.random.default_rng(3)
+    metric, truth = one_column(sandboxes, RMSE, truth=rng.normal(size=ROWS), terms=("score", "mse"), width=1)
+    files = [metric.encode({"prediction": rng.normal(size=ROWS)}) for _ in range(2)]
+    rmse, rows = built_in("rmse", Options()), np.arange(ROWS)
+    ours, theirs = metric.prepare(truth, rows), rmse.prepare({"target": truth["target"]}, rows)
+    result, expected = metric.score(ours, files[0]), rmse.score(theirs, files[0]["prediction"])
+    assert (result.score, result.evidence) == (expected.score, expected.evidence)
+    assert math.isclose(result.errors["score"], expected.errors["score"], rel_tol=1e-7)
+    assert result.terms == {"mse": pytest.approx(result.score**2)}
+    assert metric.describe().exactness is Exactness.SUMS
+    paired = [
+        paired_difference(*(each.measure(split, file) for file in encoded))
+        for each, split, encoded in (
+            (metric, ours, files),
+            (rmse, theirs, [file["prediction"] for file in files]),
+        )
+    ]
+    assert paired[0].value == paired[1].value
+    assert math.isclose(paired[0].standard_error, paired[1].standard_error, rel_tol=1e-7)
+
+
+def test_score_of_row_statistics_does_not_depend_on_the_order(sandboxes: Sandboxes):
+    rng = np.random.default_rng(4)
+    truth, prediction = rng.normal(size=ROWS) * 10.0 ** rng.integers(-8, 8, ROWS), rng.normal(size=ROWS)
+    order = rng.permutation(ROWS)
+    scores = set()
+    for one, other in ((truth, prediction), (truth[order], prediction[order])):
+        metric, table = one_column(sandboxes, RMSE, truth=one, width=1)
+        scores.add(score(metric, table, other))
+    assert len(scores) == 1
+
+
+def test_standard_error_is_zero_where_the_score_has_no_derivative(sandboxes: Sandboxes):
+    metric, truth = one_column(sandboxes, RMSE, width=1)
+    result = metric.score(metric.prepare(truth, np.arange(ROWS)), {"prediction": truth["target"]})
+    assert (result.score, result.errors["score"]) == (0.0, 0.0)
+
+
+TYPES = """
+def score(solution, submission, row_id_column_name, expected=None):
+    types = {name: str(each.dtype) for name, each in [*solution.items(), *submission.items()]}
+    assert types == expected, types
+    assert list(solution) == [row_id_column_name, "label", "weight"], list(solution)
+    assert list(submission) == [row_id_column_name, "a", "b", "c"], list(submission)
+    assert solution["label"].isna().tolist()[:2] == [False, True]
+    assert solution.index.tolist() == list(range(len(solution)))
+    return 1.0
+"""
+
+
+def test_tables_have_the_types_of_read_csv(sandboxes: Sandboxes):
+    labels = np.array(["NA", None, *["x"] * (ROWS - 2)], dtype=object)
+    truth = {"id": IDS, "label": labels, "weight": np.ones(ROWS)}
+    types = {"id": "int64", "label": "str", "weight": "int64", "a": "int64", "b": "float64", "c": "float64"}
+    columns = {"a": np.ones(ROWS), "b": np.arange(ROWS) / 2, "c": np.ones(ROWS)}
+    chosen = settings(truth, columns, whole=frozenset({"weight", "a", "b"}), arguments={"expected": types})
+    metric = PythonMetric(MetricSource.of(TYPES.encode()), chosen, sandboxes[0])
+    assert metric.score(metric.prepare(truth, np.arange(ROWS)), metric.encode(columns)).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (b"x" * (MOST_SOURCE_BYTES + 1), "at most 100,000 bytes"),
+        (b"def score(solution:\n", "line 1"),
+        (b"def score(a, b): pass", "must define"),
+        (b"def combine(sums, n): pass", "must define"),
+        (b"score = lambda a, b, c: 1", "must define"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"def score(a, b, c): return 1\0", "null|UTF-8"),
+        (b"(" * 50_000, "UTF-8|line|nested"),
+    ],
+)
+def test_unsuitable_source_is_refused_with_the_reason(source: bytes, problem: str):
+    with pytest.raises(UnsuitableSource, match=problem):
+        MetricSource.of(source)
+
+
+def test_source_with_a_byte_order_mark_is_accepted():
+    assert (
+        MetricSource.of(b"\xef\xbb\xbfdef grade(submission, answers): pass").signature
+        is MetricSignature.GRADE
+    )
+
+
+NEGATIVE = """
+class ParticipantVisibleError(Exception):
+    pass
+def score(solution, submission, row_id_column_name):
+    if (submission["prediction"] < 0).any():
+        raise ParticipantVisibleError(f"Must not\\nbe negative: {solution['target'].tolist()}")
+    if (submission["prediction"] > 9).any():
+        raise ValueError(solution["target"].tolist())
+    return float((solution["target"] == submission["prediction"]).mean())
+"""
+
+
+def test_checker_shows_messages_and_scorer_only_a_code(sandboxes: Sandboxes):
+    metric, truth = one_column(sandboxes, NEGATIVE)
+    rows = np.arange(ROWS)
+    made_up = metric.prepare(made_up_truth(truth, rows, id_column="id"), rows)
+    fine, negative, large = (
+        metric.encode({"prediction": np.full(ROWS, value)}) for value in (1.0, -1.0, 10.0)
+    )
+    assert metric.check_file(made_up, fine) is None
+    message = metric.check_file(made_up, negative)
+    assert message is not None
+    assert message.startswith("Must not be negative")
+    assert len(message) <= 280
+    assert str(truth["target"].tolist())[:60] not in message
+    assert metric.check_file(made_up, large) == "The metric raises an error."
+    for file in (negative, large):
+        with pytest.raises(MetricFailed) as failed:
+            metric.score(metric.prepare(truth, rows), file)
+        assert str(failed.value) == "The metric raises an error."
+        assert failed.value.status is CallStatus.ERROR
+
+
+def test_made_up_labels_have_the_distribution_but_no_label():
+    rng, rows = np.random.default_rng(1), 4000
+    texts = np.array([f"Answer {each} of Ä{each * 7:x}" for each in range(rows)], dtype=object)
+    truth = {
+        "id": np.arange(rows),
+        "class": np.array(rng.choice(["a", "b", "c"], rows, p=[0.7, 0.2, 0.1]), dtype=object),
+        "number": rng.normal(50, 10, rows),
+        "count": rng.integers(0, 10**9, rows),
+        "text": texts,
+    }
+    truth |= {f"is_{name}": (truth["class"] == name).astype(int) for name in "abc"}
+    shares = rng.dirichlet(np.ones(3), rows)
+    truth |= {f"share_{place}": shares[:, place] for place in range(3)}
+    public = np.arange(0, rows, 3)
+    made_up = made_up_truth(truth, public, id_column="id", seed=2)
+    assert list(made_up) == list(truth)
+    assert made_up["id"] is truth["id"]
+    assert abs(np.mean(made_up["class"] == "a") - 0.7) < 0.03
+    assert (sum(made_up[f"is_{name}"] for name in "abc") == 1).all()
+    assert ((made_up["class"] == "b") == made_up["is_b"]).all()
+    np.testing.assert_allclose(sum(made_up[f"share_{place}"] for place in range(3)), 1)
+    assert abs(made_up["number"].mean() - 50) < 1
+    assert made_up["count"].dtype == truth["count"].dtype
+    for name in ("number", "count", "text"):
+        assert not set(made_up[name].tolist()) & set(truth[name].tolist()), name
+    assert abs(np.corrcoef(made_up["number"], truth["number"])[0, 1]) < 0.06
+    assert {len(each) for each in made_up["text"]} <= {len(each) for each in texts}
+    assert not np.array_equal(made_up_truth(truth, public, id_column="id")["number"], made_up["number"])
+
+
+def test_slow_metric_ends_at_its_limit(sandboxes: Sandboxes):
+    metric, truth = one_column(sandboxes, "def grade(submission, answers):\n    while True: pass")
+    metric = metric.with_changes(settings=replace(metric.settings, limits=CallLimits(seconds=0.2)))
+    with pytest.raises(MetricFailed, match="takes too long"):
+        score(metric, truth, np.zeros(ROWS))
+
+
+LOCKED = """
+import numpy as np
+def score(solution, submission, row_id_column_name):
+    from sklearn import metrics
+    t, p = (solution["target"] > 3).astype(int), submission["prediction"]
+    hard = (p > 0.5).astype(int)
+    values = [
+        metrics.roc_auc_score(t, p), metrics.average_precision_score(t, p), metrics.log_loss(t, p),
+        metrics.f1_score(t, hard, average="macro"), metrics.accuracy_score(t, hard),
+        metrics.matthews_corrcoef(t, hard), metrics.balanced_accuracy_score(t, hard), metrics.r2_score(t, p),
+        metrics.cohen_kappa_score(t, hard), metrics.brier_score_loss(t, p),
+        metrics.silhouette_score(np.c_[t, p], hard), metrics.pairwise_distances(np.c_[t, p]).sum(),
+        metrics.ndcg_score([t], [p]), metrics.label_ranking_average_precision_score([t], [p]),
+        metrics.v_measure_score(t, hard), metrics.fbeta_score(t, hard, beta=2), metrics.hamming_loss(t, hard),
+        float(len(metrics.classification_report(t, hard))), metrics.auc(*metrics.roc_curve(t, p)[:2]),
+    ]
+    from scipy import optimize, spatial, stats
+    values += [stats.spearmanr(t, p)[0], stats.kendalltau(t, p)[0], stats.ks_2samp(t, p)[0]]
+    values += [stats.wasserstein_distance(t, p), stats.norm.cdf(0.1)]
+    values += [spatial.cKDTree(np.c_[t, p]).query([0, 0])[0], metrics.median_absolute_error(t, p)]
+    values += [float(optimize.linear_sum_assignment(np.outer(t, p))[0].sum()), stats.entropy([0.5, 0.5])]
+    merged = solution.merge(submission, on=row_id_column_name)
+    merged = merged.groupby("target")["prediction"].agg(["mean", "std"])
+    values += [merged["mean"].sum(), solution.pivot_table(index="target", aggfunc="size").sum()]
+    values += [solution.rolling(3)["target"].mean().sum(), submission.rank().sum().sum()]
+    assert np.isfinite(values).all(), values
+    return float(np.sum(values))
+"""
+
+
+def test_lazy_imports_of_the_packages_work(sandboxes: Sandboxes, complete_sandbox: SandboxClient):
+    metric, truth = one_column(sandboxes, LOCKED)
+    metric = metric.with_changes(sandbox=complete_sandbox)
+    prediction = np.random.default_rng(0).uniform(0.01, 0.99, ROWS)
+    try:
+        assert score(metric, truth, prediction) > 0
+    except MetricFailed as failed:
+        pytest.fail(failed.log)
