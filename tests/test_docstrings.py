@@ -1,11 +1,12 @@
 """Names of classes, and examples in docstrings of the pure packages, run as doctests."""
 
-import ast
 import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +61,7 @@ def test_every_public_function_and_class_has_an_example():
 
 
 def test_no_two_classes_have_one_name():
-    trees = [
-        ast.parse(path.read_text()) for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py"))
-    ]
-    classes = Counter(
-        each.name for tree in trees for each in ast.walk(tree) if isinstance(each, ast.ClassDef)
-    )
-    assert {name for name, count in classes.items() if count > 1} <= TWO_CLASSES
+    files = [path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")]
+    names = [re.findall(r"^ *class (\w+)[(:]", path.read_text(), re.MULTILINE) for path in files]
+    assert sum(map(len, names)) > 1000
+    assert {name for name, count in Counter(chain(*names)).items() if count > 1} <= TWO_CLASSES

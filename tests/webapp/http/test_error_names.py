@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -18,6 +19,7 @@ PINNED = Path(__file__).parent / "error_names.txt"
 PROGRAMS = (".__main__", ".wsgi")  # Importing these modules starts a process.
 
 
+@cache
 def kinds_of_errors() -> list[type[FairboardError]]:
     for package in (grader, webapp):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -42,6 +44,7 @@ def test_public_names_and_statuses_are_unchanged():
     assert lines == PINNED.read_text().splitlines()
 
 
+@cache
 def source(kind: type[FairboardError]) -> str:
     """Return the source of an error and of its base classes below FairboardError."""
     return "".join(inspect.getsource(each) for each in kind.__mro__[: kind.__mro__.index(FairboardError)])

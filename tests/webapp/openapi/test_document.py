@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from grader.prose import markdown
+from grader.settings import Settings
 from tests.fixtures import command_table, raised_errors
+from webapp.app import create_app
 from webapp.http.api import KEY_HEADER
 from webapp.openapi import document
 from webapp.openapi.document import VOCABULARY
@@ -16,9 +18,11 @@ JSON = "application/json"
 SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
 
 
-@pytest.fixture
-def described(make_arena):
-    return make_arena().app.test_client().get("/api/openapi.json").json
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    app = create_app(Settings(data_dir=tmp_path_factory.mktemp("site")))
+    found: dict[str, Any] = app.test_client().get("/api/openapi.json").json
+    return found
 
 
 def parts(part) -> Iterator[dict[str, Any]]:
