@@ -7,7 +7,6 @@ from click.testing import CliRunner
 
 from grader import db
 from grader.cli import main
-from grader.maintenance import schema
 from grader.services.accounts import administrators, api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
@@ -36,15 +35,10 @@ def scoring_here(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture
-def empty_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def empty_site(tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch):
     """An empty site in its own data folder, which the environment configures."""
-    folder = tmp_path / "var"
-    folder.mkdir()
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(folder))
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
-    database = db.Database(f"sqlite:///{folder / 'fairboard.db'}")
-    schema.upgrade(database)
-    database.dispose()
 
 
 @pytest.fixture
