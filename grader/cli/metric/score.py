@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import REJECTED
+from grader.cli.metric.any_metric import any_metric_options, score_any
 from grader.cli.metric.solution_roles import role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
@@ -34,6 +35,7 @@ ONE_MODEL = ""
 @evaluation_command
 @click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("submission", type=INPUT_FILE, required=False)
+@any_metric_options
 @from_jigsaw_option
 @role_option
 @click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score instead of a SUBMISSION.")
@@ -55,8 +57,11 @@ ONE_MODEL = ""
 def score(**options: Any) -> None:
     """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities, optional Usage).
 
+    With --metric, the columns of both files are those of that metric.
+
     \b
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
+    fairboard score solution.csv submission.csv --metric rmse --target price --groups region
     fairboard score data.csv --label toxicity --prediction model_a,model_b
     fairboard score data.parquet --identities male,female --prediction model_a
     fairboard score --from-jigsaw FOLDER submission.csv
@@ -69,11 +74,15 @@ def score(**options: Any) -> None:
 
     chosen = SimpleNamespace(**options)
     solution, submission = solution_files(chosen.from_jigsaw, chosen.solution, chosen.submission)
-    if (submission is None) == (chosen.prediction is None):
+    is_bias = chosen.metric == "bias"
+    if is_bias and (submission is None) == (chosen.prediction is None):
         raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
     if chosen.as_json and chosen.format_name:
         raise click.UsageError("Specify either --json or --format, not both.")
     try:
+        if not is_bias:
+            score_any(solution, submission, chosen)
+            return
         outcome = _evaluate(solution, submission, chosen)
     except FileRejected as error:
         if not chosen.as_json:

@@ -98,12 +98,15 @@ class Wanted:
     numbers : dict of str to NumberColumn
     texts : tuple of str
         Kept as categories; values of a column that is also in `numbers` are tallied there.
+    filled : frozenset of str
+        The texts in which a blank is a problem.
     """
 
     id: str | None
     usage: str | None
     numbers: dict[str, NumberColumn]
     texts: tuple[str, ...] = ()
+    filled: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:

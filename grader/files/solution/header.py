@@ -186,10 +186,10 @@ def assign(columns: Sequence[ColumnSample], choice: Choice) -> Assignment | list
     """
     names = [column.name for column in columns]
     if choice.roles is not None:
-        _check_asked(names, [name for name in choice.roles if name and name != ID_COLUMN])
+        check_columns(names, [name for name in choice.roles if name and name != ID_COLUMN])
         return _assign_roles(names, choice.roles, choice)
     asked = [*filter(None, [choice.label]), *(choice.identities or ()), *choice.predictions]
-    _check_asked(names, [*asked, *(name for name in choice.named if name != ID_COLUMN)])
+    check_columns(names, [*asked, *(name for name in choice.named if name != ID_COLUMN)])
     guessed = {each.name: each.role for each in guess_roles(columns) if each.name}
     if choice.identities is not None:
         guessed = {name: role if role in ONCE else ColumnRole.UNUSED for name, role in guessed.items()}
@@ -205,10 +205,10 @@ def _assign_roles(
     names: Sequence[str], roles: Mapping[str, ColumnRole], choice: Choice
 ) -> Assignment | list[FileProblem]:
     guessed = choice.guessed
-    problems = _duplicates(names)
+    problems = duplicate_columns(names)
     for problem in faults_of_roles(names, roles, guessed):
         if problem.code == "missing_id" and choice.roles is None:
-            problems += [_no_id(names)] if choice.needs_id else []
+            problems += [no_id(names)] if choice.needs_id else []
         else:
             problems.append(problem)
     if problems:
@@ -237,7 +237,8 @@ def _assign_roles(
     )
 
 
-def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
+def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
+    """Raise WrongColumns if a requested column does not exist or was requested twice."""
     unknown = [name for name in dict.fromkeys(asked) if name not in names]
     if unknown:
         raise WrongColumns(
@@ -252,7 +253,8 @@ def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
         )
 
 
-def _no_id(names: Sequence[str]) -> FileProblem:
+def no_id(names: Sequence[str]) -> FileProblem:
+    """Return the problem that there is no id column."""
     shown = listed([quoted(name) if name else UNNAMED for name in names], most=20)
     alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
     found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
@@ -264,7 +266,8 @@ def _no_id(names: Sequence[str]) -> FileProblem:
     return FileProblem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)
 
 
-def _duplicates(names: Sequence[str]) -> list[FileProblem]:
+def duplicate_columns(names: Sequence[str]) -> list[FileProblem]:
+    """Return a problem for each name that several columns have."""
     counts: Mapping[str, int] = {name: names.count(name) for name in dict.fromkeys(names) if name}
     return [
         FileProblem(

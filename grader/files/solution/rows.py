@@ -184,6 +184,8 @@ class _Reader:
     def _add_text(self, column: str, text: str, line: int) -> None:
         if not text.isascii() and not _is_utf8(text):
             self._findings.add("invalid_utf8", line, _not_utf8, quoted(column), text)
+        elif not text and column in self._wanted.filled:
+            self._findings.add("blank_target", line, _blank_target, column)
         else:
             self._texts[column].add(text)
 
@@ -270,6 +272,10 @@ def _bad_id(text: str) -> Finding:
     return Finding(sentence, f"a single-line id of at most {_LONGEST_ID} characters", quoted(text))
 
 
+def _blank_target(column: str) -> Finding:
+    return Finding(f"the target {quoted(column)} is blank; expected a class", "a class", "a blank")
+
+
 def _not_utf8(what: str, text: str) -> Finding:
     value = text.encode("utf-8", "surrogateescape")
     byte = f"0x{value[first_invalid_byte(value) or 0]:02X}"
@@ -304,7 +310,7 @@ def _describe_number(spec: NumberColumn, name: str, text: str, value: float | No
         return _not_utf8(what, text)
     expected = f"a number from {spec.low:g} to {spec.high:g}"
     if spec.high > 1:
-        expected = "a finite decimal number"
+        expected = "a finite decimal number" + (" of at least 0" if spec.low == 0 else "")
     if spec.may_be_blank:
         expected += " or a blank"
     if value is None:

@@ -175,10 +175,11 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
         raise FileRejected("solution", [error.problem]) from error
     if problems:
         raise FileRejected("solution", problems)
-    return guess_roles(_samples(names, sample))
+    return guess_roles(samples_of(names, sample))
 
 
-def _samples(names: Sequence[str], sample: Sequence[Sequence[str]]) -> list[ColumnSample]:
+def samples_of(names: Sequence[str], sample: Sequence[Sequence[str]]) -> list[ColumnSample]:
+    """Return the first values of each column, given the first rows."""
     rows = [row for row in sample if len(row) == len(names)]
     return [_column_sample(name, [row[n] for row in rows]) for n, name in enumerate(names)]
 
@@ -228,7 +229,7 @@ def _read(
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, sample, problems = read_beginning(content)
-        samples = _samples(names, sample)
+        samples = samples_of(names, sample)
         assignment = _assigned(samples, choice, problems)
         if isinstance(assignment, list):
             raise FileRejected("solution", [*problems, *assignment])

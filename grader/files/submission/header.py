@@ -274,7 +274,7 @@ def _with_columns(
 def _prediction_columns(
     folded: list[str], id_column: int, wanted: SubmissionColumns
 ) -> tuple[int | None, ...]:
-    """Return the place of each column of predictions; a single unknown one is taken for the missing one."""
+    """Return the place of each column of predictions; a single unknown one replaces a single missing one."""
     expected = [column.name.casefold() for column in wanted.columns]
     unknown = [place for place, name in enumerate(folded) if place != id_column and name not in expected]
     missing = [name for name in expected if name not in folded]

@@ -1,0 +1,196 @@
+"""`fairboard score --metric`: the values of any built-in metric, with standard errors and groups."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from grader.cli.output import show_json
+from grader.cli.parameters import NameList, csv_of, options
+
+if TYPE_CHECKING:
+    from grader.files import Note
+    from grader.metrics.interface import MetricResult
+    from grader.scored_files import MetricSolution
+
+_ONLY_FOR_BIAS = {
+    "identities": "--identities",
+    "roles": "--role",
+    "prediction": "--prediction",
+    "from_jigsaw": "--from-jigsaw",
+    "power": "--power",
+    "weights": "--weights",
+    "threshold": "--threshold",
+    "min_size": "--min-size",
+    "undefined": "--undefined",
+}
+
+
+def _checked(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a metric; fail with a list of all names if it is unknown."""
+    from grader.metrics.registry import METRICS
+
+    if name is not None and name not in METRICS and name != "bias":
+        raise click.BadParameter(
+            f"There is no metric {name!r}. Metrics: bias, {', '.join(METRICS)}.", ctx, param
+        )
+    return name
+
+
+any_metric_options = options(
+    click.option(
+        "--metric",
+        callback=_checked,
+        metavar="NAME",
+        default="bias",
+        help="The metric, such as rmse or macro_f1. An unknown name lists all. The options --columns, "
+        "--classes, --positive, --cutoff and --groups are for metrics other than bias.",
+    ),
+    click.option(
+        "--columns", type=NameList(), help="The columns of a metric that is a mean over several columns."
+    ),
+    click.option(
+        "--classes", type=NameList(), help="All classes in their order; by default, those of the solution."
+    ),
+    click.option("--positive", metavar="CLASS", help="The positive class; by default, the last one."),
+    click.option(
+        "--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The number of classes for MAP@k."
+    ),
+    click.option("--groups", type=NameList(), help="Columns that divide the rows into groups."),
+)
+
+
+@dataclass(frozen=True)
+class MetricOutcome:
+    """The values of a submission on each split."""
+
+    solution: "MetricSolution"
+    notes: "Sequence[Note]"
+    results: "Mapping[str, MetricResult]"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all values as JSON data."""
+        about = self.solution.description
+        return {
+            "metric": self.solution.metric.name,
+            "version": self.solution.metric.version,
+            "direction": about.direction,
+            "exactness": about.exactness,
+            "splits": {split: self._split(split, each) for split, each in self.results.items()},
+            "notes": [note.as_dict() for note in self.notes],
+        }
+
+    def _split(self, split: str, result: "MetricResult") -> dict[str, Any]:
+        return {
+            "rows": self.solution.splits[split][0],
+            "score": result.score,
+            "terms": dict(result.terms),
+            "errors": dict(result.errors),
+            "groups": {column: dict(groups) for column, groups in result.groups.items()},
+        }
+
+    def lines(self) -> list[list[str]]:
+        """Return a table with a line for each split and value, and for each group."""
+        lines = [["split", "column", "group", "value of", "rows", "value", "standard error"]]
+        for split, result in self.results.items():
+            rows = str(self.solution.splits[split][0])
+            for name, value in {"score": result.score, **result.terms}.items():
+                lines.append([split, "", "", name, rows, repr(value), _error(result.errors.get(name))])
+            for column, groups in result.groups.items():
+                for group, each in groups.items():
+                    of_group = [str(each["rows"]), repr(each["score"]), _error(each["error"])]
+                    lines.append([split, column, group, "score", *of_group])
+        return lines
+
+
+def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> None:
+    """Score a submission with a metric other than that of bias."""
+    from grader.files import read_submission
+    from grader.metrics.interface import Options
+    from grader.scored_files import read_for_metric
+
+    source_of = click.get_current_context().get_parameter_source
+    wrong = [
+        option for name, option in _ONLY_FOR_BIAS.items() if source_of(name) is ParameterSource.COMMANDLINE
+    ]
+    if chosen.format_name == "latex":
+        wrong.append("--format latex")
+    if wrong:
+        raise click.UsageError(f"{', '.join(wrong)}: only for the metric bias.")
+    if submission is None:
+        raise click.UsageError("Specify a SUBMISSION file.")
+    settings = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
+    try:
+        prepared = read_for_metric(
+            csv_of(solution), chosen.metric, settings, target=chosen.label, groups=chosen.groups or ()
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    file = read_submission(csv_of(submission), prepared.table.row_ids, wanted=prepared.columns)
+    outcome = MetricOutcome(prepared, file.notes, prepared.results(file))
+    if chosen.as_json:
+        show_json(outcome.as_dict())
+        return
+    _describe(prepared)
+    for note in outcome.notes:
+        click.echo(f"Note: {note.message}", err=True)
+    click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
+
+
+def _describe(prepared: "MetricSolution") -> None:
+    about, table = prepared.description, prepared.table
+    parts = {
+        "best": about.direction,
+        "target": ", ".join([*table.numbers, *table.texts]),
+        "classes": ", ".join(prepared.options.classes),
+        "splits": "Public and Private" if table.usage is not None else "",
+        "groups": ", ".join(table.groups),
+        "not used": ", ".join(table.unused),
+    }
+    named = [f"{name}: {text or 'none'}" for name, text in parts.items()]
+    click.echo("; ".join([about.title, *named]), err=True)
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}"
+
+
+def _as_table(outcome: MetricOutcome) -> str:
+    from grader.metrics.groups import worst
+    from grader.text import aligned
+
+    decimals = outcome.solution.description.decimals
+    header, *lines = outcome.lines()
+    shown = [[*line[:5], f"{float(line[5]):.{decimals}f}", line[6]] for line in lines]
+    used = [place for place in range(len(header)) if any(line[place] for line in shown)]
+    text = aligned([[line[place] for place in used] for line in (header, *shown)])
+    for split, result in outcome.results.items():
+        for column, groups in result.groups.items():
+            if lowest := worst(groups, outcome.solution.description.direction):
+                name, gap = lowest
+                text.append(f"{split}, {column}: {name} is the worst group; gap {gap:.{decimals}f}")
+    return "".join(f"{line}\n" for line in text)
+
+
+def _as_csv(outcome: MetricOutcome) -> str:
+    from grader.text import csv_lines
+
+    return csv_lines(outcome.lines(), line_end="\n")
+
+
+def _as_markdown(outcome: MetricOutcome) -> str:
+    from grader.text import in_markdown, markdown_table
+
+    header, *lines = outcome.lines()
+    return markdown_table([header, *([in_markdown(each) for each in line] for line in lines)])
+
+
+FORMATS: Mapping[str, Callable[[MetricOutcome], str]] = {
+    "table": _as_table,
+    "csv": _as_csv,
+    "markdown": _as_markdown,
+}

@@ -1,0 +1,210 @@
+"""Files scored with any built-in metric: targets, groups, predictions, and values on each split."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files import ColumnRole, FileProblem, FileRejected, SubmissionFile, guess_columns
+from grader.files.reading.numbers import number_of
+from grader.files.solution.column_roles import LABEL_COLUMNS
+from grader.files.solution.columns import SPLITS, Categories
+from grader.files.solution.targets import TargetTable, read_targets
+from grader.files.submission.columns import PredictedColumn, SubmissionColumns, codes_of
+from grader.metrics.groups import GroupedMetric, GroupRules
+from grader.metrics.interface import (
+    ColumnKind,
+    ColumnSpec,
+    Description,
+    Metric,
+    MetricResult,
+    Options,
+    UnsuitablePredictions,
+    UnsuitableTruth,
+)
+from grader.metrics.registry import metric as metric_of
+from grader.text import listed, named
+
+# The columns of a metric do not depend on the names of the classes, which are known only after reading.
+_SOME_CLASSES = ("0", "1")
+
+
+@dataclass(frozen=True, eq=False)
+class MetricSolution:
+    """A solution prepared for a metric.
+
+    Attributes
+    ----------
+    metric : Metric
+    description : Description
+    options : Options
+        With the classes of the solution, unless they were specified.
+    table : TargetTable
+    columns : SubmissionColumns
+        The columns that a submission must have.
+    splits : dict of str to (int, object)
+        The number of rows and the prepared targets of public, private and all, unless they are empty.
+    """
+
+    metric: Metric
+    description: Description
+    options: Options
+    table: TargetTable
+    columns: SubmissionColumns
+    splits: Mapping[str, tuple[int, Any]]
+
+    def results(self, submission: SubmissionFile) -> dict[str, MetricResult]:
+        """Return the values on each split; raise FileRejected if they are undefined."""
+        try:
+            encoded = self.metric.encode(submission.columns)
+        except UnsuitablePredictions as error:
+            raise FileRejected("submission", [_unsuitable(error, self.table)]) from error
+        return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
+
+
+def read_for_metric(
+    source: Path | bytes | BinaryIO,
+    name: str,
+    options: Options,
+    *,
+    target: str | None = None,
+    groups: Sequence[str] = (),
+) -> MetricSolution:
+    """Read a solution for a metric.
+
+    Parameters
+    ----------
+    source : Path, bytes or seekable binary stream
+    name : str
+        The name of a built-in metric.
+    options : Options
+        Without classes, those that occur in the target are used: in the order of numbers if all are numbers,
+        or else in the order of texts.
+    target : str, optional
+        The column with the true values; by default, the only column called target, label or toxicity. A
+        metric of several columns uses those in `options`.
+    groups : sequence of str
+        Columns; the metric is also computed in each of their groups.
+
+    Raises
+    ------
+    FileRejected
+        The file cannot be read, or the metric is undefined for the targets; with all problems.
+    WrongColumns
+        A column does not exist.
+    ValueError
+        The metric does not exist or needs other options.
+    """
+    classes = options.classes or _SOME_CLASSES
+    positive = options.positive if options.classes else None
+    expected = metric_of(name, replace(options, classes=classes, positive=positive)).describe().truth
+    renamed = expected
+    if not options.columns:
+        renamed = tuple(_named(column, target or _label_of(source)) for column in expected)
+    table = read_targets(
+        source,
+        numbers={
+            each.name: (each.lowest, each.highest) for each in renamed if each.kind is ColumnKind.NUMBER
+        },
+        texts=[each.name for each in renamed if each.kind is not ColumnKind.NUMBER],
+        groups=groups,
+    )
+    if table.texts and not options.classes:
+        (column,) = table.texts.values()
+        is_list = renamed[0].kind is ColumnKind.CLASSES
+        options = replace(options, classes=classes_in(column.values, is_list=is_list))
+    metric = metric_of(name, options)
+    description = metric.describe()
+    truth = {
+        column.name: _values(each, table, options) for column, each in zip(expected, renamed, strict=True)
+    }
+    truth |= {name: np.array(column.texts(), object) for name, column in table.groups.items()}
+    columns = SubmissionColumns(tuple(predicted(each, options) for each in description.predictions))
+    scored = GroupedMetric(metric, GroupRules(tuple(groups))) if groups else metric
+    return MetricSolution(scored, description, options, table, columns, _prepared(scored, truth, table))
+
+
+def classes_in(texts: Sequence[str], *, is_list: bool) -> tuple[str, ...]:
+    """Return the classes that occur in targets, in the order of numbers if all are numbers."""
+    names = {name for text in texts for name in text.split()} if is_list else set(texts)
+    numbers = {name: number_of(name) for name in names}
+    return tuple(
+        sorted(names, key=lambda name: (numbers[name] or 0.0, name))
+        if None not in numbers.values()
+        else sorted(names)
+    )
+
+
+def predicted(column: ColumnSpec, options: Options) -> PredictedColumn:
+    """Return the column of a submission, given its description by the metric."""
+    if column.kind is ColumnKind.NUMBER:
+        return PredictedColumn(column.name, column.lowest, column.highest)
+    places = options.cutoff if column.kind is ColumnKind.CLASSES else 0
+    return PredictedColumn(column.name, classes=options.classes, places=places)
+
+
+def _label_of(source: Path | bytes | BinaryIO) -> str:
+    """Return the column that is the label by its name; raise FileRejected if there is none."""
+    guesses = guess_columns(source)
+    labels = [each.name for each in guesses if each.role is ColumnRole.LABEL]
+    if not labels:
+        shown = listed([named(each.name) for each in guesses], most=20)
+        wanted = listed(LABEL_COLUMNS, conjunction="or")
+        message = f"No column is called {wanted}. Choose the column of the true values from {shown}."
+        raise FileRejected("solution", [FileProblem("missing_label", message, 1, (1,), 1, "a label", shown)])
+    return labels[0]
+
+
+def _named(column: ColumnSpec, name: str) -> ColumnSpec:
+    return ColumnSpec(name, column.kind, column.lowest, column.highest)
+
+
+def _values(column: ColumnSpec, table: TargetTable, options: Options) -> NDArray[Any]:
+    """Return the true values: numbers, or the positions of classes."""
+    if column.kind is ColumnKind.NUMBER:
+        return table.numbers[column.name]
+    categories = table.texts[column.name]
+    places = 0
+    if column.kind is ColumnKind.CLASSES:
+        places = max(len(text.split()) for text in categories.values)
+    allowed = PredictedColumn(column.name, classes=options.classes, places=places)
+    codes = codes_of([text.encode() for text in categories.values], allowed)
+    if codes is None:
+        raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed)])
+    return codes[categories.codes]
+
+
+def _unknown_classes(name: str, categories: Categories, allowed: PredictedColumn) -> FileProblem:
+    names = dict.fromkeys(each for text in categories.values for each in allowed.names_in(text.encode()))
+    unknown = [each.decode() for each in names if each not in allowed.codes]
+    shown = listed([named(each) for each in unknown])
+    message = f"The target {named(name)} contains {shown}; expected {allowed.domain}."
+    return FileProblem("unknown_class", message, count=len(unknown), expected=allowed.domain, found=shown)
+
+
+def _prepared(metric: Metric, truth: Mapping[str, Any], table: TargetTable) -> dict[str, tuple[int, Any]]:
+    """Prepare each split; raise FileRejected with the problems of all splits."""
+    usage = table.usage
+    if usage is None:
+        splits = {"all": np.arange(len(table.row_ids))}
+    else:
+        splits = {name: np.flatnonzero(np.isin(usage, codes)) for name, codes in SPLITS.items()}
+    prepared, problems = dict[str, tuple[int, Any]](), list[FileProblem]()
+    for split, rows in splits.items():
+        if rows.size:
+            try:
+                prepared[split] = rows.size, metric.prepare(truth, rows)
+            except UnsuitableTruth as error:
+                problems += [FileProblem("unsuitable_target", f"{split}: {each}") for each in error.problems]
+    if problems:
+        raise FileRejected("solution", problems)
+    return prepared
+
+
+def _unsuitable(error: UnsuitablePredictions, table: TargetTable) -> FileProblem:
+    ids = listed([named(each) for each in table.row_ids.smallest(error.rows, 5)], total=len(error.rows))
+    message = f"{error.reason} This is not so for the ids {ids}."
+    return FileProblem("unsuitable_prediction", message, count=len(error.rows))
