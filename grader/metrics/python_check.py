@@ -1,7 +1,6 @@
 """The setup check of a Python metric: whether it works, is reproducible, and prefers good files."""
 
 import importlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -9,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.interface import Columns, ColumnSpec, Direction, Exactness
+from grader.metrics.interface import Columns, ColumnSpec, Direction, Exactness, RowArray
 from grader.metrics.python_metric import (
-    _TERM,
-    MOST_TERMS,
     REASONS,
     MetricFailed,
-    MetricSignature,
     MetricSource,
     PreparedTable,
     PythonMetric,
     PythonSettings,
+    TermNames,
     made_up_truth,
     package_versions,
 )
@@ -27,22 +24,16 @@ from grader.sandbox import CallOutcome, CallStatus, SandboxClient, layers
 
 _OTHER_TIME = 40 * 86_400.0 + 12_345.678
 _TOLERANCE = 1e-9
-_FILES = {
-    "shuffled": "the rows in another order",
-    "constant": "one value in all rows",
-    "extreme": "huge values",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class MetricCheck:
-    """The result of the setup check.
+    """The result of the setup check, for organizers only, because it may contain labels.
 
     Attributes
     ----------
     problems, warnings : tuple of str
-        The reasons why the metric cannot be used, and possible mistakes. For organizers only, because they
-        may contain labels.
+        The reasons why the metric cannot be used, and possible mistakes.
     settings : PythonSettings
         The settings with the terms and the width of the row statistics.
     scores : mapping of str to float
@@ -63,45 +54,72 @@ class MetricCheck:
     memory_bytes: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as JSON data, with the layers of the sandbox."""
+        """Return the result as JSON data, with the layers of the sandbox and the versions of the packages."""
         data = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "settings"}
         return data | {"terms": self.settings.terms, "sandbox": str(layers()), "packages": package_versions()}
 
 
 def check_metric(
-    source: MetricSource,
-    settings: PythonSettings,
-    truth: Columns,
-    sample: Columns,
-    *,
-    public: np.ndarray | None = None,
-    sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
+    metric: PythonMetric, other: SandboxClient, truth: Columns, sample: Columns, public: RowArray
 ) -> MetricCheck:
-    """Check a metric with all rows of the solution and a sample submission, in two zygotes.
+    """Check a metric with all rows of the solution and a sample submission.
 
     Parameters
     ----------
-    source, settings : MetricSource, PythonSettings
-        The metric. Its terms and width are determined here.
+    metric : PythonMetric
+        The metric. Its terms and the width of its row statistics are determined here.
+    other : SandboxClient
+        A sandbox with another hash seed.
     truth, sample : mapping of str to ndarray
         The columns of both tables in the order of the ids; `truth` contains the ids.
-    public : ndarray of int, optional
-        The positions of the public rows; by default, all rows.
-    sandboxes : pair of SandboxClient, optional
-        Two sandboxes with different hash seeds, which are not closed.
-
-    Returns
-    -------
-    MetricCheck
-        The problems and warnings, the scores, the time and the memory.
+    public : ndarray of int
+        The positions of the public rows.
     """
-    first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))
     try:
-        return _Check(PythonMetric(source, settings, first), second, truth, sample).result(public)
-    finally:
-        if sandboxes is None:
-            first.close()
-            second.close()
+        metric, outcome = described(metric, truth, sample)
+    except MetricFailed as failed:
+        problem = f"With the sample submission, the metric {REASONS[failed.status]}.\n{failed.log}"
+        return MetricCheck((problem,), (), metric.settings, metric.describe().exactness, {}, False, 0.0, 0)
+    check = _Check(metric, other, truth, sample)
+    limit = metric.settings.limits.seconds
+    if 2 * outcome.seconds > limit:
+        check.problems.append(
+            f"The metric takes {outcome.seconds:.1f} s for all rows. The check of a file and both splits "
+            f"together must take less than {limit:g} s."
+        )
+    made_up = metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), check.rows)
+    checks_files = check.compare_files(made_up)
+    return MetricCheck(
+        tuple(check.problems),
+        tuple(check.warnings),
+        metric.settings,
+        metric.describe().exactness,
+        check.scores,
+        checks_files,
+        outcome.seconds,
+        outcome.memory_bytes,
+    )
+
+
+def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[PythonMetric, CallOutcome]:
+    """Score a sample submission; return the metric with its terms and the width of its row statistics.
+
+    Raises
+    ------
+    MetricFailed
+        If the function fails.
+    """
+    rows = np.arange(len(truth[metric.settings.id]))
+    request = metric.request(metric.prepare(truth, rows), metric.encode(sample))
+    if metric.has_rows:
+        request = replace(request, count=1, describes=True)
+    outcome = metric.call(request)
+    if outcome.status is not CallStatus.OK:
+        raise MetricFailed(outcome)
+    if not metric.has_rows:
+        return metric, outcome
+    terms = TermNames.of(outcome)
+    return replace(metric, settings=replace(metric.settings, terms=terms.names, width=terms.width)), outcome
 
 
 def check_files(
@@ -115,8 +133,7 @@ def check_files(
     sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
 ) -> MetricCheck:
     """Check the metric in `data` with two CSV files; raise ValueError if they do not fit together."""
-    source = MetricSource.of(data)
-    true, predicted = _read(solution), _read(sample)
+    source, true, predicted = MetricSource.of(data), _read(solution), _read(sample)
     id_column = id_column or str(predicted.columns[0])
     for name, table in (("solution", true), ("sample submission", predicted)):
         if id_column not in table or table[id_column].duplicated().any():
@@ -128,21 +145,26 @@ def check_files(
     if missing := set(true[id_column]) - set(predicted[id_column]):
         raise ValueError(f"{len(missing)} ids of the solution are not in the sample submission.")
     predicted = predicted.set_index(id_column).loc[true[id_column]].reset_index(drop=True)
-    public = None
+    public = np.arange(len(true))
     if usage is not None:
         public = np.flatnonzero(true.pop(usage).str.lower() == "public")
     tables = [{str(name): values.to_numpy() for name, values in each.items()} for each in (true, predicted)]
     names = {name for table in tables for name in table}
-    whole = {name for name in names if all(t[name].dtype.kind in "iu" for t in tables if name in t)}
     settings = PythonSettings(
         direction=Direction.LOWEST if lowest else Direction.HIGHEST,
         id=id_column,
         truth=tuple(ColumnSpec(name) for name in tables[0] if name != id_column),
         predictions=tuple(ColumnSpec(name) for name in tables[1]),
-        whole=frozenset(whole),
+        whole=frozenset(n for n in names if all(t[n].dtype.kind in "iu" for t in tables if n in t)),
         arguments=arguments or {},
     )
-    return check_metric(source, settings, *tables, public=public, sandboxes=sandboxes)
+    first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))
+    try:
+        return check_metric(PythonMetric(source, settings, first), second, tables[0], tables[1], public)
+    finally:
+        if sandboxes is None:
+            first.close()
+            second.close()
 
 
 def _read(path: Path) -> Any:
@@ -155,84 +177,28 @@ def _read(path: Path) -> Any:
     return table
 
 
-def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[PythonMetric, CallOutcome]:
-    """Score a sample submission; return the metric with its terms and the width of its row statistics.
-
-    Raises
-    ------
-    MetricFailed
-        If the function fails.
-    """
-    rows = np.arange(len(truth[metric.settings.id]))
-    request = metric.request(metric.prepare(truth, rows), metric.encode(sample))
-    if metric.source.signature is MetricSignature.ROWS:
-        request = replace(request, count=1, describes=True)
-    outcome = metric.call(request)
-    if outcome.status is not CallStatus.OK:
-        raise MetricFailed(outcome)
-    if not request.describes:
-        return metric, outcome
-    names = [str(each) for each in json.loads(outcome.log)]
-    if len(names) > MOST_TERMS or not all(map(_TERM.fullmatch, names)):
-        log = f"combine may return at most {MOST_TERMS} values with names such as f1_macro: {names}"
-        raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
-    terms = ("score", *(name for name in names if name != "score"))
-    settings = replace(metric.settings, terms=terms, width=int(outcome.numbers[0]))
-    return metric.with_changes(settings=settings), outcome
-
-
 class _Check:
-    """The calls of the check, with the problems and warnings so far."""
+    """The comparisons of files, with the problems and warnings so far."""
 
     def __init__(self, metric: PythonMetric, other: SandboxClient, truth: Columns, sample: Columns) -> None:
-        self.metric, self._other, self._truth, self._sample = metric, other, truth, sample
+        self._metric, self._other, self._truth, self._sample = metric, other, truth, sample
         self.problems, self.warnings = list[str](), list[str]()
         self.scores = dict[str, float]()
-        self._rows = np.arange(len(truth[metric.settings.id]))
-
-    def result(self, public: np.ndarray | None) -> MetricCheck:
-        """Run all checks."""
-        checks_files, outcome = False, None
-        try:
-            self.metric, outcome = described(self.metric, self._truth, self._sample)
-        except MetricFailed as failed:
-            reason = REASONS[failed.status]
-            self.problems.append(f"With the sample submission, the metric {reason}.\n{failed.log}")
-        else:
-            limit = self.metric.settings.limits.seconds
-            if 2 * outcome.seconds > limit:
-                self.problems.append(
-                    f"The metric takes {outcome.seconds:.1f} s for all rows. The check of a file and both "
-                    f"splits together must take less than {limit:g} s."
-                )
-            made_up = made_up_truth(
-                self._truth, self._rows if public is None else public, id_column=self.metric.settings.id
-            )
-            checks_files = self._check_files(self.metric.prepare(made_up, self._rows))
-        return MetricCheck(
-            tuple(self.problems),
-            tuple(self.warnings),
-            self.metric.settings,
-            self.metric.describe().exactness,
-            self.scores,
-            checks_files,
-            outcome.seconds if outcome else 0.0,
-            outcome.memory_bytes if outcome else 0,
-        )
+        self.rows = np.arange(len(truth[metric.settings.id]))
 
     def _attempt(
         self, predictions: Columns, metric: PythonMetric | None = None, rows: np.ndarray | None = None
     ) -> float | str:
         """Return the score, or the reason why there is none."""
-        metric, rows = metric or self.metric, self._rows if rows is None else rows
+        metric, rows = metric or self._metric, self.rows if rows is None else rows
         try:
             return metric.score(metric.prepare(self._truth, rows), metric.encode(predictions)).score
         except MetricFailed as failed:
             return f"the metric {REASONS[failed.status]}"
 
-    def _check_files(self, made_up: PreparedTable) -> bool:
+    def compare_files(self, made_up: PreparedTable) -> bool:
         """Check the sample, perfect and damaged files; return whether the checker accepts the sample."""
-        problem = self.metric.check_file(made_up, self.metric.encode(self._sample))
+        problem = self._metric.check_file(made_up, self._metric.encode(self._sample))
         if problem:
             self.warnings.append(f"Files cannot be checked before scoring. With made-up labels: {problem}")
         perfect = self._perfect()
@@ -246,7 +212,7 @@ class _Check:
                 self.scores[name] = score
             elif name in ("sample", "perfect"):
                 self.problems.append(f"With {name} predictions, {score}.")
-            elif problem or not self.metric.check_file(made_up, self.metric.encode(predictions)):
+            elif problem or not self._metric.check_file(made_up, self._metric.encode(predictions)):
                 self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
             if name in ("sample", "shuffled") and isinstance(score, float) and not self.problems:
                 self._check_reproducibility(name, predictions, score)
@@ -256,15 +222,15 @@ class _Check:
     def _check_reproducibility(self, name: str, predictions: Columns, score: float) -> None:
         """Compare with another time, another process and hash seed, and another order of the rows."""
         for metric, reason in (
-            (self.metric.with_changes(clock_shift=_OTHER_TIME), "time or random numbers"),
-            (self.metric.with_changes(sandbox=self._other), "random numbers, id() or the order of a set"),
+            (replace(self._metric, clock_shift=_OTHER_TIME), "time or random numbers"),
+            (replace(self._metric, sandbox=self._other), "random numbers, id() or the order of a set"),
         ):
             again = self._attempt(predictions, metric)
             if again != score:
                 self.problems.append(
                     f"The score of {name} predictions depends on {reason}: {score}, {again}."
                 )
-        order = np.random.default_rng(0).permutation(self._rows)
+        order = np.random.default_rng(0).permutation(self.rows)
         again = self._attempt(predictions, rows=order)
         if isinstance(again, str) or abs(again - score) > _TOLERANCE * max(abs(score), 1):
             self.warnings.append(
@@ -273,7 +239,7 @@ class _Check:
             )
 
     def _check_direction(self) -> None:
-        best, is_highest = self.scores.get("perfect"), self.metric.settings.direction is Direction.HIGHEST
+        best, is_highest = self.scores.get("perfect"), self._metric.settings.direction is Direction.HIGHEST
         for name, score in self.scores.items():
             if best is not None and (score > best if is_highest else score < best):
                 self.problems.append(
@@ -285,8 +251,8 @@ class _Check:
 
     def _perfect(self) -> Columns:
         """Return predictions with the true values, or nothing if the columns' names do not tell them."""
-        predicted = [each.name for each in self.metric.settings.predictions]
-        true = [name for name in self._truth if name != self.metric.settings.id]
+        predicted = [each.name for each in self._metric.settings.predictions]
+        true = [name for name in self._truth if name != self._metric.settings.id]
         pairs = dict(zip(predicted, predicted if set(predicted) <= set(true) else true, strict=False))
         is_clear = set(predicted) <= set(true) or len(true) == len(predicted) == 1
         same = all(
@@ -295,7 +261,7 @@ class _Check:
         return {name: self._truth[other] for name, other in pairs.items()} if is_clear and same else {}
 
     def _damaged(self, columns: Columns) -> dict[str, Columns]:
-        order = np.random.default_rng(1).permutation(self._rows)
+        order = np.random.default_rng(1).permutation(self.rows)
         damaged: dict[str, Columns] = {
             "shuffled": {name: values[order] for name, values in columns.items()},
             "constant": {name: values[np.zeros_like(order)] for name, values in columns.items()},

@@ -8,11 +8,13 @@ import ast
 import enum
 import hashlib
 import importlib.metadata
+import importlib.util
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +37,16 @@ from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, S
 
 MOST_SOURCE_BYTES = 100_000
 MOST_MESSAGE_CHARACTERS = 280
-MOST_TERMS = 20
+MOST_TERMS, MOST_WIDTH = 20, 1000
 _LARGEST_STATISTIC = 2.0**990
 _LARGEST_WHOLE = 2.0**53
 _STEP = 2.0**-17  # about the cube root of the rounding error, the best step of a central difference
-_PACKAGES = ("numpy", "pandas", "scipy", "scikit-learn")
+_PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "scikit-learn": "sklearn"}
+_ALPHABETS = (
+    (str.isdigit, list("0123456789")),
+    (str.isupper, list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")),
+    (str.isalpha, list("abcdefghijklmnopqrstuvwxyz")),
+)
 _TERM = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 REASONS: Mapping[CallStatus, str] = {
@@ -131,7 +138,7 @@ class PythonSettings:
     arguments : mapping
         Further arguments of `score`.
     terms, width : tuple of str, int
-        The values of `combine`, first `score`, and the number of columns of `rows`, as `check` returns them.
+        The values of `combine`, first `score`, and the number of columns of `rows`, from the check.
     """
 
     title: str = "Metric of the organizers"
@@ -155,48 +162,35 @@ class PreparedTable:
     solution: Columns
 
 
+@dataclass(frozen=True, eq=False)
 class PythonMetric:
     """A metric in `source`. The columns of the truth include the ids; text is an array of objects."""
 
-    name = "python"
+    source: MetricSource
+    settings: PythonSettings
+    sandbox: SandboxClient
+    clock_shift: float = 0.0
+    name: ClassVar[str] = "python"
 
-    def __init__(
-        self,
-        source: MetricSource,
-        settings: PythonSettings,
-        sandbox: SandboxClient,
-        *,
-        clock_shift: float = 0.0,
-    ) -> None:
-        self.source, self.settings = source, settings
-        self._sandbox, self._clock_shift = sandbox, clock_shift
-        self.version = source.sha256
+    @property
+    def version(self) -> str:
+        """The hash of the source."""
+        return self.source.sha256
 
-    def with_changes(
-        self,
-        *,
-        settings: PythonSettings | None = None,
-        sandbox: SandboxClient | None = None,
-        clock_shift: float = 0.0,
-    ) -> "PythonMetric":
-        """Return the same function with other settings, in another sandbox, or at another time."""
-        return PythonMetric(
-            self.source, settings or self.settings, sandbox or self._sandbox, clock_shift=clock_shift
-        )
+    @property
+    def has_rows(self) -> bool:
+        """Whether the score is a function of sums over rows."""
+        return self.source.signature is MetricSignature.ROWS
 
     def describe(self) -> Description:
         """Describe the metric."""
-        has_rows = self.source.signature is MetricSignature.ROWS
-        direction = self.settings.direction
+        settings = self.settings
+        terms = tuple(TermSpec(name, name, settings.direction) for name in settings.terms if name != "score")
+        exactness = Exactness.SUMS if self.has_rows else Exactness.OPAQUE
+        sentence = "A function that the organizers wrote."
+        columns = settings.truth, settings.predictions
         return Description(
-            self.settings.title,
-            "A function that the organizers wrote.",
-            direction,
-            Exactness.SUMS if has_rows else Exactness.OPAQUE,
-            self.settings.truth,
-            self.settings.predictions,
-            tuple(TermSpec(name, name, direction) for name in self.settings.terms if name != "score"),
-            self.settings.decimals,
+            settings.title, sentence, settings.direction, exactness, *columns, terms, settings.decimals
         )
 
     def encode(self, predictions: Columns) -> Columns:
@@ -209,20 +203,25 @@ class PythonMetric:
 
     def score(self, prepared: PreparedTable, encoded: Columns) -> MetricResult:
         """Compute the values of one file on one split, as the scorer; raise MetricFailed."""
-        if self.source.signature is MetricSignature.ROWS:
-            return self._row_score(self._statistics(prepared, encoded))
-        outcome = self.call(self.request(prepared, encoded))
-        return MetricResult(_numbers(outcome).item(), {}, {"packages": package_versions()})
+        if not self.has_rows:
+            score = _numbers(self.call(self.request(prepared, encoded))).item()
+            return MetricResult(score, {}, {"packages": package_versions()})
+        statistics, sums = self._statistics(prepared, encoded)
+        values = self._combined([sums], len(statistics))[0].tolist()
+        terms = dict(zip(self.settings.terms, values, strict=True))
+        evidence = {"rows": len(statistics), "sums": [each.hex() for each in sums]}
+        errors = LaterErrors(
+            lambda: {name: standard_error(each) for name, each in self._influences(statistics, sums).items()}
+        )
+        return MetricResult(terms.pop("score"), terms, evidence, errors)
 
     def measure(self, prepared: PreparedTable, encoded: Columns) -> RowInfluences | None:
         """Return the influences of the rows on the score, or None if the metric has no row statistics."""
-        if self.source.signature is not MetricSignature.ROWS:
+        if not self.has_rows:
             return None
-        statistics = self._statistics(prepared, encoded)
-        gradient = self._gradients(statistics)[:, 0]
-        means = [each / statistics.shape[0] for each in _sums(statistics)]
-        score = self._row_score(statistics).score
-        return RowInfluences(score, influences_of(list(statistics.T), means, gradient.tolist()))
+        statistics, sums = self._statistics(prepared, encoded)
+        score = self._combined([sums], len(statistics))[0, 0].item()
+        return RowInfluences(score, self._influences(statistics, sums)["score"])
 
     def check_file(self, made_up: PreparedTable, encoded: Columns) -> str | None:
         """Compute the score with made-up labels, as the checker; return the problem, for participants."""
@@ -235,80 +234,80 @@ class PythonMetric:
 
     def request(self, prepared: PreparedTable, encoded: Columns) -> SandboxRequest:
         """Return the call of the function for one split."""
-        ids = {self.settings.id: prepared.solution[self.settings.id]}
-        submission = ids | {name: values[prepared.rows] for name, values in encoded.items()}
-        has_rows = self.source.signature is MetricSignature.ROWS
+        name = self.settings.id
+        submission = {each: values[prepared.rows] for each, values in encoded.items()}
         return SandboxRequest(
             self.source.text,
             self.source.signature,
-            prepared.rows.size * self.settings.width if has_rows else 1,
+            prepared.rows.size * self.settings.width if self.has_rows else 1,
             solution=prepared.solution,
-            submission=submission,
-            id=self.settings.id,
+            submission={name: prepared.solution[name]} | submission,
+            id=name,
             settings=self.settings.arguments,
         )
 
     def call(self, request: SandboxRequest) -> CallOutcome:
         """Call the function with the limits of the settings."""
-        return self._sandbox.call(replace(request, clock_shift=self._clock_shift), self.settings.limits)
+        return self.sandbox.call(replace(request, clock_shift=self.clock_shift), self.settings.limits)
 
     def _typed(self, columns: Columns) -> dict[str, NDArray[Any]]:
         typed = dict(columns)
         for name in self.settings.whole & typed.keys():
             values = typed[name]
-            if values.dtype.kind == "f" and bool(
-                np.all((values == np.rint(values)) & (np.abs(values) <= _LARGEST_WHOLE))
+            if values.dtype.kind == "f" and np.all(
+                (values == np.rint(values)) & (np.abs(values) <= _LARGEST_WHOLE)
             ):
                 typed[name] = values.astype(np.int64)
         return typed
 
-    def _statistics(self, prepared: PreparedTable, encoded: Columns) -> FloatArray:
+    def _statistics(self, prepared: PreparedTable, encoded: Columns) -> tuple[FloatArray, list[float]]:
+        """Return the row statistics and their exact sums."""
         outcome = self.call(self.request(prepared, encoded))
         statistics = _numbers(outcome).reshape(prepared.rows.size, self.settings.width)
         if np.abs(statistics).max(initial=0) > _LARGEST_STATISTIC:
             raise MetricFailed(replace(outcome, status=CallStatus.NOT_FINITE))
-        return statistics
+        return statistics, [exact_sum(np.ascontiguousarray(column)) for column in statistics.T]
 
     def _combined(self, sums: Sequence[Sequence[float]], rows: int) -> FloatArray:
         """Return the terms for each of several sums."""
-        count = len(sums) * len(self.settings.terms)
-        request = SandboxRequest(
-            self.source.text, "combine", count, sums=sums, rows=rows, terms=self.settings.terms
-        )
-        return _numbers(self.call(request)).reshape(len(sums), len(self.settings.terms))
+        terms, shape = self.settings.terms, (len(sums), len(self.settings.terms))
+        count = shape[0] * shape[1]
+        request = SandboxRequest(self.source.text, "combine", count, sums=sums, rows=rows, terms=terms)
+        return _numbers(self.call(request)).reshape(shape)
 
-    def _row_score(self, statistics: FloatArray) -> MetricResult:
-        sums = _sums(statistics)
-        values = self._combined([sums], len(statistics))[0].tolist()
-        score, *terms = values
-        evidence = {"rows": len(statistics), "sums": [each.hex() for each in sums]}
-        return MetricResult(
-            score,
-            dict(zip(self.settings.terms[1:], terms, strict=True)),
-            evidence,
-            LaterErrors(lambda: self._errors(statistics)),
-        )
-
-    def _errors(self, statistics: FloatArray) -> dict[str, float]:
-        means = [each / len(statistics) for each in _sums(statistics)]
-        return {
-            name: standard_error(influences_of(list(statistics.T), means, gradient))
-            for name, gradient in zip(
-                self.settings.terms, self._gradients(statistics).T.tolist(), strict=True
-            )
-        }
-
-    def _gradients(self, statistics: FloatArray) -> FloatArray:
-        """Return the derivatives of the terms (columns) by the means; 0 where `combine` has none."""
+    def _influences(self, statistics: FloatArray, sums: Sequence[float]) -> dict[str, FloatArray]:
+        """Return the influences on each term, by central differences; 0 where `combine` has no derivative."""
         rows, width = statistics.shape
-        sums = np.array(_sums(statistics))
         steps = _STEP * np.sqrt(np.mean(statistics * statistics, axis=0))
         steps[steps == 0] = _STEP
-        shifts = np.diag(steps * rows)
+        shifts, gradients = np.diag(steps * rows), np.zeros((width, len(self.settings.terms)))
         with suppress(MetricFailed):  # for example, the logarithm of a negative sum
             values = self._combined([*(sums + shifts).tolist(), *(sums - shifts).tolist()], rows)
-            return np.asarray((values[:width] - values[width:]) / (2 * steps[:, None]))
-        return np.zeros((width, len(self.settings.terms)))
+            gradients = (values[:width] - values[width:]) / (2 * steps[:, None])
+        means, columns = [each / rows for each in sums], list(statistics.T)
+        return {
+            name: influences_of(columns, means, gradient)
+            for name, gradient in zip(self.settings.terms, gradients.T.tolist(), strict=True)
+        }
+
+
+class TermNames(NamedTuple):
+    """The values that `combine` returns, first `score`, and the number of columns of `rows`."""
+
+    names: tuple[str, ...]
+    width: int
+
+    @classmethod
+    def of(cls, outcome: CallOutcome) -> "TermNames":
+        """Return the names and the width in the reply to a request that describes; raise MetricFailed."""
+        names, width = outcome.log.split("\n"), int(outcome.numbers[0])
+        if len(names) <= MOST_TERMS and all(map(_TERM.fullmatch, names)) and 1 <= width <= MOST_WIDTH:
+            return cls(("score", *(name for name in names if name != "score")), width)
+        log = (
+            f"`rows` may return 1 to {MOST_WIDTH} columns, and `combine` up to {MOST_TERMS} values with "
+            f"names such as f1_macro: {names}"
+        )
+        raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
 
 
 def _numbers(outcome: CallOutcome) -> FloatArray:
@@ -317,38 +316,29 @@ def _numbers(outcome: CallOutcome) -> FloatArray:
     return outcome.numbers
 
 
-def _sums(statistics: FloatArray) -> list[float]:
-    return [exact_sum(np.ascontiguousarray(column)) for column in statistics.T]
-
-
+@cache
 def package_versions() -> dict[str, str]:
     """Return the versions of the installed packages that a function may use, for receipts."""
-    versions = {}
-    for name in _PACKAGES:
-        with suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
-    return versions
+    installed = {name: importlib.util.find_spec(module) for name, module in _PACKAGES.items()}
+    return {name: importlib.metadata.version(name) for name, spec in installed.items() if spec}
 
 
 def made_up_truth(truth: Columns, public: RowArray, *, id_column: str, seed: int | None = None) -> Columns:
     """Return a solution with random labels that have the distribution of the public rows.
 
+    Values that occur often are drawn by row, so that one-hot columns stay one-hot. Other numbers are mixtures
+    of two rows, which keeps sums and ranges. The letters and digits of other texts are replaced.
+
     Parameters
     ----------
     truth : mapping of str to ndarray
-        The columns of the solution, with the ids.
+        The columns of the solution, with the ids in `id_column`, which are kept.
     public : ndarray of int
         The positions of the public rows.
     id_column : str
-        The column with the ids, which are kept.
+        The name of the column with the ids.
     seed : int, optional
         For tests. With a known seed, the labels of rows could be recovered from the random ones.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Values that occur often are drawn by row, so that one-hot columns stay one-hot. Other numbers are
-        mixtures of two rows, which keeps sums and ranges. The letters and digits of other texts are replaced.
     """
     rng = np.random.default_rng(seed)
     rows = len(truth[id_column])
@@ -376,9 +366,7 @@ def _scrambled(text: Any, rng: np.random.Generator) -> Any:
     """Return a text with other digits and letters."""
     if not isinstance(text, str):
         return text
-    alphabets = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    kinds = [0 if each.isdigit() else 2 if each.isupper() else 1 if each.isalpha() else None for each in text]
     return "".join(
-        each if kind is None else alphabets[kind][rng.integers(len(alphabets[kind]))]
-        for each, kind in zip(text, kinds, strict=True)
+        next((rng.choice(each) for test, each in _ALPHABETS if test(character)), character)
+        for character in text
     )

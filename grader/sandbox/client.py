@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -126,23 +126,19 @@ class SandboxClient:
 
     def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
         """Call a function in a locked child; raise SandboxUnavailable, but no error of the function."""
-        limits = limits or CallLimits()
-        with memoryview(pickle.dumps(asdict(request), protocol=5)) as data:
-            file = os.memfd_create("request")
+        data = {each.name: getattr(request, each.name) for each in fields(request)}
+        with os.fdopen(os.memfd_create("request"), "wb") as file:
+            pickle.dump(data, file, protocol=5)
+            file.flush()
+            arguments = f"/proc/self/fd/{file.fileno()}", request, limits or CallLimits()
             try:
-                os.truncate(file, len(data))
-                written = 0
-                while written < len(data):
-                    written += os.pwrite(file, data[written:], written)
-                for is_last in (False, True):
-                    try:
-                        return _checked(self._call(file, request.count, limits), request)
-                    except ConnectionError as error:
-                        if is_last:
-                            raise SandboxUnavailable(f"The sandbox does not work: {error}") from error
-            finally:
-                os.close(file)
-        raise AssertionError
+                return self._call(*arguments)
+            except ConnectionError:  # the zygote has died
+                pass
+            try:
+                return self._call(*arguments)
+            except ConnectionError as error:
+                raise SandboxUnavailable(f"The sandbox does not work: {error}") from error
 
     def close(self) -> None:
         """End the zygote and all its children, if this process has started it."""
@@ -160,22 +156,11 @@ class SandboxClient:
         environment |= {**_ENVIRONMENT, "PYTHONHASHSEED": str(self._hash_seed)}
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = (sys.executable, "-s", "-P", "-m", "grader.sandbox.zygote", *self._packages)
+        options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "cwd": "/", "start_new_session": True}
         with theirs:
-            self._process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,
-            )
+            self._process = subprocess.Popen(command, env=environment, stdin=theirs.fileno(), **options)
         self._control, self._owner = control, os.getpid()
-        control.settimeout(START_SECONDS)
-        try:
-            is_ready = control.recv(len(READY)) == READY
-        except OSError:
-            is_ready = False
-        control.settimeout(None)
+        is_ready = select.select([control], [], [], START_SECONDS)[0] and control.recv(len(READY)) == READY
         if not is_ready:
             self._close()
             raise SandboxUnavailable(f"The sandbox did not start within {START_SECONDS} seconds.")
@@ -190,70 +175,63 @@ class SandboxClient:
             self._process.wait()
         self._process = self._control = None
 
-    def _call(self, file: int, count: int, limits: CallLimits) -> CallOutcome:
+    def _call(self, path: str, request: SandboxRequest, limits: CallLimits) -> CallOutcome:
         message = json.dumps({"cpu_seconds": int(limits.seconds) + 1, "memory_mb": limits.memory_mb}).encode()
         reading, writing = os.pipe()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, open(reading, "rb", buffering=0) as reply:  # noqa: PTH123 - a descriptor
+            control = None
             try:
+                try:
+                    with self._lock, open(path, "rb", buffering=0) as copy:  # noqa: PTH123 - own offset
+                        control = self._running()
+                        socket.send_fds(control, [message], [copy.fileno(), writing, theirs.fileno()])
+                finally:
+                    theirs.close()
+                    os.close(writing)
+                return _outcome(reply.fileno(), ours, request, limits.seconds)
+            except ConnectionError:
                 with self._lock:
-                    control = self._running()
-                    descriptors = [os.open(f"/proc/self/fd/{file}", os.O_RDONLY), writing, theirs.fileno()]
-                    try:
-                        socket.send_fds(control, [message], descriptors)
-                    except OSError as error:
+                    if self._control is control:  # no other call has replaced it
                         self._close()
-                        raise ConnectionResetError("the process has died") from error
-                    finally:
-                        os.close(descriptors[0])
-            finally:
-                theirs.close()
-                os.close(writing)
-            return _outcome(reply.fileno(), ours, count, limits.seconds)
+                raise
 
 
-def _checked(outcome: CallOutcome, request: SandboxRequest) -> CallOutcome:
-    """Return the outcome; a message that was not allowed becomes a bad reply."""
-    if outcome.status is CallStatus.MESSAGE and not request.shows_messages:
-        return replace(outcome, status=CallStatus.BAD_REPLY)
-    return outcome
-
-
-def _outcome(reply: int, channel: socket.socket, count: int, seconds: float) -> CallOutcome:
+def _outcome(reply: int, channel: socket.socket, request: SandboxRequest, seconds: float) -> CallOutcome:
     """Read the reply until the child has ended; the child is killed when the caller closes the channel."""
+    count = request.count
     end, most = time.monotonic() + seconds, MOST_LOG_BYTES + 8 * count + 1
     data, report = bytearray(), dict[str, Any]()
-    events = select.poll()
-    events.register(reply, select.POLLIN)
-    events.register(channel, select.POLLIN)
     waiting = {reply, channel.fileno()}
     status: CallStatus | None = None
     while waiting and status is None:
-        left = end - time.monotonic()
-        ready = {descriptor for descriptor, _ in events.poll(max(left, 0) * 1000)}
-        if not ready and left <= 0:
+        left = max(end - time.monotonic(), 0)
+        events = select.poll()
+        for descriptor in waiting:
+            events.register(descriptor, select.POLLIN)
+        ready = {descriptor for descriptor, _ in events.poll(left * 1000)}
+        if not ready and not left:
             status = CallStatus.TIME
-        for descriptor in ready:
-            piece = os.read(reply, _PIECE) if descriptor == reply else channel.recv(4096)
-            if descriptor == reply:
-                data += piece
-                status = CallStatus.BAD_REPLY if len(data) > most else status
-            elif piece:
-                report = json.loads(piece)
-            else:
+        if reply in ready:
+            piece = os.read(reply, _PIECE)
+            data += piece
+            waiting -= set() if piece else {reply}
+            status = CallStatus.BAD_REPLY if len(data) > most else None
+        if channel.fileno() in ready:
+            waiting.remove(channel.fileno())
+            if not (answer := channel.recv(4096)):
                 raise ConnectionResetError("the process has died")
-            if not piece or descriptor != reply:
-                events.unregister(descriptor)
-                waiting.discard(descriptor)
+            report = json.loads(answer)
     cpu, memory = float(report.get("cpu", seconds)), int(report.get("memory", 0))
     start = len(data) - 8 * count - 1
     if status is None and start < 0:
-        is_slow = cpu >= seconds
-        died = CallStatus.DIED if report["code"] else CallStatus.BAD_REPLY
-        status = CallStatus.TIME if is_slow else died
+        status = CallStatus.DIED if report["code"] else CallStatus.BAD_REPLY
+        status = CallStatus.TIME if cpu >= seconds else status
     numbers = np.empty(0)
     if status is None:
         status = _BYTES[data[-1]] if data[-1] < len(_BYTES) else CallStatus.BAD_REPLY
+        if status is CallStatus.MESSAGE and not request.shows_messages:
+            status = CallStatus.BAD_REPLY
         if status is CallStatus.OK:
             numbers = np.frombuffer(data, "<f8", count, start).copy()
             if not np.isfinite(numbers).all():

@@ -7,7 +7,6 @@ organizers, numbers and one of a few codes.
 import ast
 import importlib
 import io
-import json
 import math
 import sys
 import time
@@ -135,7 +134,7 @@ def _numbers(request: Mapping[str, Any], log: _Log) -> Any:
         case "rows":
             rows = _rows(request, call)
             if request["describes"]:
-                log.text = json.dumps(list(_values(module.combine(_sums(rows), len(rows)))))
+                log.text = "\n".join(_values(module.combine(_sums(rows), len(rows))))
                 return [float(rows.shape[1])]
             return rows.ravel()
         case _:

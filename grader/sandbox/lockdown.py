@@ -73,21 +73,10 @@ def isolate() -> str:
 
 
 def lock(output: int, *, cpu_seconds: int, memory_mb: int, parent: int) -> dict[str, str]:
-    """Lock this process for good; return the reasons for missing layers.
+    """Lock this process for good; return the reasons for missing layers, or raise OSError without seccomp.
 
-    Parameters
-    ----------
-    output : int
-        The only descriptor that stays writable. Callers close all others.
-    cpu_seconds, memory_mb : int
-        The CPU time, and the memory in addition to the current one.
-    parent : int
-        The id of the parent. The process ends with it.
-
-    Raises
-    ------
-    OSError
-        If an indispensable layer is not available.
+    Only the descriptor `output` stays writable; callers close all others. `memory_mb` is in addition to the
+    current memory. The process ends with its parent, whose id is `parent`.
     """
     missing = dict[str, str]()
     memory = _address_space() + memory_mb * _MEBIBYTE  # while files can be read
@@ -203,15 +192,7 @@ def _filter_calls(output: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The layers that lock a process on this machine.
-
-    Attributes
-    ----------
-    in_force : tuple of str
-        Keys of `LAYERS`.
-    missing : mapping of str to str
-        The reason for each missing layer.
-    """
+    """The layers that lock a process on this machine (keys of `LAYERS`), and why others are missing."""
 
     in_force: tuple[str, ...]
     missing: Mapping[str, str]

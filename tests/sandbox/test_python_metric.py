@@ -236,7 +236,7 @@ def test_made_up_labels_have_the_distribution_but_no_label():
 
 def test_slow_metric_ends_at_its_limit(sandboxes: Sandboxes):
     metric, truth = one_column(sandboxes, "def grade(submission, answers):\n    while True: pass")
-    metric = metric.with_changes(settings=replace(metric.settings, limits=CallLimits(seconds=0.2)))
+    metric = replace(metric, settings=replace(metric.settings, limits=CallLimits(seconds=0.2)))
     with pytest.raises(MetricFailed, match="takes too long"):
         score(metric, truth, np.zeros(ROWS))
 
@@ -273,7 +273,7 @@ def score(solution, submission, row_id_column_name):
 
 def test_lazy_imports_of_the_packages_work(sandboxes: Sandboxes, complete_sandbox: SandboxClient):
     metric, truth = one_column(sandboxes, LOCKED)
-    metric = metric.with_changes(sandbox=complete_sandbox)
+    metric = replace(metric, sandbox=complete_sandbox)
     prediction = np.random.default_rng(0).uniform(0.01, 0.99, ROWS)
     try:
         assert score(metric, truth, prediction) > 0
