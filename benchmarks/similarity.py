@@ -20,7 +20,7 @@ import numpy as np
 from grader.fair_play import FileOrder, TeamFiles, is_listed, matches, secret_rows, sketch_of
 from grader.metrics import count_ranks, dense_ranks, prepare
 from grader.storage.disk_cache import DiskCache
-from grader.worker.calculator import RankCache, RankedFile
+from grader.worker.calculator import EncodedCache, EncodedFile
 
 IDENTITIES = 9
 REFERENCE_FILES = 200
@@ -42,7 +42,7 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
     sample = secret_rows(b"benchmark", rows)
     split = prepare(labels, mentions)
     with tempfile.TemporaryDirectory() as folder:
-        cache = RankCache(DiskCache(Path(folder), max_bytes=100 * files * rows))
+        cache = EncodedCache(DiskCache(Path(folder), max_bytes=100 * files * rows))
         own = {}
         start = time.perf_counter()
         for number in range(files):
@@ -51,7 +51,7 @@ def main(files: int = 10_000, rows: int = 97_320, teams: int = 1000) -> None:
                 own[team] = rng.normal(size=rows).astype(np.float32)
             noise = rng.standard_normal(rows, dtype=np.float32)
             ranks = dense_ranks(shared + 0.8 * own[team] + 0.2 * noise)
-            cache.put(f"{number}", "rows", RankedFile(ranks, []))
+            cache.put(f"{number}", "rows", EncodedFile(ranks, []))
         print(f"{files:,} files of {teams:,} teams, {rows:,} rows; took {time.perf_counter() - start:.0f} s")
 
         @lru_cache(32)

@@ -1,5 +1,6 @@
 """The common part of the built-in metrics: truth, rows of a split, score with errors."""
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +57,11 @@ class BuiltIn(ABC):
 
     def __init__(self, options: Options) -> None:
         self.options = options
+
+    @property
+    def encoding(self) -> str:
+        """The name of the form of encoded predictions."""
+        return encoding_of(self.name, self.version, self.options)
 
     def describe(self) -> Description:
         """Describe the metric."""
@@ -246,6 +252,11 @@ class CellMetric(BuiltIn):
         classes = len(self.options.classes)
         cells = prepared.truth.astype(np.int64) * classes + encoded[prepared.rows]
         return ClassCounts(np.bincount(cells, minlength=classes**2).reshape(classes, classes))
+
+
+def encoding_of(name: str, version: str, options: Options) -> str:
+    """Return a name that contains everything on which the encoding may depend."""
+    return f"{name}-{version}-{hashlib.sha256(repr(options).encode()).hexdigest()[:16]}"
 
 
 def require_classes(options: Options) -> None:

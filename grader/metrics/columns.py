@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn
+from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn, encoding_of
 from grader.metrics.classification import LogLoss
 from grader.metrics.interface import (
     Columns,
@@ -38,6 +38,11 @@ class MeanOverColumns:
             raise ValueError("The metric needs the names of its columns.")
         self.options = options
         self._one = self.base(options)
+
+    @property
+    def encoding(self) -> str:
+        """The name of the form of encoded predictions."""
+        return encoding_of(self.name, self.version, self.options)
 
     def describe(self) -> Description:
         """Describe the metric."""

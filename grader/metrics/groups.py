@@ -85,7 +85,7 @@ class GroupedMetric:
         if rules.weight < 1 and metric.name in SIGNED:
             raise ValueError(f"{metric.name} can be negative, so it has no power mean over groups.")
         self._metric, self._rules = metric, rules
-        self.name, self.version = metric.name, metric.version
+        self.name, self.version, self.encoding = metric.name, metric.version, metric.encoding
 
     def describe(self) -> Description:
         """Describe the metric."""

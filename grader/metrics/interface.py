@@ -59,11 +59,29 @@ class ColumnSpec:
 
 @dataclass(frozen=True, slots=True)
 class TermSpec:
-    """A value that a metric reports in addition to the score."""
+    """A value that a metric reports in addition to the score.
+
+    Attributes
+    ----------
+    name, title, heading : str
+        The name in data, the title, and a shorter one for columns of tables.
+    direction : Direction
+        Which value is the best.
+    rows, low, fault : str
+        Phrases for the compared rows, the meaning of a low value, and the fault of a model with a low value
+        in the group `{name}`. `{positive}`, `{negative}` and `{rows}` stand for the competition's own words.
+    chance : float or None
+        The value of predictions that are not related to the target, if there is one.
+    """
 
     name: str
     title: str
     direction: Direction = Direction.HIGHEST
+    heading: str = ""
+    rows: str = ""
+    low: str = ""
+    fault: str = ""
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +112,8 @@ class Description:
 
     Attributes
     ----------
-    title, sentence : str
-        The name of the metric and one sentence about it.
+    title, sentence, formula : str
+        The name of the metric, one sentence about it, and an explanation of several lines or nothing.
     direction : Direction
         Which score is the best.
     exactness : Exactness
@@ -106,6 +124,8 @@ class Description:
         The values reported in addition to the score.
     decimals : int
         The number of displayed decimals.
+    cells : tuple of TermSpec
+        The values of each group.
     """
 
     title: str
@@ -116,6 +136,8 @@ class Description:
     predictions: tuple[ColumnSpec, ...]
     terms: tuple[TermSpec, ...] = ()
     decimals: int = 5
+    cells: tuple[TermSpec, ...] = ()
+    formula: str = ""
 
 
 class LaterErrors(Mapping[str, float]):
@@ -221,6 +243,10 @@ class Metric(Protocol):
     @property
     def version(self) -> str:
         """The version; it changes whenever a score may change."""
+
+    @property
+    def encoding(self) -> str:
+        """The name of the form of encoded predictions; metrics with the same name encode alike."""
 
     def describe(self) -> Description:
         """Describe the metric."""

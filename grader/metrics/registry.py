@@ -1,14 +1,18 @@
-"""The built-in metrics by name; the only place that lists them."""
+"""The metrics by name; the only place that lists them."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
+from grader.metrics.bias.metric import BiasMetric
+from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.classification import CLASSIFICATION
 from grader.metrics.columns import COLUMNS
-from grader.metrics.interface import Metric, Options
+from grader.metrics.interface import Description, Metric, Options
 from grader.metrics.ranking import RANKING
 from grader.metrics.regression import REGRESSION
 
+TAG = "name"
 METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
     {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
     | {each.name: each for each in COLUMNS}
@@ -20,3 +24,18 @@ def metric(name: str, options: Options) -> Metric:
     if name not in METRICS:
         raise ValueError(f"There is no metric {name!r}. Metrics: {', '.join(METRICS)}.")
     return METRICS[name](options)
+
+
+def default() -> Description:
+    """Describe the metric of new competitions."""
+    return BiasMetric((), MetricSettings()).describe()
+
+
+def of_settings(settings: Mapping[str, Any]) -> Metric:
+    """Return the metric of a scoring version's settings; those without a name are of the bias metric."""
+    if TAG not in settings:
+        return BiasMetric.of(settings)
+    options: dict[str, Any] = {
+        name: tuple(each) if isinstance(each, list) else each for name, each in settings.items()
+    }
+    return metric(options.pop(TAG), Options(**options))

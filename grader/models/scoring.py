@@ -92,9 +92,10 @@ class Split(enum.StrEnum):
 
 
 class Score(Base):
-    """A score with its four terms and the exact integer counts for every cell.
+    """A score with its terms, group tables and the evidence from which it can be recomputed.
 
-    `errors` contains the standard errors of the score and of its defined terms.
+    `errors` contains the standard errors of the score and of its defined terms. Names in `terms`, `groups`
+    and `errors` are those of the metric. The keys of a JSON column have no order.
 
     There is no index on the scoring version alone, because a planner without statistics would wrongly prefer
     it.
@@ -108,11 +109,9 @@ class Score(Base):
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
     score: Mapped[float] = mapped_column(Double)
-    overall_auc: Mapped[float] = mapped_column(Double)
-    subgroup_auc: Mapped[float] = mapped_column(Double)
-    bpsn_auc: Mapped[float] = mapped_column(Double)
-    bnsp_auc: Mapped[float] = mapped_column(Double)
-    counts: Mapped[dict[str, Any]]
+    terms: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    groups: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    evidence: Mapped[dict[str, Any]] = mapped_column("counts")
     created_at: Mapped[datetime]
     errors: Mapped[dict[str, Any] | None]
 

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -27,7 +27,7 @@ class Standing(Base):
     split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    score_units: Mapped[int] = mapped_column()
+    score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
     submitted_at: Mapped[datetime]
 
     __table_args__ = (UniqueConstraint("scoring_version_id", "split", "team_id"),)
@@ -97,6 +97,6 @@ class FinalStanding(Base):
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
     team_name: Mapped[str] = mapped_column(String(256))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    score_units: Mapped[int]
+    score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
 
     board: Mapped[FinalBoard] = relationship(back_populates="lines")

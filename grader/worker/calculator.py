@@ -1,23 +1,22 @@
-"""Score computation for one file, with cached solutions and ranks."""
+"""Score computation for one file by any metric, with cached solutions and encoded predictions."""
 
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader import counters
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
-from grader.metrics import PreparedSplit, RankArray, dense_ranks, report
-from grader.metrics.bias.analysis.standard_errors import ClassMentions, standard_errors
-from grader.metrics.bias.pair_counting import count_with_midranks
-from grader.metrics.bias.prepared import IndexArray
+from grader.metrics import registry
+from grader.metrics.built_in import PREDICTION
+from grader.metrics.interface import Metric
 from grader.models import Split
-from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
 from grader.services.scoring.jobs import Claim, Outcome, Scores
@@ -29,76 +28,88 @@ from grader.storage.stores import Storage, StorageUnavailable
 KEPT = 3
 # Increase this number whenever the way in which files are read or ranked changes.
 RANKS_FORMAT = 3
+RANKS = "ranks"
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RankedFile:
-    """The ranks of an accepted file in the order of the row ids, with its notes and other labels."""
+class EncodedFile:
+    """The encoded predictions of an accepted file in the order of the row ids, with its notes.
 
-    ranks: RankArray
+    `other_labels` are the names of its columns with predictions of other labels.
+    """
+
+    encoded: NDArray[Any]
     notes: list[dict[str, Any]]
     other_labels: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, file: SubmissionFile) -> "RankedFile":
-        """Rank the predictions of a file."""
-        return cls(dense_ranks(file.predictions), [note.as_dict() for note in file.notes], file.other_labels)
+    def of(cls, file: SubmissionFile, encoded: NDArray[Any]) -> "EncodedFile":
+        """Return the encoded predictions with the facts of their file."""
+        return cls(encoded, [note.as_dict() for note in file.notes], file.other_labels)
 
 
-class RankCache:
-    """Cache of ranks, keyed by the hashes of the file and the row ids."""
+class EncodedCache:
+    """Cache of encoded predictions, keyed by the hashes of the file and the row ids, and the encoding."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
 
     @classmethod
-    def of(cls, settings: Settings) -> "RankCache | None":
+    def of(cls, settings: Settings) -> "EncodedCache | None":
         """Return the cache of an installation, or None if its size is set to 0."""
         if not settings.rank_cache_mb:
             return None
         return cls(DiskCache(settings.cache() / "ranks", max_bytes=settings.rank_cache_mb * 1_000_000))
 
-    def get(self, submission_sha256: str, row_ids_sha256: str) -> RankedFile | None:
-        """Return the cached ranks of a file, or None."""
-        kept = self._files.get(_key(submission_sha256, row_ids_sha256))
+    def get(self, submission_sha256: str, row_ids_sha256: str, encoding: str = RANKS) -> EncodedFile | None:
+        """Return the cached predictions of a file, or None."""
+        kept = self._files.get(_key(submission_sha256, row_ids_sha256, encoding))
         counters.CACHES.add("ranks", "miss" if kept is None else "hit")
         if kept is None:
             return None
-        ranks = np.frombuffer(kept.data, kept.facts["type"])
-        return RankedFile(ranks, kept.facts["notes"], tuple(kept.facts["other_labels"]))
+        encoded = np.frombuffer(kept.data, kept.facts["type"]).reshape(kept.facts.get("shape", -1))
+        return EncodedFile(encoded, kept.facts["notes"], tuple(kept.facts["other_labels"]))
 
-    def put(self, submission_sha256: str, row_ids_sha256: str, file: RankedFile) -> None:
-        """Store the ranks of a file if there is space; a full disk raises no error."""
-        ranks = np.ascontiguousarray(file.ranks, file.ranks.dtype.newbyteorder("<"))
-        facts = {"type": ranks.dtype.str, "notes": file.notes, "other_labels": file.other_labels}
-        self._files.put(_key(submission_sha256, row_ids_sha256), facts, ranks.tobytes())
+    def put(
+        self, submission_sha256: str, row_ids_sha256: str, file: EncodedFile, encoding: str = RANKS
+    ) -> None:
+        """Store the predictions of a file if there is space; a full disk raises no error."""
+        encoded = np.ascontiguousarray(file.encoded, file.encoded.dtype.newbyteorder("<"))
+        facts = {
+            "type": encoded.dtype.str,
+            "shape": encoded.shape,
+            "notes": file.notes,
+            "other_labels": file.other_labels,
+        }
+        self._files.put(_key(submission_sha256, row_ids_sha256, encoding), facts, encoded.tobytes())
 
 
-def _key(submission_sha256: str, row_ids_sha256: str) -> str:
-    return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}"
+def _key(submission_sha256: str, row_ids_sha256: str, encoding: str) -> str:
+    """Return the key; ranks, which most metrics use, have the key of earlier versions."""
+    suffix = "" if encoding == RANKS else f"-{encoding}"
+    return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}{suffix}"
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
-    """A solution prepared for scoring: its row ids, and the positions and labels of each split's rows."""
+    """A solution prepared for scoring by a metric: its row ids and the prepared rows of each split."""
 
+    metric: Metric
     row_ids: RowIds
-    splits: dict[Split, tuple[IndexArray, PreparedSplit]]
-
-    @cached_property
-    def mentions(self) -> dict[Split, tuple[ClassMentions, ClassMentions]]:
-        """The mentions of each split, prepared for computing standard errors."""
-        return {split: ClassMentions.both(prepared) for split, (_, prepared) in self.splits.items()}
+    splits: dict[Split, Any]
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
         """Read and prepare the solution against which a claim is scored."""
+        metric = registry.of_settings(claim.metric_settings)
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
+        columns = truth.columns
         return cls(
+            metric,
             RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
-            {split: _prepared(truth, split, claim.rules) for split in Split},
+            {split: metric.prepare(columns, truth.rows(split)) for split in Split},
         )
 
 
@@ -122,11 +133,11 @@ class PreparedSolutions:
 
 
 class Calculator:
-    """Computes the outcomes of claims and caches prepared solutions and ranks."""
+    """Computes the outcomes of claims and caches prepared solutions and encoded predictions."""
 
-    def __init__(self, storage: Storage, ranks: RankCache | None) -> None:
+    def __init__(self, storage: Storage, cache: EncodedCache | None) -> None:
         self._storage = storage
-        self._ranks = ranks
+        self._cache = cache
         self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
 
     def outcome(self, claim: Claim) -> Outcome:
@@ -154,37 +165,29 @@ class Calculator:
     def _scores(self, claim: Claim) -> Scores:
         with _timed(claim, "read"):
             solution = self._solutions.get(claim)
-            file = self._kept(claim) or self._read(claim, solution)
+            file = self._kept(claim, solution.metric) or self._read(claim, solution)
         with _timed(claim, "compute"):
-            return self._computed(claim, solution, file)
+            score = solution.metric.score
+            results = {split: score(prepared, file.encoded) for split, prepared in solution.splits.items()}
+            return Scores(results, file.notes)
 
-    def _computed(self, claim: Claim, solution: PreparedSolution, file: RankedFile) -> Scores:
-        results = {}
-        for split, (rows, prepared) in solution.splits.items():
-            counts, midranks = count_with_midranks(prepared, file.ranks[rows])
-            values = report(counts, claim.rules.metric)
-            errors = standard_errors(solution.mentions[split], midranks, values, claim.rules.metric)
-            results[split] = (counts, values, errors)
-        return Scores(results, file.notes)
-
-    def _kept(self, claim: Claim) -> RankedFile | None:
-        """Return the cached ranks of a file if this competition accepts its columns."""
-        file = self._ranks.get(claim.submission_sha256, claim.row_ids_sha256) if self._ranks else None
+    def _kept(self, claim: Claim, metric: Metric) -> EncodedFile | None:
+        """Return the cached predictions of a file if this competition accepts its columns."""
+        if self._cache is None:
+            return None
+        file = self._cache.get(claim.submission_sha256, claim.row_ids_sha256, metric.encoding)
         return file if file and set(file.other_labels) <= set(claim.other_labels) else None
 
-    def _read(self, claim: Claim, solution: PreparedSolution) -> RankedFile:
+    def _read(self, claim: Claim, solution: PreparedSolution) -> EncodedFile:
         data = self._storage.read(claim.submission_sha256)
-        file = RankedFile.of(read_submission(data, solution.row_ids, other_labels=claim.other_labels))
-        if self._ranks:
-            self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
+        read = read_submission(data, solution.row_ids, other_labels=claim.other_labels)
+        file = EncodedFile.of(read, solution.metric.encode({PREDICTION: read.predictions}))
+        if self._cache:
+            encoding = solution.metric.encoding
+            self._cache.put(claim.submission_sha256, claim.row_ids_sha256, file, encoding)
         return file
 
 
 def _timed(claim: Claim, stage: str) -> AbstractContextManager[None]:
     """Return a context that measures a stage of scoring, except in a rescoring's batch."""
     return nullcontext() if claim.accepted_at is None else counters.SCORING_SECONDS.timed(stage)
-
-
-def _prepared(truth: Truth, split: Split, rules: Rules) -> tuple[IndexArray, PreparedSplit]:
-    prepared = truth.prepare(split, identities=rules.identities, settings=rules.metric)
-    return truth.rows(split), prepared

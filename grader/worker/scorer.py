@@ -21,7 +21,7 @@ from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.submissions import rejected_files
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.calculator import Calculator, RankCache
+from grader.worker.calculator import Calculator, EncodedCache
 from grader.worker.process import ending, holders
 from grader.worker.process.ending import Stopped
 from grader.worker.process.repeating import insist
@@ -67,7 +67,7 @@ class Scorer:
         *,
         lease: timedelta,
         rejected_bytes: int = rejected_files.QUOTA_BYTES,
-        ranks: RankCache | None = None,
+        ranks: EncodedCache | None = None,
     ) -> None:
         self._database = database
         self._rejected_bytes = rejected_bytes
@@ -82,7 +82,7 @@ class Scorer:
             open_storage(settings.storage()),
             lease=timedelta(seconds=settings.scoring_lease_seconds),
             rejected_bytes=settings.rejected_files_mb * 1_000_000,
-            ranks=RankCache.of(settings),
+            ranks=EncodedCache.of(settings),
         )
 
     @ending.shielded()

@@ -220,7 +220,7 @@ class Checker:
         """Search for exact or displayed private scores and terms that are not also public ones."""
         values: dict[Split, set[str]] = {split: set() for split in Split}
         for score in self.rows.scores:
-            exact = [score.score, *(getattr(score, term) for term in TERMS)]
+            exact = [score.score, *(score.terms[term] for term in TERMS)]
             values[score.split] |= {repr(each) for each in exact} | {shown(each) or "" for each in exact}
         secret = values[Split.PRIVATE] - values[Split.PUBLIC]
         for text in self.history.texts:
@@ -233,10 +233,10 @@ def _differences(score: Score, recounted: Recounted) -> Iterator[str]:
         if getattr(score, name) != value:
             yield f"{name} is {getattr(score, name)!r}; the recount returns {value!r}"
     counts = dict(recounted.counts)
-    stored = {each["name"]: each for each in score.counts["identities"] if each["in_score"]}
+    stored = {each["name"]: each for each in score.evidence["identities"] if each["in_score"]}
     counted = {each["name"]: each for each in counts.pop("identities")}
     if stored != counted:
         yield f"the counts are {stored}; the recount returns {counted}"
     for name, number in counts.items():
-        if score.counts[name] != number:
-            yield f"{name} is {score.counts[name]}; the recount returns {number}"
+        if score.evidence[name] != number:
+            yield f"{name} is {score.evidence[name]}; the recount returns {number}"

@@ -1,7 +1,9 @@
 """Built-in metrics against scikit-learn, scipy, the bootstrap and their laws."""
 
+import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,13 @@ import pytest
 from scipy import stats
 from sklearn import metrics as oracle
 
+from grader.metrics import MetricSettings, PairCounts, bias_report, count_pairs
+from grader.metrics.bias.metric import BiasMetric, identity_column
 from grader.metrics.interface import Direction, Options, UnsuitablePredictions, UnsuitableTruth
-from grader.metrics.registry import METRICS
+from grader.metrics.registry import METRICS, of_settings
 from grader.metrics.row_statistics import paired_difference, standard_error
 
+ROOT = Path(__file__).parents[2]
 CLASSES = ("ham", "spam", "eggs", "toast")
 FOUR, TWO = Options(classes=CLASSES), Options(classes=CLASSES[:2])
 COLUMNS = Options(columns=("a", "b", "c"))
@@ -278,3 +283,59 @@ def test_correlations_keep_their_digits_when_the_mean_is_far_above_the_spread():
         near = calculated(name, {"target": truth}, {"prediction": guesses}).score
         far = calculated(name, {"target": truth + 2.0**40}, {"prediction": guesses + 2.0**40}).score
         assert far == pytest.approx(near, rel=1e-3)
+
+
+# The names of the bias metric's terms, also in a sentence.
+TERM = re.compile(r"(overall|subgroup)_auc|bpsn|bnsp|_aeg\b", re.IGNORECASE)
+PLATFORM = ("services", "models", "worker", "ranking", "client")
+
+
+def test_no_module_of_the_platform_names_a_term_of_a_metric():
+    folders = [*(ROOT / "grader" / name for name in PLATFORM), ROOT / "webapp"]
+    paths = [path for folder in folders for path in folder.rglob("*.py")]
+    assert len(paths) > 300
+    assert [str(path.relative_to(ROOT)) for path in paths if TERM.search(path.read_text())] == []
+
+
+def test_settings_without_a_name_are_those_of_the_bias_metric():
+    stored = {"identities": ["female"], "metric": MetricSettings().as_dict()}
+    bias = of_settings(stored)
+    assert (bias.name, bias.describe().direction) == ("bias", Direction.HIGHEST)
+    rmse = of_settings({"name": "rmse"})
+    assert (rmse.name, rmse.describe().direction) == ("rmse", Direction.LOWEST)
+    macro = of_settings({"name": "macro_f1", "classes": ["ham", "spam"]})
+    assert [term.name for term in macro.describe().terms] == ["f1_ham", "f1_spam"]
+    with pytest.raises(ValueError, match="no metric 'chrf'"):
+        of_settings({"name": "chrf"})
+
+
+@pytest.mark.parametrize("decimals", [1, 6])
+def test_the_bias_metric_equals_its_report_behind_the_interface(decimals: int):
+    rng = np.random.default_rng(9)
+    labels = (rng.random(600) < 0.4).astype(float)
+    identities = {name: (rng.random(600) < 0.5).astype(float) for name in ("female", "target")}
+    guesses = (rng.random(600) + 0.4 * labels).round(decimals)
+    rows, settings = np.arange(0, 600, 2), MetricSettings()
+    metric = BiasMetric(tuple(identities), settings)
+    columns = {"target": labels} | {identity_column(name): each for name, each in identities.items()}
+    prepared, encoded = metric.prepare(columns, rows), metric.encode({"prediction": guesses})
+    result = metric.score(prepared, encoded)
+    expected = bias_report(
+        labels[rows], guesses[rows], {name: each[rows] for name, each in identities.items()}
+    )
+    assert result.score == expected.score
+    assert result.terms == expected.terms
+    assert PairCounts.from_dict(dict(result.evidence)) == count_pairs(prepared.split, guesses[rows])
+    measured = metric.measure(prepared, encoded)
+    assert measured is not None and measured.score == result.score
+    # DeLong's variance divides by the sizes of the compared sets instead of the number of rows.
+    assert standard_error(measured.rows) == pytest.approx(result.errors["score"], rel=0.06)
+
+
+def test_the_bias_metric_has_no_score_without_negative_rows():
+    metric = BiasMetric(("female",), MetricSettings())
+    columns = {"target": np.ones(4), identity_column("female"): np.array([0.0, 1, 1, 0])}
+    prepared, encoded = metric.prepare(columns, np.arange(4)), metric.encode({"prediction": np.arange(4.0)})
+    with pytest.raises(UnsuitableTruth, match="no negative rows"):
+        metric.score(prepared, encoded)
+    assert metric.measure(prepared, encoded) is None

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, MetaData, inspect, select, text
 import migrations
 from grader.db import Base, Database
 from grader.maintenance import schema
-from grader.models import AuditEntry, Competition, Mail, Standing, SubmissionGrant, Team
+from grader.models import AuditEntry, Competition, Mail, Score, Split, Standing, SubmissionGrant, Team
 from tests.fixtures.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.both_databases
@@ -132,7 +132,8 @@ def test_migrations_create_the_tables_of_the_models(empty_database: Database):
 
 # Processes of the previous version use these tables and columns during an upgrade. A migration of the next
 # release drops them.
-NO_LONGER_USED = {"score_basis", "shown_units", "feedback_key", "avatar_key"}
+TERMS_OF_0040 = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
+NO_LONGER_USED = {"score_basis", "shown_units", "feedback_key", "avatar_key", *TERMS_OF_0040}
 
 
 def _is_in_use(_object: object, name: str | None, *_: object) -> bool:
@@ -276,7 +277,7 @@ SUBMISSION: dict[str, Any] = {
     "problems": [],
     "notes": [],
 }
-TERMS = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), 0.9)
+TERMS = dict.fromkeys(TERMS_OF_0040, 0.9)
 SCORE: dict[str, Any] = {"split": "public", "counts": {}, "created_at": NOON, **TERMS}
 
 
@@ -349,3 +350,87 @@ def test_removed_feedback_modes_become_the_remaining_ones(empty_database: Databa
             assert all(mode in entry.public_text for entry in entries)
         letters = session.scalars(select(Mail)).all()
         assert [letter.to_address for letter in letters] == ["o@example.org"] * 3
+
+
+# Doubles with 17 digits, of very different sizes.
+STORED_TERMS = [
+    dict(zip(TERMS_OF_0040, values, strict=True))
+    for values in ((0.1 + 0.2, 1 / 3, 5e-324, 1.0), (0.0, 2 / 3, 0.7 + 1e-16, 1 - 2**-53))
+]
+
+
+def _add_scores(tables: MetaData, connection: Connection, first: int, scores: list[dict[str, Any]]):
+    for number, values in enumerate(scores, first):
+        row = {
+            "id": number,
+            "submission_id": 1,
+            "scoring_version_id": number,
+            "split": "public",
+            "score": values["bnsp_auc"],
+            "counts": {"rows": number},
+            "created_at": NOON,
+        }
+        connection.execute(
+            tables.tables["scoring_version"].insert(),
+            VERSION | {"id": number, "competition_id": 1, "number": number, "solution_id": 1},
+        )
+        connection.execute(tables.tables["score"].insert(), row | values)
+
+
+def test_terms_of_stored_scores_are_equal_to_the_last_bit_for_both_versions(empty_database: Database):
+    schema.upgrade(empty_database, "0040")
+    with empty_database.engine.begin() as connection:
+        tables = MetaData()
+        tables.reflect(connection)
+        add = {name: table.insert() for name, table in tables.tables.items()}
+        names = dict.fromkeys(("name", "name_folded", "name_key"), "organizer")
+        connection.execute(
+            add["user_account"],
+            {"id": 1, "password_hash": "", "is_admin": False, "created_at": NOON, **names},
+        )
+        connection.execute(add["competition"], ROWS_OF_0023["competition"][0])
+        connection.execute(
+            add["team"], {"id": 1, "competition_id": 1, "name": "T", "name_key": "t", "created_at": NOON}
+        )
+        connection.execute(add["solution"], SOLUTION | {"id": 1, "competition_id": 1})
+        connection.execute(
+            add["submission"], SUBMISSION | {"id": 1, "competition_id": 1, "team_id": 1, "submitted_at": NOON}
+        )
+        _add_scores(tables, connection, 1, STORED_TERMS)
+    schema.upgrade(empty_database)
+    with empty_database.engine.begin() as connection:
+        _add_scores(tables, connection, 11, STORED_TERMS)  # as a process of the previous version
+    with empty_database.write() as session:
+        stored = session.scalars(select(Score).order_by(Score.id)).all()
+        assert [each.terms for each in stored] == STORED_TERMS * 2
+        assert [each.score for each in stored] == [each["bnsp_auc"] for each in STORED_TERMS] * 2
+        assert [each.evidence["rows"] for each in stored] == [1, 2, 11, 12]
+        assert [each.groups for each in stored] == [{}] * 4
+        session.add_all(
+            Score(
+                id=100 + number,
+                submission_id=1,
+                scoring_version_id=number,
+                split=Split.PRIVATE,
+                score=0.5,
+                terms=terms,
+                evidence={},
+                created_at=NOON,
+            )
+            for number, terms in zip((1, 2, 11), [*STORED_TERMS, {"rmse": 1.5}], strict=True)
+        )
+    with empty_database.engine.connect() as connection:
+        score = tables.tables["score"]
+        added = (
+            connection.execute(select(score).where(score.c.split == "private").order_by(score.c.id))
+            .mappings()
+            .all()
+        )
+        assert [{name: row[name] for name in TERMS_OF_0040} for row in added] == [
+            *STORED_TERMS,
+            dict.fromkeys(TERMS_OF_0040),
+        ]
+    with empty_database.read() as session:
+        assert session.scalar(
+            select(Score.terms).where(Score.score == 0.5).order_by(Score.id.desc()).limit(1)
+        ) == {"rmse": 1.5}

@@ -14,9 +14,9 @@ from sqlalchemy import select
 
 from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind
 from grader.ranking import order
+from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, submission_results
-from grader.services.leaderboards.lines import TERMS
 from grader.services.standings import rows
 from grader.visibility import Feedback, Viewer
 from tests.fixtures.walks import Reads, Walk, walk
@@ -25,9 +25,9 @@ from tests.fixtures.worlds import SLUG, Truth, World
 FORM_TOKEN = re.compile(r'(?<=name="csrf_token" )[^>]+')
 Asked = tuple[str, str]  # the role and the request
 NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
-EVERYTHING = ("score", "counts", "errors", *TERMS)
+EVERYTHING = ("score", "evidence", "errors", "terms")
 WITHHELD = {
-    Feedback.SCORE: ("counts", *TERMS),
+    Feedback.SCORE: ("evidence", "terms"),
     Feedback.TIERED: EVERYTHING,
     Feedback.BLIND: EVERYTHING,
 }
@@ -66,8 +66,8 @@ def test_withheld_values_change_nothing_before_the_reveal(world: World, is_long:
 @pytest.mark.parametrize(
     ("columns", "readers"),
     [
-        pytest.param(("counts",), {"participant", "leader"}, marks=pytest.mark.long),
-        (TERMS, set(NAMES)),
+        pytest.param(("evidence",), {"participant", "leader"}, marks=pytest.mark.long),
+        (("terms",), set(NAMES)),
     ],
 )
 def test_values_shown_by_open_feedback_do_change_responses(

@@ -34,6 +34,7 @@ from grader.metrics import MetricSettings, PairCounts, SubgroupReport, report
 from grader.metrics.bias.analysis.power_means import held_back
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
+from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.visibility import Feedback, Field, Phase, Step, Viewer, visible
@@ -373,9 +374,9 @@ def _secrets(world: World) -> Secrets:
         for score in session.scalars(select(Score).order_by(Score.submission_id)):
             is_shown = score.scoring_version_id == live and score.split is Split.PUBLIC
             known = values[Split.PUBLIC if is_shown else Split.PRIVATE]
-            terms = (score.overall_auc, score.subgroup_auc, score.bpsn_auc, score.bnsp_auc)
+            terms = tuple(score.terms[term] for term in TERMS)
             known |= {score.score, *terms}
-            rows = report(PairCounts.from_dict(score.counts), metric).subgroups
+            rows = report(PairCounts.from_dict(score.evidence), metric).subgroups
             if is_shown:
                 shown_values.append(_shown(score.score, terms, rows))
                 told_gains |= _gains(rows, metric)

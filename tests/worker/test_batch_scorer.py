@@ -10,7 +10,7 @@ from sqlalchemy import select
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.storage.disk_cache import DiskCache
 from grader.worker import scorer as scoring
-from grader.worker.calculator import RankCache
+from grader.worker.calculator import EncodedCache
 from grader.worker.scorer import Scorer
 
 pytestmark = pytest.mark.both_databases
@@ -33,8 +33,8 @@ class Counting:
 
 
 @pytest.fixture
-def ranks(tmp_path: Path) -> RankCache:
-    return RankCache(DiskCache(tmp_path / "ranks", max_bytes=10**8))
+def ranks(tmp_path: Path) -> EncodedCache:
+    return EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**8))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def results(service, version_id: int):
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
         jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version_id))
         return (
-            {(score.submission_id, score.split): (score.score, score.counts) for score in scores},
+            {(score.submission_id, score.split): (score.score, score.evidence) for score in scores},
             {job.submission_id: (job.state, job.notes) for job in jobs},
         )
 
@@ -70,7 +70,7 @@ def drop(service, version: ScoringVersion):
 
 
 def test_kept_ranks_give_identical_scores_without_reading_files(
-    service, competition, prepare_version, ranks: RankCache
+    service, competition, prepare_version, ranks: EncodedCache
 ):
     live = results(service, competition.live_scoring_version_id)
     for reads in (5, 0):
@@ -84,7 +84,7 @@ def test_kept_ranks_give_identical_scores_without_reading_files(
         drop(service, version)
 
 
-def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version, ranks: RankCache):
+def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version, ranks: EncodedCache):
     competition = service.competition()
     accepted = service.submit(competition)
     assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])

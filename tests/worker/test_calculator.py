@@ -9,39 +9,50 @@ from grader.services.scoring.jobs import Claim
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.worker import calculator
-from grader.worker.calculator import PreparedSolutions, RankCache, RankedFile
+from grader.worker.calculator import EncodedCache, EncodedFile, PreparedSolutions
 
 FILE, ROW_IDS = "11" * 32, "ff" * 32
 
 
-def ranked(kind: type = np.uint16) -> RankedFile:
+def ranked(kind: type = np.uint16) -> EncodedFile:
     ranks = np.random.default_rng(1).integers(0, 200, 1000).astype(kind)
-    return RankedFile(ranks, [{"code": "outside", "count": 3}], ("insult", "threat"))
+    return EncodedFile(ranks, [{"code": "outside", "count": 3}], ("insult", "threat"))
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> RankCache:
-    return RankCache(DiskCache(tmp_path / "ranks", max_bytes=10**7))
+def cache(tmp_path: Path) -> EncodedCache:
+    return EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**7))
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
-def test_ranks_are_returned_with_their_notes_and_other_labels(cache: RankCache, kind: type):
+def test_ranks_are_returned_with_their_notes_and_other_labels(cache: EncodedCache, kind: type):
     kept = ranked(kind)
     cache.put(FILE, ROW_IDS, kept)
     found = cache.get(FILE, ROW_IDS)
     assert found is not None
     assert (found.notes, found.other_labels) == (kept.notes, kept.other_labels)
-    assert found.ranks.dtype == kind and found.ranks.flags.aligned
-    assert np.array_equal(found.ranks, kept.ranks)
+    assert found.encoded.dtype == kind and found.encoded.flags.aligned
+    assert np.array_equal(found.encoded, kept.encoded)
 
 
-def test_ranks_belong_to_one_file_and_row_order(cache: RankCache):
+def test_ranks_belong_to_one_file_and_row_order(cache: EncodedCache):
     cache.put(FILE, ROW_IDS, ranked())
     assert cache.get(FILE, "ee" * 32) is None
     assert cache.get("22" * 32, ROW_IDS) is None
 
 
-def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: pytest.MonkeyPatch):
+def test_predictions_encoded_for_several_metrics_are_kept_next_to_each_other(cache: EncodedCache):
+    table = np.random.default_rng(2).random((50, 3))
+    cache.put(FILE, ROW_IDS, ranked())
+    cache.put(FILE, ROW_IDS, EncodedFile(table, []), "multi_class_log_loss-1")
+    found = cache.get(FILE, ROW_IDS, "multi_class_log_loss-1")
+    assert found is not None and np.array_equal(found.encoded, table)
+    assert cache.get(FILE, ROW_IDS, "rmse-1") is None
+    unchanged = cache.get(FILE, ROW_IDS)
+    assert unchanged is not None and np.array_equal(unchanged.encoded, ranked().encoded)
+
+
+def test_ranks_of_another_format_are_not_found(cache: EncodedCache, monkeypatch: pytest.MonkeyPatch):
     cache.put(FILE, ROW_IDS, ranked())
     monkeypatch.setattr(calculator, "RANKS_FORMAT", calculator.RANKS_FORMAT + 1)
     assert cache.get(FILE, ROW_IDS) is None
@@ -50,8 +61,8 @@ def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: py
 
 
 def test_cache_is_disabled_with_a_size_of_zero(tmp_path: Path):
-    assert RankCache.of(Settings(data_dir=tmp_path, rank_cache_mb=0)) is None
-    cache = RankCache.of(Settings(data_dir=tmp_path))
+    assert EncodedCache.of(Settings(data_dir=tmp_path, rank_cache_mb=0)) is None
+    cache = EncodedCache.of(Settings(data_dir=tmp_path))
     assert cache is not None
     cache.put(FILE, ROW_IDS, ranked())
     assert len(list((tmp_path / "cache" / "ranks").glob("*/*"))) == 1
@@ -66,5 +77,5 @@ def test_least_recently_used_solution_is_evicted_first():
 
     solutions = PreparedSolutions(load, kept=2)
     for version_id in (1, 2, 1, 3, 1, 2):
-        solutions.get(Claim(1, "token", 1, 1, version_id, 1, "a", "b", "c", rules=None))  # type: ignore[arg-type]
+        solutions.get(Claim(1, "token", 1, 1, version_id, 1, "a", "b", "c", metric_settings={}))
     assert loaded == [1, 2, 3, 2]

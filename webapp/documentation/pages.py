@@ -32,7 +32,7 @@ def init_app(app: Flask) -> None:
 
 
 def docs_url(page: str = "", anchor: str = "") -> str:
-    """Return the URL of a chapter or an anchor in it: `docs_url("glossary", "bpsn-auc")`."""
+    """Return the URL of a chapter or an anchor in it: `docs_url("glossary", "power-mean")`."""
     return address(page, anchor)
 
 

@@ -6,11 +6,13 @@ from pydantic import Field
 
 from grader.models import Split
 from grader.services.leaderboards.leaderboard import Board
-from grader.services.leaderboards.lines import ShownRow, Sort
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
 from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
+from webapp.leaderboards.requests import sortable
 from webapp.leaderboards.views import counted_id
+from webapp.presentation.terms import TERMS
 from webapp.submissions.answers import identities
 
 
@@ -48,7 +50,10 @@ class BoardQuery(PageQuery):
         str | None,
         _one_of([*Split], "The split of the leaderboard; the private one is available after the reveal."),
     ]
-    sort: Annotated[str | None, _one_of([*Sort], "The column to sort by; the rank by default.")]
+    sort: Annotated[
+        str | None,
+        _one_of(sortable(term.key for term in TERMS), "The column to sort by; the rank by default."),
+    ]
     order: Annotated[
         str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
     ]

@@ -6,6 +6,7 @@ from typing import Any
 from flask import Response, g, jsonify, request, url_for
 
 from grader import db
+from grader.models import Competition
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
@@ -39,7 +40,7 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     with reading() as session:
         competition = competition_of(session, slug)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        wanted = _asked(query, own_team_id=team.id if team else None)
+        wanted = _asked(query, competition, own_team_id=team.id if team else None)
         board = requests.board(session, competition, split, wanted, now=db.now(session))
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     next_page = None
@@ -51,9 +52,9 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     return answers.board_page(board, page_size=query.page_size, next_page=next_page)
 
 
-def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.BoardRequest:
+def _asked(query: BoardQuery, competition: Competition, *, own_team_id: int | None) -> boards.BoardRequest:
     """Return the requested rows; a cursor continues in rank order."""
-    wanted = replace(requests.asked_lines(own_team_id=own_team_id), page_size=query.page_size)
+    wanted = replace(requests.asked_lines(competition, own_team_id=own_team_id), page_size=query.page_size)
     if query.cursor is None:
         return wanted
     if not wanted.is_plain or query.page is not None:

@@ -234,7 +234,7 @@ def _board_page(slug: str, split: Split) -> str:
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         own_team_id = team.id if team else None
-        wanted = requests.asked_lines(own_team_id=own_team_id)
+        wanted = requests.asked_lines(competition, own_team_id=own_team_id)
         board = requests.board(session, competition, split, wanted, now=now)
         steps = _steps(session, competition, board, wanted, now) if split is Split.PUBLIC else None
         cloud = (

@@ -1,5 +1,6 @@
 """Leaderboard requests: query parameters, and the requested leaderboard or submission."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ from flask import request
 from grader import db
 from grader.models import Competition, OrganizerJob, Split
 from grader.services.competitions import phases
+from grader.services.competitions.metric import term_names
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import Sort
@@ -30,8 +32,8 @@ class UnknownColumn(BadRequest):
 
     public_name = "unknown_column"
 
-    def __init__(self, name: str) -> None:
-        columns = ", ".join(sort.value for sort in Sort)
+    def __init__(self, name: str, terms: Iterable[str]) -> None:
+        columns = ", ".join(sortable(terms))
         super().__init__(f"There is no column {name!r}. Sort by one of these: {columns}.")
 
 
@@ -51,11 +53,11 @@ def asked_split() -> Split:
         raise UnknownSplit(name=name) from None
 
 
-def asked_lines(*, own_team_id: int | None) -> BoardRequest:
+def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
     """Parse `page`, `sort`, `order` and `q`; raise Unreadable, UnknownColumn or UnknownOrder."""
     return BoardRequest(
         page=asked_page(),
-        sort=_sort(request.args.get("sort", Sort.RANK.value)),
+        sort=_sort(request.args.get("sort", Sort.RANK.value), competition),
         descending=_is_descending(request.args.get("order", "")),
         search=asked_text("q"),
         own_team_id=own_team_id,
@@ -102,11 +104,19 @@ def diagnosis(session: Any, competition: Competition, submission_id: int) -> Org
     return job
 
 
-def _sort(name: str) -> Sort:
-    try:
-        return Sort(name)
-    except ValueError:
-        raise UnknownColumn(name) from None
+def sortable(terms: Iterable[str]) -> list[str]:
+    """Return the names of the sortable columns, with those of the terms after the score."""
+    names = [sort.value for sort in Sort]
+    place = names.index(Sort.SCORE) + 1
+    return [*names[:place], *terms, *names[place:]]
+
+
+def _sort(name: str, competition: Competition) -> str:
+    version = competition.live_scoring_version
+    terms = term_names(version) if version else ()
+    if name not in sortable(terms):
+        raise UnknownColumn(name, terms)
+    return name
 
 
 def _is_descending(name: str) -> bool | None:

@@ -10,7 +10,7 @@ from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import ShownRow, Sort
+from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from grader.services.paging import PAGE_SIZE
 from grader.text import csv_lines
@@ -138,7 +138,7 @@ def _caution(board: Board, *, is_revealed: bool) -> str:
     return f"The private leaderboard uses the other {other}{'' if is_revealed else ', so expect changes'}."
 
 
-def _columns(board: Board, classes: ClassNames) -> list[tuple[Sort, str, str, str]]:
+def _columns(board: Board, classes: ClassNames) -> list[tuple[str, str, str, str]]:
     since = (
         "compared with the public leaderboard" if board.split is Split.PRIVATE else "since 00:00 UTC today"
     )
@@ -148,9 +148,7 @@ def _columns(board: Board, classes: ClassNames) -> list[tuple[Sort, str, str, st
         "of this page's scores; a hollow bar means that the score is far below this range."
     )
     terms = [
-        (Sort(term.key), term.name, "term", f"{term.explained(classes)}.")
-        for term in TERMS
-        if board.has_terms
+        (term.key, term.name, "term", f"{term.explained(classes)}.") for term in TERMS if board.has_terms
     ]
     return [
         (Sort.RANK, "Rank", "number rank", ""),
@@ -173,12 +171,12 @@ def _own_place(board: Board, own_team_id: int | None) -> OwnPlace | None:
     return OwnPlace(rank, (rank - 1) // PAGE_SIZE + 1, own_team_id)
 
 
-def _column(sort: Sort, name: str, css: str, help_text: str, wanted: BoardRequest) -> HeadingView:
-    is_sorted = wanted.sort is sort
-    descending = not wanted.is_descending if is_sorted else sort.is_usually_descending
+def _column(sort: str, name: str, css: str, help_text: str, wanted: BoardRequest) -> HeadingView:
+    is_sorted = wanted.sort == sort
+    descending = not wanted.is_descending if is_sorted else is_usually_descending(sort)
     now = "descending" if wanted.is_descending else "ascending"
     return HeadingView(
-        key=sort.value,
+        key=str(sort),
         name=name,
         css=css,
         help=help_text,
@@ -190,8 +188,8 @@ def _column(sort: Sort, name: str, css: str, help_text: str, wanted: BoardReques
 def _query(wanted: BoardRequest) -> dict[str, str]:
     """Return the query parameters that links to the leaderboard's other pages keep."""
     query = {"q": wanted.search.strip()} if wanted.search.strip() else {}
-    if wanted.sort is not Sort.RANK or wanted.is_descending:
-        query |= {"sort": wanted.sort.value, "order": "desc" if wanted.is_descending else "asc"}
+    if wanted.sort != Sort.RANK or wanted.is_descending:
+        query |= {"sort": str(wanted.sort), "order": "desc" if wanted.is_descending else "asc"}
     return query
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from grader.metrics import registry
 from grader.models import Competition
 from grader.visibility import Feedback, Step
 
@@ -24,12 +25,13 @@ class ClassNames(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of the score. `rows` are the compared rows; `low` is the meaning of a low value."""
+    """One term of the score, with the phrases of `TermSpec`."""
 
     key: str
     name: str
     rows: str
     low: str
+    fault: str
 
     def rows_of(self, classes: ClassNames) -> str:
         """Return the compared rows, in the competition's own names."""
@@ -57,31 +59,8 @@ def _in_words_of(classes: ClassNames, text: str) -> str:
     return text.format(**words_of(classes))
 
 
-TERMS = (
-    Term(
-        "overall_auc",
-        "Overall",
-        "all {positive} {rows} against all {negative} {rows}",
-        "the model confuses the two classes in general",
-    ),
-    Term(
-        "subgroup_auc",
-        "Subgroup",
-        "{positive} against {negative} among {rows} that mention the identity",
-        "the model cannot separate the two classes there",
-    ),
-    Term(
-        "bpsn_auc",
-        "BPSN",
-        "{negative} {rows} that mention the identity against {positive} {rows} that do not",
-        "false alarms",
-    ),
-    Term(
-        "bnsp_auc",
-        "BNSP",
-        "{positive} {rows} that mention the identity against {negative} {rows} that do not",
-        "{positive} {rows} are missed",
-    ),
+TERMS = tuple(
+    Term(each.name, each.heading, each.rows, each.low, each.fault) for each in registry.default().terms
 )
 IDENTITY_TERMS = TERMS[1:]
 NAMES = {term.key: term.name for term in TERMS}

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from grader.metrics.bias.analysis.power_means import CellGain
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import SplitResult
-from webapp.presentation.terms import NAMES, ClassNames, words_of
+from webapp.presentation.terms import NAMES, TERMS, ClassNames, words_of
 
 SHOWN = 10
-_DOES = {
-    "subgroup_auc": "confuses {positive} and {negative} {rows} that mention {name}",
-    "bpsn_auc": "flags {negative} {rows} that mention {name}",
-    "bnsp_auc": "misses {positive} {rows} that mention {name}",
-}
+_DOES = {term.key: term.fault for term in TERMS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from grader.metrics.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
@@ -16,7 +17,6 @@ from grader.visibility import Viewer
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
 
-GAPS = ("positive_aeg", "negative_aeg")
 REASONS = {
     Reason.PICKED: "you selected it",
     Reason.PICKED_WAITING: "you selected it, but it is not scored yet",
@@ -104,7 +104,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class IdentityCells:
-    """A row of the per-identity table; `gaps` (the AEGs) is empty if the viewer may not see them."""
+    """A row of the per-identity table; `gaps` is empty if the viewer may not see them."""
 
     name: str
     cells: tuple[CellView, ...]

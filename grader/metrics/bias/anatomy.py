@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from grader.metrics.bias.expected_error import ASSUMED_AUC, auc_standard_error
 from grader.metrics.bias.prepared import BoolArray, FloatArray, PreparedSplit
+from grader.metrics.bias.subgroups import BIAS_AUCS
 
 HAIR = 1e-6
 _ROWS_AT_ONCE = 1 << 16
@@ -37,6 +38,11 @@ class CellCounts:
     subgroup_error: float | None
     bpsn_error: float | None
     bnsp_error: float | None
+
+    @property
+    def errors(self) -> dict[str, float | None]:
+        """The expected standard errors by AUC."""
+        return dict(zip(BIAS_AUCS, (self.subgroup_error, self.bpsn_error, self.bnsp_error), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

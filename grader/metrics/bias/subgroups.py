@@ -92,6 +92,10 @@ class SubgroupReport(Flat):
     positive_aeg: float | None
     negative_aeg: float | None
 
+    def with_cells(self, cells: Mapping[Cell, float | None]) -> "SubgroupReport":
+        """Return a copy with other values."""
+        return SubgroupReport(**self.as_dict() | dict(cells.items()))
+
 
 _INSIDE, _OUTSIDE = "rows that mention the identity", "rows that do not mention the identity"
 # The two sets of rows that each value compares, used to state why a value is undefined.

@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
-from grader.metrics import MetricSettings
-from grader.models import Competition
+from grader.metrics import MetricSettings, registry
+from grader.metrics.interface import Metric
+from grader.models import Competition, ScoringVersion
 from grader.services.stored_json import StoredJson, StoredMetric, StoredNames
 
 MIN_CLASS_ROWS = 25
@@ -22,10 +23,15 @@ class MetricChoice(StoredJson):
 
 
 class Rules(StoredJson):
-    """The metric settings of a scoring version, including the identities in the score."""
+    """The settings of the bias metric in a scoring version, including the identities in the score."""
 
     identities: StoredNames
     metric: StoredMetric
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        """The names of the terms, in the metric's order."""
+        return tuple(self.metric.weights.as_dict())
 
 
 def of(competition: Competition) -> MetricChoice:
@@ -38,3 +44,13 @@ def of(competition: Competition) -> MetricChoice:
     return MetricChoice(
         identities=rules.identities, min_class_rows=chosen.min_class_rows, metric=rules.metric
     )
+
+
+def of_version(version: ScoringVersion) -> Metric:
+    """Return the metric of a scoring version."""
+    return registry.of_settings(version.metric_settings)
+
+
+def term_names(version: ScoringVersion) -> tuple[str, ...]:
+    """Return the names of the terms of a scoring version, in the metric's order."""
+    return tuple(term.name for term in of_version(version).describe().terms)

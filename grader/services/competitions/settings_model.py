@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from grader.identity_providers import domain_of, full_domain
-from grader.metrics import MetricSettings
+from grader.metrics import MetricSettings, registry
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
@@ -507,12 +507,7 @@ class CompetitionSettings(BaseModel):
 
 
 # The formula is a single setting. Each part has its own input, but the weights share one TOML key.
-WEIGHTS = {
-    "overall_auc": Setting("metric.weights", "Overall AUC"),
-    "subgroup_auc": Setting("metric.weights", "Subgroup AUC"),
-    "bpsn_auc": Setting("metric.weights", "BPSN AUC"),
-    "bnsp_auc": Setting("metric.weights", "BNSP AUC"),
-}
+WEIGHTS = {term.name: Setting("metric.weights", term.title) for term in registry.default().terms}
 METRIC_PARTS = {
     "power": Setting(
         "metric.power",

@@ -27,12 +27,11 @@ from grader.receipts import Receipt
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import Rules, term_names
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards import submission_results
-from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.solutions.publication import BundleParameters
 from grader.services.standings import final_standings
@@ -200,7 +199,9 @@ def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[B
 def _rows(
     session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
 ) -> Mapping[int, board_lines.ShownRow]:
-    return board_lines.load(session, version=version, split=split, ranks=ranks, terms=TERMS, now=now).rows
+    return board_lines.load(
+        session, version=version, split=split, ranks=ranks, terms=term_names(version), now=now
+    ).rows
 
 
 def _submissions(session: Session, submission_ids: Iterable[int]) -> dict[int, Submission]:

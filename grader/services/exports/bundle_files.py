@@ -9,20 +9,16 @@ from html import escape
 from importlib.metadata import version
 from typing import Any
 
+from grader.metrics import registry
 from grader.models import Split
 from grader.services.exports.bundle import BundleLine, FinalResults
-from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.text import csv_lines
 
-TERM_NAMES = ("Overall AUC", "Subgroup", "BPSN", "BNSP")
-CELLS = {
-    "subgroup_auc": "Subgroup AUC",
-    "bpsn_auc": "BPSN AUC",
-    "bnsp_auc": "BNSP AUC",
-    "positive_aeg": "Positive AEG",
-    "negative_aeg": "Negative AEG",
-}
+METRIC = registry.default()
+TERMS = tuple(term.name for term in METRIC.terms)
+TERM_NAMES = (METRIC.terms[0].title, *(term.heading for term in METRIC.terms[1:]))
+CELLS = {cell.name: cell.title for cell in METRIC.cells}
 FIRST_TEAMS = 10  # the number of teams on the printable page
 STYLE = """
 :root { color-scheme: light dark; }
@@ -159,7 +155,7 @@ def _identity_rows(results: FinalResults, split: Split) -> Iterator[list[object]
 
 def _metric(results: FinalResults) -> dict[str, Any]:
     return {
-        "metric": "Jigsaw unintended bias: overall AUC and power means of Subgroup, BPSN and BNSP AUC",
+        "metric": f"{METRIC.title}: {METRIC.sentence}",
         "metric_code_version": results.metric_code_version,
         "fairboard": version("fairboard"),
         "scoring_version": results.scoring_version,
@@ -175,13 +171,7 @@ def _metric_text(results: FinalResults) -> str:
     return (
         f"# The metric of {results.title}\n\n"
         + (f"{results.evaluation.strip()}\n\n" if results.evaluation.strip() else "")
-        + "The score is the weighted sum of four terms: the overall ROC AUC and, for each of Subgroup, BPSN "
-        "and BNSP AUC,\nthe power mean over the identities:\n\n"
-        "    M_p(m) = ((m_1^p + … + m_N^p) / N)^(1/p).\n\n"
-        "Subgroup AUC: positive against negative rows that mention the identity. BPSN AUC: positive rows "
-        "that do not mention\nit against negative rows that do. BNSP AUC: positive rows that mention it "
-        "against negative rows that do not. Ties\ncount as one half. Each split is scored on its own "
-        "rows.\n\n"
+        + f"{METRIC.formula}\n\n"
         f"- Power p: {metric.power:g}\n"
         f"- Weights: {weights}\n"
         f"- A label is positive at a value >= {metric.label_threshold:g}; a row mentions an identity at "

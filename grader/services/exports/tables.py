@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import PairCounts, report
+from grader.metrics.bias.subgroups import CELLS
 from grader.models import (
     STANDING_ORDER,
     AuditEntry,
@@ -27,13 +28,11 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.audit import log
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import Rules, term_names
 from grader.text import csv_lines
 
 Row = Mapping[str, Any]
 CHUNK = 500
-TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
-CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
 COUNTS = ("size", "positives")
 
 
@@ -153,11 +152,16 @@ def _version(
 
 
 def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
-    if kind is not TableKind.SCORES or version is None:
+    if version is None or kind not in _OF_A_VERSION:
         return _COLUMNS[kind]
+    terms, columns = term_names(version), list(_COLUMNS[kind])
+    place = columns.index("score") + 1
+    columns[place:place] = terms
+    if kind is TableKind.STANDINGS:
+        return columns
     identities = Rules.from_dict(version.metric_settings).identities
     cells = (f"{name}: {cell}" for name in identities for cell in (*COUNTS, *CELLS))
-    return *_COLUMNS[kind], *cells
+    return *columns, *cells
 
 
 def _submission_rows(
@@ -207,6 +211,7 @@ def _scores(
 
 
 def _standing_rows(session: Session, _competition: Competition, version: ScoringVersion) -> Iterator[Row]:
+    terms = term_names(version)
     for split in Split:
         rows = session.execute(
             select(Standing, Team.name, Score)
@@ -229,7 +234,7 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
                 "team": team,
                 "score_shown": order.score_text(standing.score_units),
                 "score": score.score,
-                **{term: getattr(score, term) for term in TERMS},
+                **{term: score.terms.get(term) for term in terms},
                 "submission": standing.submission_id,
                 "submitted_at": _iso(standing.submitted_at),
             }
@@ -250,14 +255,14 @@ def _score_rows(session: Session, competition: Competition, version: ScoringVers
 
 
 def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
-    scored = report(PairCounts.from_dict(score.counts), rules.metric)
+    scored = report(PairCounts.from_dict(score.evidence), rules.metric)
     row: dict[str, Any] = {
         "submission": submission.id,
         "team_id": submission.team_id,
         "kind": submission.kind.value,
         "split": score.split.value,
         "score": score.score,
-        **{term: getattr(score, term) for term in TERMS},
+        **{term: score.terms.get(term) for term in rules.term_names},
         "rows": scored.rows,
         "positives": scored.positives,
     }
@@ -313,9 +318,9 @@ _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
         "public_score", "private_score",
     ),
     TableKind.STANDINGS: (
-        "split", "rank", "team_id", "team", "score_shown", "score", *TERMS, "submission", "submitted_at",
+        "split", "rank", "team_id", "team", "score_shown", "score", "submission", "submitted_at",
     ),
-    TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", *TERMS, "rows", "positives"),
+    TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", "rows", "positives"),
     TableKind.AUDIT: (
         "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
         "public_text",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, delete, func, or_, select
+from sqlalchemy import and_, delete, func, null, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
@@ -23,7 +23,7 @@ from grader.models import (
     Team,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson, StoredNames
@@ -214,7 +214,7 @@ def _forget_older(session: Session, competition: Competition) -> None:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A submission's file; `auc` is its overall AUC on the public rows.
+    """A submission's file; `auc` is its term with a value by chance, on the public rows.
 
     `is_known` marks organizers' files and benchmarks, which are compared only with participants' files.
     """
@@ -229,13 +229,16 @@ class File:
 
 def newest_files(session: Session, *, competition: Competition, rows: int) -> tuple[list[File], int]:
     """Return the newest files of a competition in chronological order, and the number of older files."""
+    version = competition.live_scoring_version
+    specs = metric.of_version(version).describe().terms if version else ()
+    term = next((spec.name for spec in specs if spec.chance is not None), None)
     newest = session.execute(
         select(
             Submission.id,
             Submission.team_id,
             Submission.sha256,
             Submission.submitted_at,
-            Score.overall_auc,
+            null() if term is None else Score.terms[term].as_float(),
             or_(Team.is_organizers, Submission.kind == SubmissionKind.BENCHMARK),
         )
         .join(Team, Team.id == Submission.team_id)

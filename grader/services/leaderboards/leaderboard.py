@@ -12,7 +12,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.ranking.order import TeamEntry
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import lookup, metric, phases
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.lines import ShownRow, Sort
@@ -83,7 +83,7 @@ class BoardRequest:
 
     page: int = 1
     page_size: int = PAGE_SIZE
-    sort: Sort = Sort.RANK
+    sort: str = Sort.RANK
     descending: bool | None = None
     search: str = ""
     own_team_id: int | None = None
@@ -92,13 +92,13 @@ class BoardRequest:
     @property
     def is_descending(self) -> bool:
         """Whether the greatest value comes first."""
-        return self.sort.is_usually_descending if self.descending is None else self.descending
+        return board_lines.is_usually_descending(self.sort) if self.descending is None else self.descending
 
     @property
     def is_plain(self) -> bool:
         """Whether this is the complete leaderboard in rank order."""
-        by_rank = (self.sort is Sort.RANK and not self.is_descending) or (
-            self.sort is Sort.SCORE and self.is_descending
+        by_rank = (self.sort == Sort.RANK and not self.is_descending) or (
+            self.sort == Sort.SCORE and self.is_descending
         )
         return by_rank and not self.search.strip()
 
@@ -152,8 +152,8 @@ def board_of(
         require_private(competition, viewer=viewer, phase=phase)
     field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
     has_terms = visible(field, viewer, phase, competition.feedback)
-    if request.sort.is_term and not has_terms:
-        raise HiddenColumn(name=request.sort.value)
+    if board_lines.is_term(request.sort) and not has_terms:
+        raise HiddenColumn(name=request.sort)
     of = _Of(session, competition, lookup.live(competition), split, has_terms, now, snapshot)
     page = replace(request, own_team_id=None)
     if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
@@ -179,6 +179,11 @@ class _Of:
     snapshot: Snapshot
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """The names of the visible terms."""
+        return metric.term_names(self.version) if self.has_terms else ()
+
+    @property
     def standings(self) -> Standings:
         return Standings(self.session, self.version.id, self.split)
 
@@ -189,7 +194,7 @@ class _Of:
             version=self.version,
             split=self.split,
             ranks=ranks,
-            terms=board_lines.TERMS if self.has_terms else (),
+            terms=self.terms,
             now=self.now,
             decimals=shown_scores.decimals(self.competition, self.split),
             has_errors=self.split is Split.PRIVATE or not self.competition.feedback.is_coarse,
@@ -206,7 +211,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         competition=competition,
         version=version,
         split=split,
-        terms=board_lines.TERMS if of.has_terms else (),
+        terms=of.terms,
     )
     following = None
     if request.is_plain:

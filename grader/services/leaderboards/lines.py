@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, Subquery, func, null, select
+from sqlalchemy import ColumnElement, Select, Subquery, func, null, select
 from sqlalchemy.orm import Session, defer
 
 from grader.models import (
@@ -34,7 +34,6 @@ from grader.text import folded, one_line
 from grader.visibility import Feedback
 
 MAX_PARAMETERS = 5_000  # per query
-TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 NAME_MAX_LENGTH = 64
 MAX_COUNT = 50
 
@@ -120,7 +119,7 @@ def _load_part(
             Standing.score_units,
             Team.name,
             *([Score.errors] if has_errors else []),
-            *(getattr(Score, term) for term in terms),
+            *([Score.terms] if terms else []),
         )
         .join(Team, Team.id == Standing.team_id)
         .join(Score, Score.submission_id == Standing.submission_id)
@@ -143,7 +142,7 @@ def _load_part(
             submission_id=line.submission_id,
             score=order.score_text(line.score_units, decimals),
             score_units=line.score_units,
-            terms=rounded_terms(line, terms),
+            terms=rounded_terms(line.terms, terms) if terms else {},
             entry_count=done[line.team_id][0],
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
@@ -157,9 +156,9 @@ def _load_part(
     }
 
 
-def rounded_terms(score: Score | Row[Any], terms: Sequence[str] = TERMS) -> dict[str, float]:
-    """Return rounded terms of a score, by default all four."""
-    return {term: order.rounded_term(getattr(score, term)) for term in terms}
+def rounded_terms(values: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    """Return rounded terms of a score in the given order; a term that the score does not have is left out."""
+    return {name: order.rounded_term(values[name]) for name in names if name in values}
 
 
 def earlier_ranks(
@@ -257,7 +256,7 @@ def benchmark_rows(
             Score.split == split,
         )
         .limit(MAX_COUNT)
-        .options(defer(Score.counts))
+        .options(defer(Score.evidence))
     ).all()
     entries = [
         TeamEntry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
@@ -267,7 +266,7 @@ def benchmark_rows(
     decimals = shown_scores.decimals(competition, split)
     placed = zip(entries, rows, places, strict=True)
     return [
-        PlacedBenchmark(_row(entry, submission, name, rounded_terms(score, terms), decimals), place - 1)
+        PlacedBenchmark(_row(entry, submission, name, rounded_terms(score.terms, terms), decimals), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 
@@ -299,28 +298,24 @@ Line = ShownRow | tuple[int, int]
 
 
 class Sort(enum.StrEnum):
-    """The sortable columns of a leaderboard."""
+    """The sortable columns of a leaderboard, except the terms, which are sorted by their names."""
 
     RANK = "rank"
     CHANGE = "change"
     TEAM = "team"
     SCORE = "score"
-    OVERALL_AUC = "overall_auc"
-    SUBGROUP_AUC = "subgroup_auc"
-    BPSN_AUC = "bpsn_auc"
-    BNSP_AUC = "bnsp_auc"
     ENTRIES = "entries"
     LAST_SUBMITTED_AT = "last_submitted_at"
 
-    @property
-    def is_usually_descending(self) -> bool:
-        """Whether the greatest value usually comes first."""
-        return self not in (Sort.RANK, Sort.TEAM)
 
-    @property
-    def is_term(self) -> bool:
-        """Whether the column is one of the four terms, which a competition may hide."""
-        return self.value in TERMS
+def is_usually_descending(sort: str) -> bool:
+    """Return whether the greatest value usually comes first."""
+    return sort not in (Sort.RANK, Sort.TEAM)
+
+
+def is_term(sort: str) -> bool:
+    """Return whether the column is a term, which a competition may hide."""
+    return sort not in list(Sort)
 
 
 def sorted_lines(
@@ -328,7 +323,7 @@ def sorted_lines(
     *,
     version: ScoringVersion,
     split: Split,
-    sort: Sort,
+    sort: str,
     descending: bool,
     search: str,
     benchmarks: Sequence[PlacedBenchmark],
@@ -345,7 +340,7 @@ def sorted_lines(
         return [folded(name) for _, name, _ in session.execute(_sorted_teams(version, split, Sort.RANK))]
 
     def values() -> list[_Found]:
-        is_change = sort is Sort.CHANGE
+        is_change = sort == Sort.CHANGE
         before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
         return [
             _Found(rank, _value(sort, rank, name, value, before.get(team_id)), (team_id, rank))
@@ -375,7 +370,7 @@ class _Found(NamedTuple):
     line: Line
 
 
-def _sorted_teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
+def _sorted_teams(version: ScoringVersion, split: Split, sort: str) -> Select[Any]:
     """Return a query for the teams' ids, names and sort values, best first."""
     query = (
         select(Standing.team_id, Team.name)
@@ -383,20 +378,20 @@ def _sorted_teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[A
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
         .order_by(*STANDING_ORDER)
     )
-    if sort.is_term:
+    if is_term(sort):
         return (
-            query.add_columns(getattr(Score, sort.value))
+            query.add_columns(Score.terms[sort].as_float())
             .join(Score, Score.submission_id == Standing.submission_id)
             .where(Score.scoring_version_id == version.id, Score.split == split)
         )
     if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
         done = activity(Submission.competition_id == version.competition_id)
-        value = done.c.entry_count if sort is Sort.ENTRIES else done.c.last_submitted_at
+        value = done.c.entry_count if sort == Sort.ENTRIES else done.c.last_submitted_at
         return query.add_columns(value).join(done, done.c.team_id == Standing.team_id)
     return query.add_columns(null())
 
 
-def _value(sort: Sort, rank: int, name: str, value: Any, before: int | None) -> Any:
+def _value(sort: str, rank: int, name: str, value: Any, before: int | None) -> Any:
     match sort:
         case Sort.RANK:
             return rank
@@ -409,10 +404,10 @@ def _value(sort: Sort, rank: int, name: str, value: Any, before: int | None) -> 
         case Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
             return value
         case _:
-            return order.rounded_term(value)
+            return None if value is None else order.rounded_term(value)
 
 
-def _benchmark_value(sort: Sort, placed: PlacedBenchmark) -> Any:
+def _benchmark_value(sort: str, placed: PlacedBenchmark) -> Any:
     row = placed.row
     match sort:
         case Sort.RANK:
@@ -428,4 +423,4 @@ def _benchmark_value(sort: Sort, placed: PlacedBenchmark) -> Any:
         case Sort.LAST_SUBMITTED_AT:
             return row.last_submitted_at
         case _:
-            return row.terms[sort.value]
+            return row.terms.get(sort)

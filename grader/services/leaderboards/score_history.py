@@ -22,7 +22,7 @@ from grader.models import (
 )
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, metric
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
 from grader.visibility import Field
@@ -144,12 +144,9 @@ def _in_order(rows: Iterable[Any], competition: Competition | None, *, is_test: 
             best = units if best is None else max(best, units)
 
 
-BIAS_TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-
-
 @dataclass(frozen=True, slots=True)
 class TermPoint:
-    """A team's rank, its overall AUC and the weakest of its three bias terms."""
+    """A team's rank, its first term and the weakest of its other terms."""
 
     rank: int
     team_id: int
@@ -160,9 +157,10 @@ class TermPoint:
 
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
     """Return a point for each team in rank order; callers check that the terms are visible."""
-    version_id = lookup.live(competition).id
+    version = lookup.live(competition)
+    version_id, (first, *others) = version.id, metric.term_names(version)
     rows = session.execute(
-        select(Standing.team_id, Score.overall_auc, *(getattr(Score, term) for term in BIAS_TERMS))
+        select(Standing.team_id, Score.terms)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
             Standing.scoring_version_id == version_id,
@@ -173,11 +171,10 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
         .order_by(*STANDING_ORDER)
     )
     points = []
-    for rank, (team_id, overall, *values) in enumerate(rows, 1):
-        bias = [_rounded(value) for value in values]
-        worst = min(bias)
-        term = BIAS_TERMS[bias.index(worst)]
-        points.append(TermPoint(rank, team_id, _rounded(overall), worst, term))
+    for rank, (team_id, terms) in enumerate(rows, 1):
+        values = [_rounded(terms[name]) for name in others]
+        worst = min(values)
+        points.append(TermPoint(rank, team_id, _rounded(terms[first]), worst, others[values.index(worst)]))
     return points
 
 

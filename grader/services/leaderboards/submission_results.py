@@ -19,6 +19,7 @@ from grader.metrics.bias.analysis.power_means import (
     term_costs,
     weakest_term,
 )
+from grader.metrics.bias.subgroups import BIAS_AUCS, GAPS
 from grader.models import (
     Competition,
     Score,
@@ -41,13 +42,11 @@ from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000
 
-_AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-_GAPS = ("positive_aeg", "negative_aeg")
 _TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
 _SCORES = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
 _CELLS = {
-    Split.PUBLIC: {Field.PUBLIC_IDENTITIES: _AUCS, Field.PUBLIC_GAPS: _GAPS},
-    Split.PRIVATE: {Field.PRIVATE_IDENTITIES: _AUCS, Field.PRIVATE_GAPS: _GAPS},
+    Split.PUBLIC: {Field.PUBLIC_IDENTITIES: BIAS_AUCS, Field.PUBLIC_GAPS: GAPS},
+    Split.PRIVATE: {Field.PRIVATE_IDENTITIES: BIAS_AUCS, Field.PRIVATE_GAPS: GAPS},
 }
 
 
@@ -224,17 +223,11 @@ def _exact(
     score: Score, rules: Rules, *, has_terms: bool, cells: Sequence[str], is_exact: bool
 ) -> SplitResult:
     units = order.score_units(score.score)
-    rows = report(PairCounts.from_dict(score.counts), rules.metric).subgroups if cells else ()
+    rows = report(PairCounts.from_dict(score.evidence), rules.metric).subgroups if cells else ()
     shown = [
-        replace(
-            row,
-            subgroup_auc=order.rounded_cell(row.subgroup_auc),
-            bpsn_auc=order.rounded_cell(row.bpsn_auc),
-            bnsp_auc=order.rounded_cell(row.bnsp_auc),
-        )
-        for row in rows
+        row.with_cells({cell: order.rounded_cell(getattr(row, cell)) for cell in BIAS_AUCS}) for row in rows
     ]
-    terms = lines.rounded_terms(score) if has_terms else {}
+    terms = lines.rounded_terms(score.terms, rules.term_names) if has_terms else {}
     return SplitResult(
         score=order.score_text(units),
         score_units=units,

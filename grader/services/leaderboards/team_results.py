@@ -11,7 +11,7 @@ from grader.models import Competition, Split, Standing, Submission, Team, TeamMe
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import lookup, metric, phases
 from grader.services.leaderboards import lines, score_history
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.lines import ShownRow
@@ -211,7 +211,7 @@ def _line(
         version=version,
         split=split,
         ranks={team_id: ranked[1]},
-        terms=lines.TERMS if has_terms else (),
+        terms=metric.term_names(version) if has_terms else (),
         now=now,
         decimals=shown_scores.decimals(competition, split),
     )

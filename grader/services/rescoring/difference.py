@@ -29,9 +29,8 @@ from grader.ranking import comparison, order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, VersionDifference
 from grader.ranking.order import RankedEntry
 from grader.ranking.selection import Scored
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, metric
 from grader.services.jobs import leased_rows
-from grader.services.leaderboards.lines import TERMS
 from grader.services.rescoring import preparation
 from grader.services.standings import shown_scores
 from grader.text import counted, csv_lines
@@ -123,8 +122,10 @@ def _term_means(
     session: Session, competition: Competition, versions: Compared
 ) -> dict[Split, dict[str, tuple[float, float]]]:
     before, after = aliased(Score), aliased(Score)
+    terms = metric.term_names(versions.after)
+    means_of = (func.avg(side.terms[term].as_float()) for term in terms for side in (before, after))
     rows = session.execute(
-        select(after.split, *(func.avg(getattr(side, term)) for term in TERMS for side in (before, after)))
+        select(after.split, *means_of)
         .join(
             before,
             (before.submission_id == after.submission_id)
@@ -136,7 +137,7 @@ def _term_means(
         .group_by(after.split)
     )
     return {
-        split: dict(zip(TERMS, zip(means[::2], means[1::2], strict=True), strict=True))
+        split: dict(zip(terms, zip(means[::2], means[1::2], strict=True), strict=True))
         for split, *means in rows
     }
 

@@ -3,7 +3,7 @@
 Scoring the same file twice produces the same bits, so every job has exactly one result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +23,6 @@ from grader.models import (
 )
 from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import lookup, organizers
-from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 from grader.services.limits import limits
@@ -71,7 +70,7 @@ class Claim:
     submission_sha256: str
     row_ids_sha256: str
     prepared_sha256: str
-    rules: Rules
+    metric_settings: Mapping[str, Any]
     other_labels: tuple[str, ...] = ()
     known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file has been deleted
     accepted_at: datetime | None = None  # the time of the job, if it is claimed alone
@@ -168,7 +167,7 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[s
         submission_sha256=job.submission.sha256,
         row_ids_sha256=version.solution.row_ids_sha256,
         prepared_sha256=version.solution.prepared_sha256,
-        rules=Rules.from_dict(version.metric_settings),
+        metric_settings=version.metric_settings,
         other_labels=other_labels,
         known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
     )

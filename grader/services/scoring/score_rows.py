@@ -5,17 +5,17 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from grader.metrics import BiasReport, PairCounts
+from grader.metrics.interface import MetricResult
 from grader.models import Competition, Score, ScoringJob, Split, SubmissionKind
 from grader.ranking.order import TeamEntry
 from grader.services.standings import rows, shown_scores
 
-Results = Mapping[Split, tuple[PairCounts, BiasReport, dict[str, float]]]
+Results = Mapping[Split, MetricResult]
 
 
 def add(session: Session, *, job: ScoringJob, results: Results, now: datetime) -> None:
     """Add a job's scores on both splits."""
-    session.add_all(_score(job, split, *results[split], now=now) for split in Split)
+    session.add_all(_score(job, split, results[split], now=now) for split in Split)
 
 
 def enter_standings(
@@ -34,33 +34,23 @@ def enter_standings(
         rows.rebuild(session, competition=competition, team_ids=teams)
 
 
-def _score(
-    job: ScoringJob,
-    split: Split,
-    counts: PairCounts,
-    report: BiasReport,
-    errors: dict[str, float],
-    *,
-    now: datetime,
-) -> Score:
+def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime) -> Score:
     return Score(
         submission_id=job.submission_id,
         scoring_version_id=job.scoring_version_id,
         split=split,
-        score=report.score,
-        **report.terms,
-        counts=counts.as_dict(),
-        errors=errors,
+        score=result.score,
+        terms=dict(result.terms),
+        groups=dict(result.groups),
+        evidence=dict(result.evidence),
+        errors=dict(result.errors),
         created_at=now,
     )
 
 
 def _entry(competition: Competition, job: ScoringJob, results: Results) -> TeamEntry | None:
     submission = job.submission
-    score = results[Split.PUBLIC][1].score
-    if score is None:
-        raise ValueError("A scoring version without undefined cells returned no score.")
-    units = shown_scores.units(competition, score)
+    units = shown_scores.units(competition, results[Split.PUBLIC].score)
     return (
         None
         if units is None

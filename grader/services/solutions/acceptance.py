@@ -15,6 +15,7 @@ from grader.errors import OrganizerError, SeveralProblems
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.bias.counts import IdentityCounts
+from grader.metrics.bias.subgroups import MEANS
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, Rules
@@ -326,7 +327,7 @@ def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
         problems += [
             f"In the {split.value} split {cell}."
             for cell in report(counts, rules.metric).undefined
-            if cell.affects_score and (cell.subgroup is not None or cell.term == "overall_auc")
+            if cell.affects_score and cell.term not in MEANS.values()
         ]
     return problems
 

@@ -236,7 +236,7 @@ def _identities(splits: Mapping[Split, PreparedSplit], rules: Rules) -> list[dic
         by_split = dict(zip(cells, of_splits, strict=True))
         line: dict[str, Any] = {"name": of_splits[0].name, "in_score": of_splits[0].name in rules.identities}
         line |= {split.value: _counts(cell) for split, cell in by_split.items()}
-        line["errors"] = {split.value: _errors(cell) for split, cell in by_split.items()}
+        line["errors"] = {split.value: cell.errors for split, cell in by_split.items()}
         lines.append(line)
     return lines
 
@@ -253,14 +253,6 @@ def _near_miss(near_miss: NearMiss) -> dict[str, Any]:
 
 def _counts(cell: CellCounts) -> dict[str, int]:
     return {"positives": cell.positives, "negatives": cell.negatives}
-
-
-def _errors(cell: CellCounts) -> dict[str, float | None]:
-    return {
-        "subgroup_auc": cell.subgroup_error,
-        "bpsn_auc": cell.bpsn_error,
-        "bnsp_auc": cell.bnsp_error,
-    }
 
 
 def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from grader.files import Categories, Solution
 from grader.metrics import MetricSettings, PreparedSplit, prepare
+from grader.metrics.bias.metric import TARGET, identity_column
+from grader.metrics.interface import Columns
 from grader.models import Split
 
 IGNORED, PUBLIC, PRIVATE = 0, 1, 2
@@ -51,6 +53,13 @@ class Truth:
     def rows(self, split: Split) -> NDArray[np.intp]:
         """Return the positions of a split's rows."""
         return np.flatnonzero(self.usage == _USAGE[split])
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of the metric: the label and the identities."""
+        return {TARGET: self.labels} | {
+            identity_column(each): self.identities[each] for each in self.identities
+        }
 
     def prepare(
         self,

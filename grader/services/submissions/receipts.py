@@ -144,8 +144,8 @@ def _receipt(
 
 
 def _everything(score: Score) -> SplitReceipt:
-    terms = {term: getattr(score, term) for term in TERMS}
-    return SplitReceipt(_shown(score), score.score, terms, score.counts)
+    terms = {term: score.terms[term] for term in TERMS}
+    return SplitReceipt(_shown(score), score.score, terms, score.evidence)
 
 
 def _shown(score: Score) -> str:

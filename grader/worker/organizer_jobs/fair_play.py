@@ -20,6 +20,7 @@ from grader.fair_play import (
 )
 from grader.fair_play.likeness import IndexArray
 from grader.files import FileRejected, read_submission
+from grader.metrics import dense_ranks
 from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play_files
@@ -27,7 +28,7 @@ from grader.services.fair_play.report import File, FoundPair, FoundSigns, FoundT
 from grader.services.solutions import intake
 from grader.services.solutions.acceptance import LiveSolution
 from grader.storage.stores import BlobMissing
-from grader.worker.calculator import RankCache, RankedFile
+from grader.worker.calculator import EncodedCache, EncodedFile
 from grader.worker.organizer_jobs.context import Work
 
 MAX_TEAMS = 100
@@ -78,7 +79,7 @@ class _Orders:
     ) -> None:
         self._storage, self._live = work.storage, live
         self._row_ids_sha256, self._names = row_ids_sha256, names
-        self._ranks = RankCache.of(work.settings)
+        self._ranks = EncodedCache.of(work.settings)
         self._shas = {file.submission_id: file.sha256 for file in found}
         self._order = lru_cache(KEPT_ORDERS)(self._load)
         self._until = time.monotonic() + READING_SECONDS
@@ -89,7 +90,7 @@ class _Orders:
 
     def _load(self, sha256: str) -> FileOrder | None:
         kept = self._ranks.get(sha256, self._row_ids_sha256) if self._ranks else None
-        return FileOrder(kept.ranks) if kept else self._read(sha256)
+        return FileOrder(kept.encoded) if kept else self._read(sha256)
 
     def _read(self, sha256: str) -> FileOrder | None:
         if time.monotonic() > self._until:
@@ -99,10 +100,10 @@ class _Orders:
             read = read_submission(data, self._live.row_ids, other_labels=self._names)
         except (FileRejected, BlobMissing):  # a pending file may be invalid or have been deleted
             return None
-        ranked = RankedFile.of(read)
+        ranked = EncodedFile.of(read, dense_ranks(read.predictions))
         if self._ranks:
             self._ranks.put(sha256, self._row_ids_sha256, ranked)
-        return FileOrder(ranked.ranks)
+        return FileOrder(ranked.encoded)
 
 
 class _Looked:

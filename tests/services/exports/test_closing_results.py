@@ -157,7 +157,7 @@ def test_stored_value_that_was_tampered_with_is_found(service, closed: Competiti
         score = session.scalars(
             select(Score).where(Score.submission_id == chosen.id, Score.split == Split.PRIVATE)
         ).one()
-        score.counts = score.counts | {"overall_wins": score.counts["overall_wins"] + 1}
+        score.evidence = score.evidence | {"overall_wins": score.evidence["overall_wins"] + 1}
         name, number = chosen.team.name, chosen.id
     job = run(service, ask_to_verify(service, closed))
     assert job.state is JobState.DONE

@@ -335,7 +335,7 @@ def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service,
             by_version = {
                 number: statistics.mean(
                     session.scalars(
-                        select(Score.bpsn_auc)
+                        select(Score.terms["bpsn_auc"].as_float())
                         .join(ScoringVersion, ScoringVersion.id == Score.scoring_version_id)
                         .where(ScoringVersion.number == number, Score.split == split)
                     )

@@ -69,13 +69,12 @@ def facts(service, version_id: int):
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
         standings = session.scalars(select(Standing).where(Standing.scoring_version_id == version_id))
-        terms = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
         return (
             {
                 (score.submission_id, score.split): (
                     score.score,
-                    [getattr(score, t) for t in terms],
-                    score.counts,
+                    score.terms,
+                    score.evidence,
                 )
                 for score in scores
             },

@@ -67,10 +67,9 @@ def test_scored_submission_has_the_scores_of_an_independent_computation(
         rows = solution.usage == code
         mentions = [values[rows] >= 0.5 for values in solution.identities.values()]
         expected = jigsaw_terms(solution.labels[rows] >= 0.5, predictions[rows], mentions)
-        terms = {term: getattr(scores[split], term) for term in expected}
-        assert terms == pytest.approx(expected, rel=1e-12)
+        assert scores[split].terms == pytest.approx(expected, rel=1e-12)
         assert scores[split].score == pytest.approx(sum(expected.values()) / 4, rel=1e-12)
-        assert scores[split].counts["rows"] == 200
+        assert scores[split].evidence["rows"] == 200
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
@@ -211,7 +210,7 @@ def test_claim_contains_its_process_its_lease_and_known_facts_of_a_deleted_file(
     assert held is not None and held.known_problems is None and held.other_labels == ()
     assert (held.job_id, held.attempt, held.submission_id) == (job_id, 1, accepted.submission.id)
     assert held.submission_sha256 == accepted.submission.sha256
-    assert held.rules.identities == ("female", "muslim")
+    assert held.metric_settings["identities"] == ["female", "muslim"]
     assert (taken.token, taken.holder, taken.lease_until) == (held.token, "ada's", service.now + LEASE)
     with service.database.write() as session:
         deleted = session.get_one(Submission, accepted.submission.id)

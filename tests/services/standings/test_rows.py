@@ -146,8 +146,8 @@ def test_private_rows_belong_to_the_live_version_once_settled(
     prepared = prepare_version(world.competition).id
     with world.service.database.write() as session:
         for score in session.scalars(select(Score)).all():
-            names = ("submission_id", "split", "score", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
-            given = {name: getattr(score, name) for name in (*names, "counts")}
+            names = ("submission_id", "split", "score", "terms", "evidence")
+            given = {name: getattr(score, name) for name in names}
             session.add(Score(scoring_version_id=prepared, created_at=world.service.now, **given))
     both = world.ada, world.bob
     public = {

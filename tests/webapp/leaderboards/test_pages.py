@@ -15,11 +15,12 @@ from sqlalchemy import event, select, update
 from grader.metrics import MetricSettings, Weights
 from grader.models import Competition, DailyRank, Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking.order import error_text
+from grader.receipts.recount import TERMS
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import acting, lookup
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import TERMS, ShownRow
+from grader.services.leaderboards.lines import ShownRow
 from grader.services.moderation import decisions
 from grader.services.standings import rows as daily_ranks
 from grader.text import safe
@@ -77,9 +78,9 @@ def _copy(session, own, entry):
     session.flush()
     values = [
         {
-            column.name: getattr(score, column.name)
-            for column in Score.__table__.columns
-            if column.name not in ("id", "submission_id")
+            name: getattr(score, name)
+            for name in list(Score.__mapper__.attrs.keys())
+            if name not in ("id", "submission_id")
         }
         for score in scores
     ]

@@ -17,7 +17,7 @@ from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.storage.disk_cache import DiskCache
-from grader.worker.calculator import Calculator, RankCache
+from grader.worker.calculator import Calculator, EncodedCache
 from tests.fixtures.competitions import publish_competition
 
 HERE = "/competitions/toxicity"
@@ -102,7 +102,7 @@ def test_only_the_prediction_is_scored_and_the_submission_page_states_it(scene):
 
 def test_cached_ranks_are_ignored_if_the_file_would_be_rejected(scene, tmp_path):
     sent = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.beside, slug="plain")]
-    calculator = Calculator(scene.storage, RankCache(DiskCache(tmp_path / "ranks", max_bytes=1_000_000)))
+    calculator = Calculator(scene.storage, EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=1_000_000)))
     outcomes = {}
     with scene.database.write() as session:
         for job_id in scoring.waiting(session, older_than=timedelta(), limit=9, now=db.now(session)):

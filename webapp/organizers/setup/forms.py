@@ -74,7 +74,7 @@ class SettingsForm(SiteForm):
             try:
                 metric = replace(metric, weights=Weights(**weights))
             except ValueError as error:
-                self._refuse("overall_auc", str(error).replace("`", ""))
+                self._refuse(next(iter(WEIGHTS)), str(error).replace("`", ""))
         for name, value in parts.items():
             try:
                 metric = replace(metric, **{name: value})  # type: ignore[arg-type]

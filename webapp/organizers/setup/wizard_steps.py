@@ -10,6 +10,7 @@ from flask import url_for
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
+from grader.services.competitions.settings_model import WEIGHTS
 from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import files
 from grader.services.setup import lifecycle
@@ -35,7 +36,7 @@ class SettingsStep:
 
 _FORMULA = (
     ("Power and thresholds", ("power", "label_threshold", "identity_threshold")),
-    ("Weights (must sum to 1)", ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")),
+    ("Weights (must sum to 1)", tuple(WEIGHTS)),
 )
 STEPS = (
     SettingsStep(
