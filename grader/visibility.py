@@ -68,11 +68,6 @@ class Step(enum.StrEnum):
     OF_0_05 = "0.05"
 
     @property
-    def units(self) -> int:
-        """The step in units of 0.00001."""
-        return round(float(self) * 100_000)
-
-    @property
     def decimals(self) -> int:
         """The number of decimals of a score in these steps, such as 3 for 0.005."""
         return len(self.value) - 2

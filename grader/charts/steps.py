@@ -23,7 +23,7 @@ from grader.charts.svg import (
     text,
     time_marks,
 )
-from grader.ranking.order import SCORE_DECIMALS, TeamEntry, score_text
+from grader.ranking.order import SCALE, Scale, TeamEntry
 
 NARROW_TIME_MARKS = 3
 COLOURS = 10
@@ -46,7 +46,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class BandLevel:
-    """The band of the other teams' best scores at one time, in units of 0.00001."""
+    """The band of the other teams' best scores at one time, in units."""
 
     at: datetime
     low: int
@@ -72,7 +72,7 @@ def step_chart(
     until: datetime,
     others: Sequence[Sequence[TeamEntry]] = (),
     is_narrow: bool = False,
-    decimals: int = SCORE_DECIMALS,
+    scale: Scale = SCALE,
 ) -> StepChart | None:
     """Render the step chart until a time; return None if there are no teams.
 
@@ -88,7 +88,7 @@ def step_chart(
     lowest = min(steps[0].score_units for steps in (*(team.steps for team in teams), *others))
     band = _band(others, start, until) if len(others) > LINES else ()
     x = Axis("", start.timestamp(), until.timestamp())
-    y = _score_axis(teams, others, decimals)
+    y = _score_axis(teams, others, scale)
     parts = [*levels(y, area), *_times(x, start, until, area, is_narrow=is_narrow)]
     parts += (
         _drawn_band(band, x, y, area)
@@ -111,7 +111,7 @@ def step_chart(
         f"Step chart of the best public score of {whom} over time. The table below contains the same values."
     )
     svg = frame.picture("chart", description, parts)
-    return StepChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None, band)
+    return StepChart(svg, scale.text(int(y.low)) if lowest < y.low else None, band)
 
 
 def _band(others: Sequence[Sequence[TeamEntry]], start: datetime, until: datetime) -> tuple[BandLevel, ...]:
@@ -148,7 +148,7 @@ def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str
         yield f'<circle class="point {css}" cx="{at:.1f}" cy="{height:.1f}" r="3"/>'
 
 
-def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], decimals: int) -> Axis:
+def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], scale: Scale) -> Axis:
     """Return an axis that separates the teams' latest scores despite very low first scores."""
     top = max(team.steps[-1].score_units for team in teams)
     ends = [steps[-1].score_units for steps in (*(team.steps for team in teams), *others)]
@@ -157,7 +157,7 @@ def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], d
     floor = round(robust_floor(ends, least=SMALLEST_SPREAD))
     if floor == top:
         floor = top - SMALLEST_SPREAD
-    return Axis("", floor, top, write=lambda units: score_text(round(units), decimals))
+    return Axis("", floor, top, write=lambda units: scale.text(round(units)))
 
 
 def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from datetime import date
 from html import escape
 
 from grader.charts.svg import Axis, robust_floor
-from grader.ranking.order import SCORE_DECIMALS, score_text, signed_text
+from grader.ranking.order import SCALE, Scale
 
 DOT, LOWEST_BAR = 5, 2
 BAR_SHARE = 0.86  # as a fraction of the column width
@@ -52,11 +52,11 @@ class StripChart:
 
 
 def strip_chart(
-    scores: Mapping[int, int], *, own: int | None = None, decimals: int = SCORE_DECIMALS
+    scores: Mapping[int, int], *, own: int | None = None, scale: Scale = SCALE
 ) -> StripChart | None:
     """Render the distribution of team scores with the viewer's score; None if there are no scores.
 
-    `scores` maps each score to its number of teams. Scores are in units of 0.00001.
+    `scores` maps the units of each score to its number of teams.
     """
     if not scores:
         return None
@@ -67,19 +67,19 @@ def strip_chart(
     for units, count in scores.items():
         columns[_column(axis, units)] += count
     marks = _bars(start, columns)
-    floor = score_text(int(axis.low), decimals)
+    floor = scale.text(int(axis.low))
     ends = (
         _text("level", start, BEST.foot + 20, floor, "start"),
-        _text("level", BEST.right, BEST.foot + 20, score_text(int(axis.high), decimals), "end"),
+        _text("level", BEST.right, BEST.foot + 20, scale.text(int(axis.high)), "end"),
     )
-    mark = "" if own is None else _own(_x(axis, start, own), own, decimals)
+    mark = "" if own is None else _own(_x(axis, start, own), own, scale)
     count = columns.total()
     description = (
         f"Best scores of {'1 team' if count == 1 else f'{count:,} teams'}, from "
-        f"{score_text(min(scores), decimals)} to {score_text(max(scores), decimals)}"
+        f"{scale.text(min(scores))} to {scale.text(max(scores))}"
     )
     if own is not None:
-        description += f"; yours is {score_text(own, decimals)}"
+        description += f"; yours is {scale.text(own)}"
     svg = _strip("strip", description, BEST.height, (_rule(BEST.foot), *marks, *ends, mark))
     return StripChart(svg, floor, below)
 
@@ -109,34 +109,37 @@ def _bars(start: float, columns: Mapping[int, int]) -> Iterator[str]:
         yield BEST.bar(css, x, width * BAR_SHARE, count / highest)
 
 
-def _own(x: float, units: int, decimals: int) -> str:
+def _own(x: float, units: int, scale: Scale) -> str:
     anchor = "start" if x < 20 else "end" if x > 80 else "middle"
     return (
         f'<line class="own" x1="{x:.2f}%" x2="{x:.2f}%" y1="18" y2="{BEST.foot}"/>'
         f'<circle class="own" cx="{x:.2f}%" cy="{BEST.foot}" r="{DOT}"/>'
-        + _text("own", x, 12, f"you {score_text(units, decimals)}", anchor)
+        + _text("own", x, 12, f"you {scale.text(units)}", anchor)
     )
 
 
-def change_strip(changes: Sequence[int]) -> str | None:
-    """Render the distribution of score changes, in units of 0.00001; None if there are no teams.
+def change_strip(changes: Sequence[int], scale: Scale = SCALE) -> str | None:
+    """Render the distribution of score changes, in units; None if there are no teams.
 
-    Zero is at the center, and both sides extend to the largest absolute change.
+    Zero is at the center, and both sides extend to the largest absolute change. Better scores are on the
+    right.
     """
     if not changes:
         return None
     bound = max(max(abs(change) for change in changes), 1)
     piles = Counter(round(change / bound * CHANGES.count / 2) for change in changes)
     down, up = (sum(way * change > 0 for change in changes) for way in (-1, 1))
-    lowest, highest = signed_text(min(changes)), signed_text(max(changes))
+    if scale.is_lowest_best:
+        down, up = up, down
+    lowest, highest = scale.signed_text(min(changes)), scale.signed_text(max(changes))
     description = f"Score changes from {lowest} to {highest}: {down:,} lower, {up:,} higher"
     parts = (
         _rule(CHANGES.foot),
         f'<line class="zero" x1="50%" x2="50%" y1="4" y2="{CHANGES.foot + 5}"/>',
         *_change_marks(piles),
-        _text("level", CHANGES.left, CHANGES.foot + 22, signed_text(-bound), "start"),
+        _text("level", CHANGES.left, CHANGES.foot + 22, scale.signed_text(-bound), "start"),
         _text("level", 50.0, CHANGES.foot + 22, "0", "middle"),
-        _text("level", CHANGES.right, CHANGES.foot + 22, signed_text(bound), "end"),
+        _text("level", CHANGES.right, CHANGES.foot + 22, scale.signed_text(bound), "end"),
     )
     return _strip("strip changes", description, CHANGES.height, parts)
 
@@ -171,8 +174,8 @@ def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
     return _strip("strip days", description, DAYS_HEIGHT, [top, *marks, *_ends(days[0][0], days[-1][0])])
 
 
-def best_line(best: Sequence[tuple[date, int]], *, until: date) -> str | None:
-    """Render the best score over time until a day, in units of 0.00001; None if there are no scores."""
+def best_line(best: Sequence[tuple[date, int]], *, until: date, scale: Scale = SCALE) -> str | None:
+    """Render the best score over time until a day, in units; None if there are no scores."""
     if not best:
         return None
     first = best[0][0]
@@ -191,10 +194,10 @@ def best_line(best: Sequence[tuple[date, int]], *, until: date) -> str | None:
         lines.append(_line(x, next_x, y, y))
         lines.append(_line(next_x, next_x, y, next_y))
     texts = (
-        f'<text class="level" x="0" y="{DAYS_FOOT - 6}">{score_text(low)}</text>' if low != high else "",
-        f'<text class="best" x="100%" y="{DAYS_TOP}" text-anchor="end">{score_text(high)}</text>',
+        f'<text class="level" x="0" y="{DAYS_FOOT - 6}">{scale.text(low)}</text>' if low != high else "",
+        f'<text class="best" x="100%" y="{DAYS_TOP}" text-anchor="end">{scale.text(high)}</text>',
     )
-    description = f"Best public score by day, from {score_text(low)} to {score_text(high)}"
+    description = f"Best public score by day, from {scale.text(low)} to {scale.text(high)}"
     return _strip("strip days", description, DAYS_HEIGHT, [*lines, *texts, *_ends(first, until)])
 
 

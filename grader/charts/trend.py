@@ -9,7 +9,7 @@ from itertools import accumulate
 from statistics import median
 
 from grader.charts.svg import Area, Axis, Place, levels, picture, polyline, text
-from grader.ranking.order import SCORE_DECIMALS, score_text
+from grader.ranking.order import SCALE, Scale
 
 WIDTH, HEIGHT = 380, 184
 AREA = Area(left=62, right=372, top=16, bottom=150)
@@ -30,9 +30,9 @@ class TrendChart:
 
 
 def trend_chart(
-    scores: Sequence[int], *, leader: int | None = None, decimals: int = SCORE_DECIMALS
+    scores: Sequence[int], *, leader: int | None = None, scale: Scale = SCALE
 ) -> TrendChart | None:
-    """Render displayed scores in submission order, in units of 0.00001; None if there are no scores.
+    """Render displayed scores in submission order, in units; None if there are no scores.
 
     At most `MOST_DOTS` of the latest scores are rendered. `leader` is the displayed score of the leading
     team, which appears as a faint line.
@@ -42,13 +42,13 @@ def trend_chart(
     if not scores:
         return None
     best, lowest = best_so_far[-1], min(scores)
-    y = _score_axis(best, lowest, median(scores), leader, decimals)
+    y = _score_axis(best, lowest, median(scores), leader, scale)
     x = Axis("", 0.5, len(scores) + 0.5)
     parts = [*levels(y, AREA), f'<path class="rule" d="M{AREA.left} {AREA.bottom}H{AREA.right}"/>']
     if leader is not None:
         at = AREA.y(y, leader)
         parts.append(f'<path class="leader-line" d="M{AREA.left} {at:.1f}H{AREA.right}"/>')
-        parts.append(text("leader-name", AREA.right, at - 4, f"leader {score_text(leader, decimals)}"))
+        parts.append(text("leader-name", AREA.right, at - 4, f"leader {scale.text(leader)}"))
     parts.append(polyline("best-line", _corners(best_so_far, x, y)))
     css = _dot_class(len(scores))
     for name, is_below in ((css, False), (f"{css} below", True)):
@@ -62,7 +62,7 @@ def trend_chart(
             "best-name",
             AREA.left + 4,
             _name_height(y, best, leader),
-            f"your best {score_text(best, decimals)}",
+            f"your best {scale.text(best)}",
         )
     )
     parts += _foot(len(scores), x)
@@ -70,15 +70,15 @@ def trend_chart(
         f"Your displayed scores in submission order, {len(scores)} in total. The table below contains them."
     )
     svg = picture("chart trend", description, WIDTH, HEIGHT, parts)
-    return TrendChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None)
+    return TrendChart(svg, scale.text(int(y.low)) if lowest < y.low else None)
 
 
-def _score_axis(best: int, lowest: int, middle: float, leader: int | None, decimals: int) -> Axis:
+def _score_axis(best: int, lowest: int, middle: float, leader: int | None, scale: Scale) -> Axis:
     """Return an axis that separates the better scores despite very low first scores."""
     high = best if leader is None else max(best, leader)
     floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_FALL)
     low = min(max(lowest, floor), high - SMALLEST_SPREAD)
-    return Axis("", low, high, write=lambda units: score_text(round(units), decimals))
+    return Axis("", low, high, write=lambda units: scale.text(round(units)))
 
 
 def _name_height(y: Axis, best: int, leader: int | None) -> float:

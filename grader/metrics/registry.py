@@ -31,9 +31,14 @@ def default() -> Description:
     return BiasMetric((), MetricSettings()).describe()
 
 
+def is_default(settings: Mapping[str, Any]) -> bool:
+    """Return whether the settings are those of the bias metric."""
+    return TAG not in settings
+
+
 def of_settings(settings: Mapping[str, Any]) -> Metric:
     """Return the metric of a scoring version's settings; those without a name are of the bias metric."""
-    if TAG not in settings:
+    if is_default(settings):
         return BiasMetric.of(settings)
     options: dict[str, Any] = {
         name: tuple(each) if isinstance(each, list) else each for name, each in settings.items()

@@ -23,6 +23,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship, validates
 from grader.db import Base, stored_enum
 from grader.models.people import User
 from grader.models.teams import RequestState
+from grader.ranking.order import SCALE, Scale
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 if TYPE_CHECKING:
@@ -153,6 +154,11 @@ class Competition(_WithTexts, Base):
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(
         foreign_keys=[live_scoring_version_id], post_update=True
     )
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the metric's scores."""
+        return SCALE if self.live_scoring_version is None else self.live_scoring_version.scale
 
 
 class Role(enum.StrEnum):

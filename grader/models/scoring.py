@@ -8,7 +8,10 @@ from sqlalchemy import Double, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
+from grader.metrics import registry
+from grader.metrics.interface import Direction
 from grader.models.submissions import Submission
+from grader.ranking.order import SCALE, Scale
 
 
 class Solution(Base):
@@ -82,6 +85,14 @@ class ScoringVersion(Base):
     replaced_number: Mapped[int | None]
 
     solution: Mapped[Solution] = relationship()
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the metric's scores."""
+        if registry.is_default(self.metric_settings):
+            return SCALE
+        metric = registry.of_settings(self.metric_settings).describe()
+        return Scale(metric.decimals, metric.direction is Direction.LOWEST)
 
 
 class Split(enum.StrEnum):

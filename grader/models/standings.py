@@ -17,7 +17,7 @@ class Standing(Base):
     """A team's entry on a leaderboard.
 
     The rank is not stored; each request computes it. `score_units` is the displayed score in units of
-    0.00001.
+    the metric's scale; more units are better.
     """
 
     __tablename__ = "standing"

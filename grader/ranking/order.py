@@ -1,10 +1,10 @@
 """Rounding of scores, rank order of teams, and tie-breaking.
 
-A score is displayed with 5 decimals and stored as an integer in units of 0.00001. A term has 4 decimals, and
-a cell of a per-identity table has 2, as in the papers. Rounding is half to even on the exact value of the
-float.
+A score is displayed with the decimals of its metric, 5 by default, and stored as an integer (see `Scale`). A
+term has 4 decimals, and a cell of a per-identity table has 2, as in the papers. Rounding is half to even on
+the exact value of the float.
 
-Teams are ranked by the displayed score, highest first. Equal scores are ordered by earlier acceptance, then
+Teams are ranked by the displayed score, best first. Equal scores are ordered by earlier acceptance, then
 by lower submission id. Ranks run from 1 to n and are never shared, so that everyone can check the order.
 """
 
@@ -16,9 +16,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 SCORE_DECIMALS = 5
-_UNITS = 100_000.0
-# A product this close to an integer is not a rounding tie, however the product itself was rounded.
+# A larger number of units could not be compared exactly in JavaScript and JSON.
+LARGEST_UNITS = 2**53
+# A product below the limit and this close to an integer is not a rounding tie, however the product itself was
+# rounded.
 _CLEARLY_NEARER = 0.49
+_EXACT_LIMIT = 2.0**40
 TERM_DECIMALS = 4
 CELL_DECIMALS = 2
 AUTOMATIC_SELECTION_COUNT = 2
@@ -45,7 +48,7 @@ class TeamEntry:
     team_id, submission_id : int
         Ids of the team and of the submission.
     score_units : int
-        The displayed score in units of 0.00001.
+        The displayed score in units of its scale.
     submitted_at : datetime
         Time of acceptance, which a rescoring does not change.
     """
@@ -83,24 +86,68 @@ def round_half_even(value: float, decimals: int) -> Decimal:
     return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0
 
 
-def score_units(score: float) -> int:
-    """Return a score as displayed, in units of 0.00001."""
-    scaled = score * _UNITS
-    nearest = round(scaled)
-    # This shortcut matters for leaderboards with 100,000 submissions, for which every score is rounded.
-    if abs(scaled - nearest) < _CLEARLY_NEARER:
-        return nearest
-    return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scores of one metric as integers, and the display of these integers.
+
+    The units of a score are its displayed value without the decimal point. If the lowest score is the best,
+    they have the opposite sign, so that more units are always better. Units beyond 2^53 are cut off there.
+
+    Attributes
+    ----------
+    decimals : int
+        Digits after the decimal point of the metric.
+    is_lowest_best : bool
+        Whether the lowest score is the best.
+    shown_decimals : int or None
+        Digits that are displayed, if there are fewer.
+    """
+
+    decimals: int = SCORE_DECIMALS
+    is_lowest_best: bool = False
+    shown_decimals: int | None = None
+
+    def units(self, score: float) -> int:
+        """Return a score as displayed, in units."""
+        if self.is_lowest_best:
+            score = -score
+        scaled = score * 10.0**self.decimals
+        # This shortcut matters for leaderboards with 100,000 submissions, for which every score is rounded.
+        if abs(scaled) < _EXACT_LIMIT and abs(scaled - (nearest := round(scaled))) < _CLEARLY_NEARER:
+            return nearest
+        if abs(scaled) >= LARGEST_UNITS:
+            return LARGEST_UNITS if score > 0 else -LARGEST_UNITS
+        return int(round_half_even(score, self.decimals).scaleb(self.decimals))
+
+    def value(self, units: int) -> float:
+        """Return the score with these units, or the change of a score by these units."""
+        return float(self._exact(units))
+
+    def text(self, units: int) -> str:
+        """Return a score as text, such as ``0.93412``, or ``9.00720e+10`` for a score that was cut off."""
+        if abs(units) >= LARGEST_UNITS:
+            return f"{self._exact(units):.5e}"
+        decimals = self.decimals if self.shown_decimals is None else self.shown_decimals
+        return f"{self._exact(units):.{decimals}f}"
+
+    def size_text(self, units: int) -> str:
+        """Return the size of a difference as text, without a sign."""
+        return self.text(units).lstrip("-")
+
+    def signed_text(self, units: int) -> str:
+        """Return a change of a displayed score with its sign, such as ``+0.00120``."""
+        return f"{'+' if self._exact(units) > 0 else ''}{self.text(units)}"
+
+    def band(self, units: int, step: float) -> int:
+        """Return the worst end of the band of width `step` that contains a score."""
+        step_units = max(round(step * 10.0**self.decimals), 1)
+        return units // step_units * step_units
+
+    def _exact(self, units: int) -> Decimal:
+        return Decimal(-units if self.is_lowest_best else units).scaleb(-self.decimals)
 
 
-def band(units: int, step_units: int) -> int:
-    """Return the lower end of the band that contains a score; both are in units of 0.00001."""
-    return units // step_units * step_units
-
-
-def score_text(units: int, decimals: int = SCORE_DECIMALS) -> str:
-    """Return a score in units of 0.00001 as text, by default with five decimals: ``0.93412``."""
-    return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{decimals}f}"
+SCALE = Scale()
 
 
 def error_text(error: float) -> str:
@@ -109,11 +156,6 @@ def error_text(error: float) -> str:
     if not exact.startswith("1"):  # 0.0096 rounds to 0.01, written as 0.010
         exact = f"{float(rounded):.1e}"
     return f"{Decimal(exact if exact.startswith('1') else rounded):f}"
-
-
-def signed_text(units: int) -> str:
-    """Return a change of a displayed score with its sign, such as ``+0.00120``."""
-    return f"{'+' if units > 0 else ''}{score_text(units)}"
 
 
 def rounded_term(term: float) -> float:

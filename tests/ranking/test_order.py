@@ -31,7 +31,7 @@ def entry(submission_id: int, units: int, *, second: int = 0, team_id: int = 1) 
 
 @given(unit_floats)
 def test_score_is_rounded_to_the_nearest_multiple_of_the_exact_value(score: float):
-    error = abs(Fraction(order.score_units(score), 10**5) - Fraction(score))
+    error = abs(Fraction(order.SCALE.units(score), 10**5) - Fraction(score))
     assert error <= Fraction(1, 2 * 10**5)
 
 
@@ -39,7 +39,7 @@ def test_score_is_rounded_to_the_nearest_multiple_of_the_exact_value(score: floa
 def test_score_next_to_a_tie_is_rounded_like_a_decimal(below: int, side: int):
     tie = (below + 0.5) / 10**5
     score = math.nextafter(tie, side * math.inf) if side else tie
-    assert order.score_units(score) == order.round_half_even(score, 5) * 10**5
+    assert order.SCALE.units(score) == order.round_half_even(score, 5) * 10**5
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_score_next_to_a_tie_is_rounded_like_a_decimal(below: int, side: int):
     ],
 )
 def test_score_is_rounded_from_the_exact_value_of_the_float(score: float, units: int):
-    assert order.score_units(score) == units
+    assert order.SCALE.units(score) == units
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.125, "0.12"), (0.375, "0.38"), (0.625, "0.62")])
@@ -72,9 +72,9 @@ def test_minus_zero_is_never_shown():
 
 @given(st.integers(0, 10**5))
 def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units: int):
-    text = order.score_text(units)
+    text = order.SCALE.text(units)
     assert len(text.partition(".")[2]) == 5
-    assert order.score_units(float(text)) == units
+    assert order.SCALE.units(float(text)) == units
     assert Decimal(text) * 10**5 == units
 
 
@@ -102,8 +102,8 @@ def test_higher_scores_come_first_then_earlier_submissions_then_lower_ids():
 
 
 def test_scores_that_differ_only_after_the_fifth_decimal_are_equal():
-    early = entry(2, order.score_units(0.9000010), second=1)
-    late = entry(1, order.score_units(0.9000049), second=2)
+    early = entry(2, order.SCALE.units(0.9000010), second=1)
+    late = entry(1, order.SCALE.units(0.9000049), second=2)
     assert order.best([late, early]) == early
 
 
@@ -132,3 +132,46 @@ def test_private_entry_is_the_best_of_the_selected_ones():
     private = [entry(1, 9), entry(2, 5), entry(3, 6)]
     assert order.private_entry(private, [2, 3]) == entry(3, 6)
     assert order.private_entry(private, []) is None
+
+
+ERRORS = order.Scale(decimals=3, is_lowest_best=True)
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9))
+def test_more_units_are_better_if_the_lowest_score_is_the_best(one: float, other: float):
+    units = ERRORS.units(one), ERRORS.units(other)
+    assert (units[0] > units[1]) <= (one < other)
+    assert Decimal(ERRORS.text(units[0])) == order.round_half_even(one, 3)
+    assert ERRORS.value(units[0]) == float(ERRORS.text(units[0]))
+
+
+@pytest.mark.parametrize("decimals", [0, 2, 5, 8])
+@given(score=st.floats(-9e7, 9e7))
+def test_units_of_large_scores_are_rounded_from_the_exact_value(decimals: int, score: float):
+    scale = order.Scale(decimals)
+    assert scale.units(score) == int(order.round_half_even(score, decimals).scaleb(decimals))
+
+
+@pytest.mark.parametrize(("score", "text"), [(1e12, "9.00720e+10"), (-1e300, "-9.00720e+10")])
+def test_scores_beyond_the_largest_units_are_cut_off_and_shown_in_scientific_notation(
+    score: float, text: str
+):
+    units = order.SCALE.units(score)
+    assert abs(units) == order.LARGEST_UNITS == 2**53
+    assert order.SCALE.text(units) == text
+    assert float(order.SCALE.text(units)) == pytest.approx(order.SCALE.value(units), rel=1e-5)
+    lowest = order.Scale(is_lowest_best=True)
+    assert lowest.text(lowest.units(score)) == text
+
+
+def test_changes_have_the_sign_of_the_displayed_score():
+    assert [order.SCALE.signed_text(each) for each in (120, 0, -120)] == ["+0.00120", "0.00000", "-0.00120"]
+    assert [ERRORS.signed_text(each) for each in (120, 0, -120)] == ["-0.120", "0.000", "+0.120"]
+    assert [ERRORS.size_text(each) for each in (120, -120)] == ["0.120", "0.120"]
+
+
+def test_a_band_shows_its_worst_score():
+    assert order.SCALE.text(order.SCALE.band(order.SCALE.units(0.9176), 0.005)) == "0.91500"
+    assert ERRORS.text(ERRORS.band(ERRORS.units(12.3), 0.5)) == "12.500"
+    whole = order.Scale(0, is_lowest_best=True)
+    assert whole.band(whole.units(12.3), 0.0005) == -12  # at least one unit

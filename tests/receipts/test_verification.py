@@ -40,7 +40,7 @@ def parts():
         identities = {name: values[rows] for name, values in solution.identities.items()}
         counts = count_pairs(prepare(solution.labels[rows], identities), file.predictions[rows])
         result = report(counts, metric)
-        shown = order.score_text(order.score_units(result.score))
+        shown = order.SCALE.text(order.SCALE.units(result.score))
         splits[name] = SplitReceipt(shown, result.score, result.terms, counts.as_dict())
     content = (solution.row_ids, solution.labels, solution.identities, solution.usage)
     receipt = Receipt(

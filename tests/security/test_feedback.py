@@ -207,8 +207,8 @@ def _rotate(world: World, columns: tuple[str, ...]):
             scores = teams if column == "score" else everybodys
             values: list[Any] = [getattr(score, column) for score in scores]
             if column == "score" and competition.feedback is Feedback.TIERED:
-                step = competition.feedback_step.units
-                values = [order.band(order.score_units(value), step) / 100_000 for value in values]
+                step = float(competition.feedback_step)
+                values = [order.SCALE.band(order.SCALE.units(value), step) / 100_000 for value in values]
                 values.insert(0, values.pop())
             for score, value in zip(scores, values[1:] + values[:1], strict=True):
                 setattr(score, column, value)

@@ -392,7 +392,7 @@ def _secrets(world: World) -> Secrets:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
                 known |= {abs(cell) for cell in cells if cell is not None}
             if score.scoring_version_id == live and score.split is Split.PRIVATE:
-                scores[score.submission_id] = order.score_text(order.score_units(score.score))
+                scores[score.submission_id] = order.SCALE.text(order.SCALE.units(score.score))
         board = session.scalars(
             select(Standing.team_id)
             .where(Standing.split == Split.PRIVATE, Standing.scoring_version_id == live)

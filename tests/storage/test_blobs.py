@@ -69,6 +69,8 @@ NAME_NO_BLOB = {
     "organizer_job.problems": "sentences",
     "score.counts": "numbers",
     "score.errors": "numbers",
+    "score.groups": "numbers",
+    "score.terms": "numbers",
     "scoring_job.problems": "sentences",
     "scoring_job.notes": "sentences",
     "scoring_version.metric_settings": "settings",

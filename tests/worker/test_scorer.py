@@ -1,18 +1,30 @@
 """Scoring of single jobs in this process: logged and hidden errors, limited retries."""
 
 import logging
+import math
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import psycopg
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import JobState, ScoringJob, SubmissionStatus
+from grader.models import (
+    STANDING_ORDER,
+    JobState,
+    Score,
+    ScoringJob,
+    ScoringVersion,
+    Split,
+    Standing,
+    SubmissionStatus,
+)
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
 from grader.worker.calculator import PreparedSolution
 from grader.worker.scorer import Scorer
+from tests.fixtures.service import write_predictions, write_solution
 
 LEASE = timedelta(seconds=40)
 
@@ -131,3 +143,34 @@ def test_job_finished_by_another_process_is_not_recorded_twice(service, monkeypa
 
 def test_every_final_job_state_has_a_submission_status():
     assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)
+
+
+def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
+    competition = service.competition()
+    with service.database.write() as session:
+        version = session.get_one(ScoringVersion, competition.live_scoring_version_id)
+        version.metric_settings = {"name": "rmse"}
+    files = [
+        service.submit(competition, user=name, skill=skill, after=timedelta(minutes=minutes))
+        for minutes, (name, skill) in enumerate([("ada", 0.0), ("bob", 0.5), ("eva", 0.2)])
+    ]
+    service.score(*files)
+    labels = np.array([line.split(",")[1] == "1" for line in write_solution().decode().split()[1:]])
+    public = np.array([line.endswith("Public") for line in write_solution().decode().split()[1:]])
+    with service.database.read() as session:
+        scores = session.scalars(
+            select(Score).where(Score.split == Split.PUBLIC).order_by(Score.submission_id)
+        ).all()
+        for score, skill in zip(scores, (0.0, 0.5, 0.2), strict=True):
+            lines = write_predictions(skill=skill).decode().split()[1:]
+            errors = np.array([float(line.split(",")[1]) for line in lines]) - labels
+            assert score.score == pytest.approx(np.sqrt(np.mean(errors[public] ** 2)), rel=1e-14)
+            assert (score.terms, score.groups) == ({}, {})
+            assert float.fromhex(score.evidence["sums"][0]) == math.fsum(errors[public] ** 2)
+            assert 0 < score.errors["score"] < score.score
+        by_score = sorted(scores, key=lambda each: each.score)
+        ranked = session.scalars(
+            select(Standing).where(Standing.split == Split.PUBLIC).order_by(*STANDING_ORDER)
+        )
+        shown = [(each.submission_id, version.scale.text(each.score_units)) for each in ranked]
+        assert shown == [(each.submission_id, f"{each.score:.5f}") for each in by_score]

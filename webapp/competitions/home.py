@@ -211,7 +211,7 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
     entry = participations.state(competition, own_situation.participation if own_situation else None)
     return Home(
         board=board,
-        strip=kept.page(("strip", own), lambda: strip_chart(board.scores, own=own, decimals=board.decimals)),
+        strip=kept.page(("strip", own), lambda: strip_chart(board.scores, own=own, scale=board.scale)),
         step=_step(session, view, own_situation),
         moments=dates_of(competition, now),
         entry=entry,

@@ -12,7 +12,6 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Split
-from grader.ranking.order import score_text
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import score_history
@@ -92,12 +91,13 @@ def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
         own = rosters.find_team(session, competition=competition, user=g.user)
         (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
         is_own = own is not None and own.id == team.id
+        scale = submissions.scale
     return {
         "submissions": [
             {
                 "id": step.submission_id if is_own else 0,
                 "dateSubmitted": time_text(step.submitted_at),
-                "publicScore": score_text(step.score_units),
+                "publicScore": scale.text(step.score_units),
             }
             for step in steps.steps
         ]

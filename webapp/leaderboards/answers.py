@@ -42,7 +42,7 @@ class BoardQuery(PageQuery):
         Field(
             default=None,
             description="The start of the next part in rank order, taken from `next`.",
-            pattern="^[0-9]{1,7}-[0-9]{1,16}$",
+            pattern="^-?[0-9]{1,16}-[0-9]{1,16}$",
         ),
     ]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import BandLevel, Steps, step_chart
-from grader.ranking.order import score_text
+from grader.ranking.order import Scale
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
@@ -75,7 +75,7 @@ def steps(
     own_team_id: int | None,
     until: datetime | None,
     now: datetime,
-    decimals: int,
+    scale: Scale,
 ) -> StepsView | None:
     """Return the step chart of these teams up to now or the close; None if there are no teams."""
     teams = [
@@ -86,30 +86,28 @@ def steps(
     end = min(now, until) if until else now
     crowd = [each.steps for each in others]
     chart, narrow = (
-        step_chart(teams, until=end, others=crowd, is_narrow=is_narrow, decimals=decimals)
+        step_chart(teams, until=end, others=crowd, is_narrow=is_narrow, scale=scale)
         for is_narrow in (False, True)
     )
     if chart is None or narrow is None:
         return None
     is_sample = len(teams) + len(crowd) < team_count
     lines = (
-        (team.team, step.submitted_at, score_text(step.score_units, decimals))
-        for team in teams
-        for step in team.steps
+        (team.team, step.submitted_at, scale.text(step.score_units)) for team in teams for step in team.steps
     )
     return StepsView(
-        chart.svg, narrow.svg, chart.floor, tuple(lines), _band(chart.band, decimals), len(crowd), is_sample
+        chart.svg, narrow.svg, chart.floor, tuple(lines), _band(chart.band, scale), len(crowd), is_sample
     )
 
 
-def _band(levels: Sequence[BandLevel], decimals: int) -> tuple[tuple[datetime, str, str, str], ...]:
+def _band(levels: Sequence[BandLevel], scale: Scale) -> tuple[tuple[datetime, str, str, str], ...]:
     every = max(1, len(levels) // BAND_LINES)
     return tuple(
         (
             level.at,
-            score_text(level.low, decimals),
-            score_text(level.middle, decimals),
-            score_text(level.high, decimals),
+            scale.text(level.low),
+            scale.text(level.middle),
+            scale.text(level.high),
         )
         for level in levels[::-1][::every]
     )

@@ -312,7 +312,7 @@ def _steps(
             own_team_id=own_team_id,
             until=competition.closes_at,
             now=snapshots.minute(now),
-            decimals=board.decimals,
+            scale=board.scale,
         )
 
     return kept.page(("steps", *ids, own_team_id if own_team_id in ids else None), draw) if top else None

@@ -8,7 +8,7 @@ from grader.charts.svg import robust_floor
 from grader.metrics import MetricSettings
 from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
-from grader.ranking.order import error_text, score_text
+from grader.ranking.order import Scale, error_text
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
@@ -226,7 +226,7 @@ class _Lines:
             members=() if row.members == (row.team,) else row.members,
             score=row.score,
             error=error_text(row.errors["score"]) if row.errors.get("score") else "",
-            gap=_gap(row.score_units, self._board.leader_units, self._board.decimals),
+            gap=_gap(row.score_units, self._board.leader_units, self._board.scale),
             bar=self._bar(row.score_units),
             is_clipped=row.score_units < self._low,
             terms=_terms(row.terms, self._board.metric, self.shaded),
@@ -247,11 +247,12 @@ class _Lines:
         return round(SHORTEST_BAR + (100 - SHORTEST_BAR) * min(max(share, 0.0), 1.0))
 
 
-def _gap(units: int, leader: int | None, decimals: int) -> str:
+def _gap(units: int, leader: int | None, scale: Scale) -> str:
     """Return the displayed gap to the leader's score, empty for equal scores."""
     if leader is None or units == leader:
         return ""
-    return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
+    change = scale.value(units - leader)
+    return f"{MINUS if change < 0 else '+'}{scale.size_text(units - leader)}"
 
 
 def _differ(rows: Sequence[ShownRow], term: str) -> bool:

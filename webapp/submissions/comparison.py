@@ -11,7 +11,7 @@ from grader import db
 from grader.charts.row_pictures import dumbbell, scale, shared_axis
 from grader.metrics.bias.expected_error import is_clear, paired_standard_error
 from grader.models import Competition, Split
-from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
+from grader.ranking.order import error_text
 from grader.reports.blocks import Cell, Table, table
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import comparison
@@ -125,7 +125,7 @@ def _split(
     key: str, name: str, pair: tuple[Contender, Contender], one: SplitResult, other: SplitResult
 ) -> ComparedSplit:
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
-    difference = signed_units(one.score_units - other.score_units, one.decimals)
+    difference = signed_units(one.score_units - other.score_units, one.scale)
     charts = (Dumbbells.of("Terms of the score", terms), Dumbbells.of("Identities", identities))
     names = tuple(f"#{each.id}" for each in pair)
     tables = (
@@ -187,14 +187,14 @@ def _sentence(
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
-    difference = score_text(abs(units), one.decimals)
-    if one.decimals != SCORE_DECIMALS:
-        relation = f"{difference} {'higher' if units > 0 else 'lower'}"
+    difference = one.scale.size_text(units)
+    if one.scale.shown_decimals is not None:
+        relation = f"{difference} {'higher' if one.scale.value(units) > 0 else 'lower'}"
         return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
     if len(errors) == 2:
-        clear = [each for each in terms if each.is_clear] if is_clear(units / 100_000, errors) else []
+        clear = [each for each in terms if each.is_clear] if is_clear(one.scale.value(units), errors) else []
         if clear:
             said += ": " + ", ".join(f"{each.term} {each.text} ({each.share})" for each in clear)
         else:

@@ -7,7 +7,7 @@ from datetime import datetime
 from grader.charts.row_pictures import cell_picture
 from grader.charts.trend import TrendChart, trend_chart
 from grader.models import Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import score_text
+from grader.ranking.order import Scale
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import selections
@@ -98,42 +98,39 @@ def lines(
     ]
 
 
-def slots(choice: CurrentSelection | None, scores: Collection[OwnScore], decimals: int) -> list[Slot]:
+def slots(choice: CurrentSelection | None, scores: Collection[OwnScore], scale: Scale) -> list[Slot]:
     """Return the slots of the final selection, filled ones first."""
     if choice is None:
         return []
     known = {score.submission_id: score for score in scores}
     filled = [
-        Slot(number, each, known[each].file_name, _score(known[each].units, decimals), reason)
+        Slot(number, each, known[each].file_name, _score(known[each].units, scale), reason)
         for number, (each, reason) in enumerate(choice.reasons.items(), 1)
     ]
     return filled + [Slot(number) for number in range(len(filled) + 1, choice.limit + 1)]
 
 
-def trend(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> Trend | None:
+def trend(scores: Sequence[OwnScore], *, leader: int | None, scale: Scale) -> Trend | None:
     """Return the chart of a team's displayed scores, or None with fewer than two."""
     shown = [(each.submission_id, each.units, each.best_before) for each in scores if each.units is not None]
     if len(shown) < 2:
         return None
-    chart = trend_chart([units for _, units, _ in shown], leader=leader, decimals=decimals)
+    chart = trend_chart([units for _, units, _ in shown], leader=leader, scale=scale)
     if chart is None:
         return None
     return Trend(
         chart,
-        tuple(
-            (each, score_text(units, decimals), before is None or units > before)
-            for each, units, before in shown
-        ),
+        tuple((each, scale.text(units), before is None or units > before) for each, units, before in shown),
     )
 
 
-def first_score(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> FirstScore | None:
+def first_score(scores: Sequence[OwnScore], *, leader: int | None, scale: Scale) -> FirstScore | None:
     """Return the team's only displayed score; None if it has none or several."""
     shown = [each.units for each in scores if each.units is not None]
     if len(shown) != 1:
         return None
     gap = 0 if leader is None else leader - shown[0]
-    return FirstScore(score_text(shown[0], decimals), score_text(gap, decimals) if gap > 0 else "")
+    return FirstScore(scale.text(shown[0]), scale.size_text(gap) if gap > 0 else "")
 
 
 def _line(
@@ -153,7 +150,9 @@ def _line(
         status=submission.status.value,
         problem_count=len(submission.problems),
         score=result.score if result else "",
-        change="" if gain is None or result is None else f"{gain / 100_000:+.{result.decimals}f}",
+        change=""
+        if gain is None or result is None
+        else ("" if gain else "+") + result.scale.signed_text(gain),
         is_gain=gain is not None and gain > 0,
         is_best=submission.id == best_id,
         is_late=submission.kind is SubmissionKind.LATE,
@@ -194,5 +193,5 @@ def _lowest(row: IdentityRow) -> tuple[float, str]:
     return min(((value, name) for value, name in cells if value is not None), default=(2.0, ""))
 
 
-def _score(units: int | None, decimals: int) -> str:
-    return "" if units is None else score_text(units, decimals)
+def _score(units: int | None, scale: Scale) -> str:
+    return "" if units is None else scale.text(units)

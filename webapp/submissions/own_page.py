@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader.errors import ParticipantError
 from grader.models import Split
-from grader.ranking.order import SCORE_DECIMALS, TeamEntry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.leaderboards import score_history, submission_results, team_results
@@ -225,7 +225,7 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
         names = intake.other_labels(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
     leader_units = leader.score_units if leader else None
-    decimals = SCORE_DECIMALS if Field.PUBLIC_EXACT in allowed else shown_scores.decimals(competition)
+    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
     live = statuses_json(listed.rows)
     shown = own_list.lines(listed.rows, results, scores, best_id=best_id, choice=choice)
     return render_template(
@@ -244,9 +244,9 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
         choice=choice,
         outcome=outcome,
         drawn_identities=own_list.DRAWN_IDENTITIES,
-        slots=own_list.slots(choice, scores, decimals),
-        trend=own_list.trend(scores, leader=leader_units, decimals=decimals),
-        first_score=own_list.first_score(scores, leader=leader_units, decimals=decimals),
+        slots=own_list.slots(choice, scores, scale),
+        trend=own_list.trend(scores, leader=leader_units, scale=scale),
+        first_score=own_list.first_score(scores, leader=leader_units, scale=scale),
         reason_words=REASONS,
         can_select=selections.is_open(competition, now) and not is_out,
         selection_closes_at=selections.closes_at(competition),

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.metrics.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
+from grader.ranking.order import SCALE, Scale, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.limits.limits import Allowance
 from grader.services.standings import shown_scores
@@ -48,8 +48,8 @@ def figures(summary: Overview, *, is_organizers: bool = False) -> tuple[LargeFig
 def _change(summary: Overview, whose: str) -> LargeFigure:
     if summary.gain_units is None or summary.best_before_units is None:
         return LargeFigure("Change", "First", f"{whose} first score")
-    decimals = summary.public.decimals if summary.public else SCORE_DECIMALS
-    gain, before = summary.gain_units, score_text(summary.best_before_units, decimals)
+    scale = summary.public.scale if summary.public else SCALE
+    gain, before = summary.gain_units, scale.text(summary.best_before_units)
     which = f" (#{summary.best_before_id})"
     if gain > 0:
         note = f"{whose} best{'' if summary.rank else ' at the time'}; previous best {before}{which}"
@@ -57,7 +57,7 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
         note = f"equal to {whose} earlier best{which}"
     else:
         note = f"below {whose} previous best, {before}{which}"
-    return LargeFigure("Change", signed_units(gain, decimals), note)
+    return LargeFigure("Change", signed_units(gain, scale), note)
 
 
 def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
@@ -79,9 +79,9 @@ def _movement(summary: Overview) -> str:
     return f", up {places:,}" if places else ", unchanged"
 
 
-def signed_units(units: int, decimals: int = SCORE_DECIMALS) -> str:
+def signed_units(units: int, scale: Scale = SCALE) -> str:
     """Return a score difference with its sign; 0 has none."""
-    return f"{'-' if units < 0 else '+' if units else ''}{score_text(abs(units), decimals)}"
+    return scale.signed_text(units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _shown(competition: Competition, summary: Overview) -> str | None:
         return None
     if summary.shown_units is None:
         return "The team sees no score."
-    return f"The team sees {score_text(summary.shown_units, shown_scores.decimals(competition))}."
+    return f"The team sees {shown_scores.scale(competition).text(summary.shown_units)}."
 
 
 def _other_best(summary: Overview, own_id: int) -> int | None:

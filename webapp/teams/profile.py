@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.charts.steps import StepChart, Steps, step_chart
 from grader.models import Competition
-from grader.ranking.order import score_text
+from grader.ranking.order import Scale
 from grader.services.competitions import phases
 from grader.services.leaderboards import team_results
 from grader.services.leaderboards.lines import ShownRow
@@ -40,7 +40,7 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
         own_id = comparison.own_counted(
             session, competition=competition, team=own, phase=phases.phase(competition, now)
         )
-    decimals = shown_scores.decimals(competition)
+        scale = shown_scores.scale(competition)
     is_own = own is not None and own.id == team_id
     return conditional(
         render_template(
@@ -50,24 +50,28 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             is_own=is_own,
             own_counted_id=own_id,
             terms=[term for term in TERMS if found.public and term.key in found.public.terms],
-            chart=_chart(competition, found, now, is_own=is_own),
-            narrow_chart=_chart(competition, found, now, is_own=is_own, is_narrow=True),
-            history=[
-                (step.submitted_at, score_text(step.score_units, decimals)) for step in reversed(found.steps)
-            ],
+            chart=_chart(competition, found, now, scale, is_own=is_own),
+            narrow_chart=_chart(competition, found, now, scale, is_own=is_own, is_narrow=True),
+            history=[(step.submitted_at, scale.text(step.score_units)) for step in reversed(found.steps)],
         )
     )
 
 
 def _chart(
-    competition: Competition, found: Profile, now: datetime, *, is_own: bool, is_narrow: bool = False
+    competition: Competition,
+    found: Profile,
+    now: datetime,
+    scale: Scale,
+    *,
+    is_own: bool,
+    is_narrow: bool = False,
 ) -> StepChart | None:
     """Return the chart of the best score over time, or None if it never changed."""
     if len(found.steps) < 2 or found.public is None or found.public.rank is None:
         return None
     until = min(now, competition.closes_at) if competition.closes_at else now
     team = Steps(found.public.rank, found.name, is_own, found.steps)
-    return step_chart([team], until=until, is_narrow=is_narrow, decimals=shown_scores.decimals(competition))
+    return step_chart([team], until=until, is_narrow=is_narrow, scale=scale)
 
 
 class ProfileMember(Answer):
@@ -118,6 +122,7 @@ def team_profile(slug: str, team_id: int) -> TeamProfile:
         found = team_results.get_profile(
             session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
         )
+        scale = competition.scale
     return TeamProfile(
         id=found.team_id,
         name=found.name,
@@ -134,7 +139,7 @@ def team_profile(slug: str, team_id: int) -> TeamProfile:
         public=_line(found.public),
         private=_line(found.private),
         history=[
-            BestScore(submitted_at=step.submitted_at, score=float(score_text(step.score_units)))
+            BestScore(submitted_at=step.submitted_at, score=float(scale.text(step.score_units)))
             for step in found.steps
         ],
     )

@@ -22,7 +22,6 @@ from grader.models import (
     Split,
     Submission,
 )
-from grader.ranking import order
 from grader.receipts import Receipt
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers, phases
@@ -170,7 +169,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
             members=loaded[line.team_id].members if line.team_id in loaded else (),
             submission_id=line.submission_id,
             sha256=hashes[line.submission_id],
-            score=order.score_text(line.score_units),
+            score=version.scale.text(line.score_units),
             terms=loaded[line.team_id].terms if line.team_id in loaded else {},
             public_rank=line.public_rank,
         )

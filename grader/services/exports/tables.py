@@ -26,7 +26,6 @@ from grader.models import (
     Submission,
     Team,
 )
-from grader.ranking import order
 from grader.services.audit import log
 from grader.services.competitions.metric import Rules, term_names
 from grader.text import csv_lines
@@ -232,7 +231,7 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
                 "rank": rank,
                 "team_id": standing.team_id,
                 "team": team,
-                "score_shown": order.score_text(standing.score_units),
+                "score_shown": version.scale.text(standing.score_units),
                 "score": score.score,
                 **{term: score.terms.get(term) for term in terms},
                 "submission": standing.submission_id,

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from grader.models import (
     STANDING_ORDER,
     Competition,
+    ScoringVersion,
     Split,
     Standing,
     Submission,
@@ -21,7 +22,7 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.ranking import order
+from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import phases
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import shown_scores
@@ -61,7 +62,7 @@ class Glance:
     top: Sequence[TopTeam] = ()
     own: OwnRank | None = None
     scores: Mapping[int, int] = field(default_factory=dict)
-    decimals: int = order.SCORE_DECIMALS
+    scale: Scale = SCALE
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def of(
     if team is None or version_id is None or not glance.scores:
         return glance
     standings = Standings(session, version_id, glance.split)
-    own = snapshot.page(("glance", team.id), lambda: _own(standings, team, glance.decimals))
+    own = snapshot.page(("glance", team.id), lambda: _own(standings, team, glance.scale))
     return replace(glance, own=own)
 
 
@@ -113,14 +114,14 @@ def _of(session: Session, competition: Competition, now: datetime) -> Glance:
     scores: dict[int, int] = dict(counts.all())
     if not scores:
         return Glance(0, split=split)
-    decimals = shown_scores.decimals(competition, split)
+    scale = shown_scores.scale(competition, split)
     return Glance(
         team_count=sum(scores.values()),
-        best=order.score_text(max(scores), decimals),
+        best=scale.text(max(scores)),
         split=split,
-        top=_top(session, version_id, split, decimals),
+        top=_top(session, version_id, split, scale),
         scores=scores,
-        decimals=decimals,
+        scale=scale,
     )
 
 
@@ -134,15 +135,20 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
         for version_id, each in versions.items()
     ]
     if boards:
-        rows = session.execute(
+        best = (
             select(Standing.scoring_version_id, func.count(), func.max(Standing.score_units))
             .where(or_(*boards))
             .group_by(Standing.scoring_version_id)
+            .subquery()
         )
-        for version_id, count, units in rows:
+        # The scoring versions are loaded for the scales of their scores.
+        rows = session.execute(
+            select(ScoringVersion, *best.c).join(best, ScoringVersion.id == best.c.scoring_version_id)
+        )
+        for _, version_id, count, units in rows:
             each = versions[version_id]
-            decimals = shown_scores.decimals(each, splits[each.id] or Split.PUBLIC)
-            by_competition[each.id] = Figures(count, order.score_text(units, decimals))
+            scale = shown_scores.scale(each, splits[each.id] or Split.PUBLIC)
+            by_competition[each.id] = Figures(count, scale.text(units))
     blind = [competition_id for competition_id, split in splits.items() if split is None]
     for competition_id, count in _sent(session, blind).items():
         by_competition[competition_id] = Figures(count)
@@ -182,7 +188,7 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
     return dict(rows.all())
 
 
-def _top(session: Session, version_id: int, split: Split, decimals: int) -> list[TopTeam]:
+def _top(session: Session, version_id: int, split: Split, scale: Scale) -> list[TopTeam]:
     rows = session.execute(
         select(Standing.team_id, Team.name, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
@@ -191,12 +197,12 @@ def _top(session: Session, version_id: int, split: Split, decimals: int) -> list
         .limit(TOP)
     )
     return [
-        TopTeam(rank, team_id, name, order.score_text(units, decimals))
+        TopTeam(rank, team_id, name, scale.text(units))
         for rank, (team_id, name, units) in enumerate(rows, start=1)
     ]
 
 
-def _own(standings: Standings, team: Team, decimals: int) -> OwnRank | None:
+def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
     ranked = standings.ranked_entry_of(team.id)
     if ranked is None:
         return None
@@ -204,7 +210,7 @@ def _own(standings: Standings, team: Team, decimals: int) -> OwnRank | None:
     above = standings.above(entry)
     return OwnRank(
         rank=rank,
-        score=order.score_text(entry.score_units, decimals),
+        score=scale.text(entry.score_units),
         score_units=entry.score_units,
-        gap=order.score_text(above.score_units - entry.score_units, decimals) if above else None,
+        gap=scale.size_text(above.score_units - entry.score_units) if above else None,
     )

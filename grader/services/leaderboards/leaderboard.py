@@ -11,7 +11,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, phases
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import lines as board_lines
@@ -69,7 +69,7 @@ class BoardCursor:
     @classmethod
     def of(cls, text: str) -> "BoardCursor":
         """Parse the output of `text`."""
-        units, microseconds = text.split("-")
+        units, microseconds = text.rsplit("-", 1)
         return cls(int(units), EPOCH + int(microseconds) * MICROSECOND)
 
 
@@ -121,7 +121,7 @@ class Board:
     page_count: int
     team_count: int
     leader_units: int | None
-    decimals: int
+    scale: Scale
     found_count: int
     has_changes: bool
     has_terms: bool
@@ -196,7 +196,7 @@ class _Of:
             ranks=ranks,
             terms=self.terms,
             now=self.now,
-            decimals=shown_scores.decimals(self.competition, self.split),
+            scale=shown_scores.scale(self.competition, self.split),
             has_errors=self.split is Split.PRIVATE or not self.competition.feedback.is_coarse,
         )
 
@@ -247,7 +247,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         page_count=place.page_count,
         team_count=team_count,
         leader_units=best,
-        decimals=shown_scores.decimals(competition, split),
+        scale=shown_scores.scale(competition, split),
         found_count=found_count,
         has_changes=loaded.has_changes,
         has_terms=of.has_terms,

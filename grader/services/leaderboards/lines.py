@@ -26,7 +26,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
 from grader.services.standings.ranks import Standings
@@ -82,7 +82,7 @@ def load(
     ranks: Mapping[int, int],
     terms: Sequence[str],
     now: datetime,
-    decimals: int = order.SCORE_DECIMALS,
+    scale: Scale = SCALE,
     has_errors: bool = False,
 ) -> Loaded:
     """Return the rows of teams whose ranks are known, in the same number of queries for every page.
@@ -97,7 +97,7 @@ def load(
         before = earlier_ranks(session, version=version, split=split, team_ids=part, now=now)
         has_changes = has_changes or bool(before)
         known = {team_id: ranks[team_id] for team_id in part}
-        rows |= _load_part(session, version, split, known, terms, before, decimals, has_errors=has_errors)
+        rows |= _load_part(session, version, split, known, terms, before, scale, has_errors=has_errors)
     return Loaded(rows, has_changes or _has_changes(session, version, split, now))
 
 
@@ -108,7 +108,7 @@ def _load_part(
     ranks: Mapping[int, int],
     terms: Sequence[str],
     before: Mapping[int, int],
-    decimals: int,
+    scale: Scale,
     *,
     has_errors: bool,
 ) -> dict[int, ShownRow]:
@@ -140,7 +140,7 @@ def _load_part(
             team=line.name,
             members=tuple(members[line.team_id]),
             submission_id=line.submission_id,
-            score=order.score_text(line.score_units, decimals),
+            score=scale.text(line.score_units),
             score_units=line.score_units,
             terms=rounded_terms(line.terms, terms) if terms else {},
             entry_count=done[line.team_id][0],
@@ -263,21 +263,21 @@ def benchmark_rows(
         for each, _, score in rows
     ]
     places = Standings(session, version.id, split).places_of(entries)
-    decimals = shown_scores.decimals(competition, split)
+    scale = shown_scores.scale(competition, split)
     placed = zip(entries, rows, places, strict=True)
     return [
-        PlacedBenchmark(_row(entry, submission, name, rounded_terms(score.terms, terms), decimals), place - 1)
+        PlacedBenchmark(_row(entry, submission, name, rounded_terms(score.terms, terms), scale), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 
 
 def _units(competition: Competition, split: Split, score: float) -> int:
     shown = shown_scores.units(competition, score) if split is Split.PUBLIC else None
-    return order.score_units(score) if shown is None else shown
+    return competition.scale.units(score) if shown is None else shown
 
 
 def _row(
-    entry: TeamEntry, submission: Submission, team: str, terms: Mapping[str, float], decimals: int
+    entry: TeamEntry, submission: Submission, team: str, terms: Mapping[str, float], scale: Scale
 ) -> ShownRow:
     return ShownRow(
         rank=None,
@@ -285,7 +285,7 @@ def _row(
         team=one_line(submission.description, NAME_MAX_LENGTH) or team,
         members=(),
         submission_id=entry.submission_id,
-        score=order.score_text(entry.score_units, decimals),
+        score=scale.text(entry.score_units),
         score_units=entry.score_units,
         terms=terms,
         entry_count=1,

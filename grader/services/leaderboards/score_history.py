@@ -21,7 +21,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order, selection
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
@@ -93,7 +93,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """A file's displayed score and the best score before it, in units of 0.00001; None if hidden."""
+    """The units of a file's displayed score and of the best score before it; None if hidden."""
 
     submission_id: int
     file_name: str
@@ -126,17 +126,19 @@ def own_scores(
         query.where(Submission.team_id == team.id).order_by(Submission.submitted_at, Submission.id)
     )
     competition = None if Field.PUBLIC_EXACT in allowed else session.get_one(Competition, team.competition_id)
-    return list(_in_order(rows, competition, is_test=team.is_organizers))
+    return list(_in_order(rows, version.scale, competition, is_test=team.is_organizers))
 
 
-def _in_order(rows: Iterable[Any], competition: Competition | None, *, is_test: bool) -> Iterator[OwnScore]:
+def _in_order(
+    rows: Iterable[Any], scale: Scale, competition: Competition | None, *, is_test: bool
+) -> Iterator[OwnScore]:
     """Yield scores as the competition's feedback mode displays them, or exact ones without a competition."""
     best: int | None = None
     for submission_id, file_name, kind, score in rows:
         if score is None:
             units = None
         elif competition is None:
-            units = order.score_units(score)
+            units = scale.units(score)
         else:
             units = shown_scores.units(competition, score)
         yield OwnScore(submission_id, file_name, units, best)
@@ -190,7 +192,7 @@ def _rounded(term: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A team's ranks on both leaderboards, and its displayed scores in units of 0.00001."""
+    """A team's ranks on both leaderboards, and the units of its displayed scores."""
 
     team: str
     public_rank: int

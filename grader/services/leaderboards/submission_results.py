@@ -31,7 +31,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, lines
@@ -62,7 +62,7 @@ class IdentityRow:
 class SplitResult:
     """The visible result of a submission on one split.
 
-    `score` is text with `decimals` decimal places, and `score_units` is the same score in units of 0.00001.
+    `score` is text, and `score_units` is the same score in units of `scale`.
     `terms`, `costs` (the terms sorted by cost) and `identities` are empty if hidden. `errors` contains
     the standard errors of the exact score and of the displayed terms. `aucs` are the rows behind the gains:
     exact ones for organizers, displayed ones for all others, because gains of exact AUCs reveal more.
@@ -73,7 +73,7 @@ class SplitResult:
     terms: Mapping[str, float]
     costs: tuple[PowerMeanCost, ...]
     identities: tuple[IdentityRow, ...]
-    decimals: int = order.SCORE_DECIMALS
+    scale: Scale = SCALE
     errors: Mapping[str, float] = field(default_factory=dict)
     aucs: tuple[IdentityAucs, ...] = ()
     metric: MetricSettings = field(default_factory=MetricSettings)
@@ -185,11 +185,16 @@ def split_results_of(
             has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed)
             if is_exact or row.split is Split.PRIVATE:
                 result = _exact(
-                    row, rules, has_terms=has_terms, cells=cells, is_exact=Field.LABELS in allowed
+                    row,
+                    rules,
+                    version.scale,
+                    has_terms=has_terms,
+                    cells=cells,
+                    is_exact=Field.LABELS in allowed,
                 )
             elif (units := shown_scores.units(competition, row.score)) is not None:
-                decimals = shown_scores.decimals(competition)
-                result = SplitResult(order.score_text(units, decimals), units, {}, (), (), decimals)
+                scale = shown_scores.scale(competition)
+                result = SplitResult(scale.text(units), units, {}, (), (), scale)
             else:
                 continue
             results[row.submission_id][row.split] = result
@@ -220,16 +225,16 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
 
 
 def _exact(
-    score: Score, rules: Rules, *, has_terms: bool, cells: Sequence[str], is_exact: bool
+    score: Score, rules: Rules, scale: Scale, *, has_terms: bool, cells: Sequence[str], is_exact: bool
 ) -> SplitResult:
-    units = order.score_units(score.score)
+    units = scale.units(score.score)
     rows = report(PairCounts.from_dict(score.evidence), rules.metric).subgroups if cells else ()
     shown = [
         row.with_cells({cell: order.rounded_cell(getattr(row, cell)) for cell in BIAS_AUCS}) for row in rows
     ]
     terms = lines.rounded_terms(score.terms, rules.term_names) if has_terms else {}
     return SplitResult(
-        score=order.score_text(units),
+        score=scale.text(units),
         score_units=units,
         terms=terms,
         costs=term_costs(terms, rules.metric),
@@ -242,6 +247,7 @@ def _exact(
         },
         aucs=tuple(rows if is_exact else shown) if terms else (),
         metric=rules.metric,
+        scale=scale,
     )
 
 
@@ -269,7 +275,7 @@ def _public_scores(
     )
     earlier: list[_Public] = []
     for submission_id, submitted_at, score in rows:
-        exact = TeamEntry(submission.team_id, submission_id, order.score_units(score), submitted_at)
+        exact = TeamEntry(submission.team_id, submission_id, version.scale.units(score), submitted_at)
         units = shown_scores.units(submission.competition, score)
         own = _Public(exact, None if units is None else replace(exact, score_units=units))
         if submission_id == submission.id:

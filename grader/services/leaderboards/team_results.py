@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Submission, Team, TeamMember, User
 from grader.ranking import order, selection
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
 from grader.services.competitions import lookup, metric, phases
 from grader.services.leaderboards import lines, score_history
@@ -80,18 +80,22 @@ def of_team(
     _, public_rank = Standings(session, version_id, Split.PUBLIC).ranked_entry_of(team.id) or (None, None)
     return TeamResults(
         team=team.name,
-        lines=_lines(session, own, choices, private),
+        lines=_lines(session, competition.scale, own, choices, private),
         rank=rank,
         public_rank=public_rank,
         team_count=standings.count_teams(),
         selection_count=competition.selection_count,
-        missed=_missed(standings, own, choices, private),
+        missed=_missed(standings, competition.scale, own, choices, private),
         disqualification=team.disqualification_reason if team.disqualified_at else None,
     )
 
 
 def _lines(
-    session: Session, own: list[Scored], choices: tuple[Competitor, ...], counted: TeamEntry | None
+    session: Session,
+    scale: Scale,
+    own: list[Scored],
+    choices: tuple[Competitor, ...],
+    counted: TeamEntry | None,
 ) -> tuple[ResultLine, ...]:
     rows = session.scalars(select(Submission).where(Submission.id.in_([each.submission_id for each in own])))
     submissions = {row.id: row for row in rows}
@@ -103,8 +107,8 @@ def _lines(
             file_name=submissions[each.submission_id].file_name,
             description=submissions[each.submission_id].description,
             submitted_at=each.submitted_at,
-            public_score=order.score_text(each.public_units),
-            private_score=order.score_text(each.private_units),
+            public_score=scale.text(each.public_units),
+            private_score=scale.text(each.private_units),
             is_late=each.kind is SubmissionKind.LATE,
             is_picked=picked.get(each.submission_id),
             counted=counted is not None and counted.submission_id == each.submission_id,
@@ -114,14 +118,18 @@ def _lines(
 
 
 def _missed(
-    standings: Standings, own: list[Scored], choices: tuple[Competitor, ...], counted: TeamEntry | None
+    standings: Standings,
+    scale: Scale,
+    own: list[Scored],
+    choices: tuple[Competitor, ...],
+    counted: TeamEntry | None,
 ) -> Missed | None:
     entry = selection.best_unselected(own, choices)
     if entry is None or counted is None:
         return None
     return Missed(
         submission_id=entry.submission_id,
-        score=order.score_text(entry.score_units),
+        score=scale.text(entry.score_units),
         rank=standings.rank_of(entry),
         is_better=order.order(entry) < order.order(counted),
     )
@@ -213,7 +221,7 @@ def _line(
         ranks={team_id: ranked[1]},
         terms=metric.term_names(version) if has_terms else (),
         now=now,
-        decimals=shown_scores.decimals(competition, split),
+        scale=shown_scores.scale(competition, split),
     )
     return loaded.rows[team_id]
 

@@ -25,7 +25,6 @@ from grader.models import (
     Team,
     User,
 )
-from grader.ranking import order
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, paging, slice_of_query
 from grader.text import folded
 
@@ -175,14 +174,14 @@ def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[
             .options(joinedload(Submission.team), joinedload(Submission.user))
         )
     }
-    version_id = competition.live_scoring_version_id
+    version_id, scale = competition.live_scoring_version_id, competition.scale
     scores: dict[int, dict[Split, str]] = {submission_id: {} for submission_id in ids}
     for submission_id, split, score in session.execute(
         select(Score.submission_id, Score.split, Score.score).where(
             Score.submission_id.in_(ids), Score.scoring_version_id == version_id
         )
     ):
-        scores[submission_id][split] = order.score_text(order.score_units(score))
+        scores[submission_id][split] = scale.text(scale.units(score))
     attempts = dict(
         session.execute(
             select(ScoringJob.submission_id, ScoringJob.attempt_count).where(

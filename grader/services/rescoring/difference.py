@@ -25,9 +25,9 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.ranking import comparison, order
+from grader.ranking import comparison
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, VersionDifference
-from grader.ranking.order import RankedEntry
+from grader.ranking.order import RankedEntry, Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import lookup, metric
 from grader.services.jobs import leased_rows
@@ -76,6 +76,15 @@ class Preview:
     teams: Mapping[int, str]
     term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
     gaps: Gaps
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the scores of both versions."""
+        return self.versions.after.scale
+
+    def change_text(self, units: int | None) -> str | None:
+        """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
+        return change_text(self.scale, units)
 
     @property
     def term_changes(self) -> dict[Split, dict[str, float]]:
@@ -215,8 +224,8 @@ def _scored(
         submission_id=submission_id,
         team_id=team_id,
         submitted_at=submitted_at,
-        public_units=order.score_units(public),
-        private_units=order.score_units(private),
+        public_units=competition.scale.units(public),
+        private_units=competition.scale.units(private),
         kind=kind,
         is_selected=is_selected,
         shown_units=shown_scores.units(competition, public),
@@ -261,7 +270,7 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
     )
     batch: list[tuple[object, ...]] = []
     for team, pair in pairs(session, competition=competition, versions=versions):
-        batch.append(_submission_cells(team, pair))
+        batch.append(_submission_cells(versions.after.scale, team, pair))
         if len(batch) == CHUNK:
             yield csv_lines(batch)
             batch.clear()
@@ -284,11 +293,13 @@ def teams_csv(preview: Preview) -> Iterator[str]:
                 preview.teams[each.team_id],
                 *(
                     cell
-                    for pair in zip(_cells(each.before), _cells(each.after), strict=True)
+                    for pair in zip(
+                        _cells(each.before, preview.scale), _cells(each.after, preview.scale), strict=True
+                    )
                     for cell in pair
                 ),
                 each.rank_change,
-                change_text(each.score_change),
+                preview.change_text(each.score_change),
             ]
             for each in board.teams
         )
@@ -305,18 +316,18 @@ def selections_csv(preview: Preview) -> Iterator[str]:
     )
 
 
-def change_text(units: int | None) -> str | None:
+def change_text(scale: Scale, units: int | None) -> str | None:
     """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
-    return None if units is None else order.signed_text(units)
+    return None if units is None else scale.signed_text(units)
 
 
-def _cells(line: RankedEntry | None) -> tuple[int | None, str | None, int | None]:
+def _cells(line: RankedEntry | None, scale: Scale) -> tuple[int | None, str | None, int | None]:
     if line is None:
         return None, None, None
-    return line.rank, order.score_text(line.entry.score_units), line.entry.submission_id
+    return line.rank, scale.text(line.entry.score_units), line.entry.submission_id
 
 
-def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
+def _submission_cells(scale: Scale, team: str, pair: ScorePair) -> tuple[object, ...]:
     known = pair.known
     return (
         known.submission_id,
@@ -325,10 +336,10 @@ def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
         known.kind.value,
         "true" if known.is_selected else "false",
         known.submitted_at.isoformat().replace("+00:00", "Z"),
-        *(side and order.score_text(side.public_units) for side in (pair.before, pair.after)),
-        *(side and order.score_text(side.private_units) for side in (pair.before, pair.after)),
-        change_text(pair.public_change),
-        change_text(pair.private_change),
+        *(side and scale.text(side.public_units) for side in (pair.before, pair.after)),
+        *(side and scale.text(side.private_units) for side in (pair.before, pair.after)),
+        change_text(scale, pair.public_change),
+        change_text(scale, pair.private_change),
     )
 
 
@@ -406,7 +417,7 @@ def _score_sentence(preview: Preview) -> str:
     verb = "gets" if difference.changed == 1 else "get"
     return (
         f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} a different "
-        f"displayed score; the largest change is {order.score_text(_largest(preview))}.{gained}"
+        f"displayed score; the largest change is {preview.scale.size_text(_largest(preview))}.{gained}"
     )
 
 

@@ -18,7 +18,6 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.mail import letters, outbox
 from grader.services.standings import shown_scores
@@ -188,4 +187,4 @@ def _shown(competition: Competition, score: float | None) -> str | None:
     if score is None:
         return None
     units = shown_scores.units(competition, score)
-    return NOT_SHOWN if units is None else order.score_text(units, shown_scores.decimals(competition))
+    return NOT_SHOWN if units is None else shown_scores.scale(competition).text(units)

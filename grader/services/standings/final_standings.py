@@ -17,7 +17,7 @@ from grader.models import (
     Standing,
     Team,
 )
-from grader.ranking import order
+from grader.ranking.order import Scale
 from grader.services.competitions import lookup
 from grader.services.paging import PAGE_SIZE, Page, page_of_query
 from grader.services.standings.ranks import Standings
@@ -120,7 +120,7 @@ def page_of(
     query = select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
     lines = page_of_query(session, query, page=page, page_size=page_size)
     return FinalPage(
-        rows=tuple(_row(line) for line in lines.rows),
+        rows=tuple(_row(line, competition.scale) for line in lines.rows),
         page=lines.page,
         page_count=lines.page_count,
         count=lines.count,
@@ -132,7 +132,5 @@ def page_of(
     )
 
 
-def _row(line: FinalStanding) -> FinalRow:
-    return FinalRow(
-        line.rank, line.team_id, line.team_name, order.score_text(line.score_units), line.public_rank
-    )
+def _row(line: FinalStanding, scale: Scale) -> FinalRow:
+    return FinalRow(line.rank, line.team_id, line.team_name, scale.text(line.score_units), line.public_rank)

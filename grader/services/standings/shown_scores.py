@@ -1,6 +1,7 @@
 """Ranked submissions and their displayed public scores."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -16,7 +17,7 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.ranking import order
+from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.visibility import Feedback
 
@@ -25,20 +26,23 @@ KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 
 
 def units(competition: Competition, score: float) -> int | None:
-    """Return the public score as the feedback mode displays it, in units of 0.00001; None if hidden."""
+    """Return the units of the public score as the feedback mode displays it; None if hidden."""
     match competition.feedback:
         case Feedback.BLIND:
             return None
         case Feedback.TIERED:
-            return order.band(order.score_units(score), competition.feedback_step.units)
+            own = competition.scale
+            return own.band(own.units(score), float(competition.feedback_step))
         case _:
-            return order.score_units(score)
+            return competition.scale.units(score)
 
 
-def decimals(competition: Competition, split: Split = Split.PUBLIC) -> int:
-    """Return the number of decimals of public scores: that of the step, if there is one."""
-    has_step = split is Split.PUBLIC and competition.feedback.has_step
-    return competition.feedback_step.decimals if has_step else order.SCORE_DECIMALS
+def scale(competition: Competition, split: Split = Split.PUBLIC) -> Scale:
+    """Return the scale of displayed scores; public ones have the decimals of the step, if there is one."""
+    own = competition.scale
+    if not (split is Split.PUBLIC and competition.feedback.has_step):
+        return own
+    return replace(own, shown_decimals=min(competition.feedback_step.decimals, own.decimals))
 
 
 def scored(
@@ -82,8 +86,8 @@ def scored(
             submission_id,
             team_id,
             submitted_at,
-            order.score_units(public),
-            order.score_units(private),
+            competition.scale.units(public),
+            competition.scale.units(private),
             kind,
             is_selected,
             shown_units=units(competition, public),

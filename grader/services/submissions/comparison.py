@@ -179,11 +179,9 @@ def _benchmark(
     placed = lines.benchmark_rows(
         session, competition=competition, version=version, split=Split.PUBLIC, terms=()
     )
-    decimals = shown_scores.decimals(competition)
+    scale = shown_scores.scale(competition)
     row = next((each.row for each in placed if each.row.submission_id == choice.id), None)
-    return (
-        {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, (), (), decimals)}
-    )
+    return {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, (), (), scale)}
 
 
 def _counted(

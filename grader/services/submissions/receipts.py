@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
-from grader.ranking import order
+from grader.ranking.order import Scale
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
 from grader.receipts.recount import TERMS
@@ -58,7 +58,7 @@ def all_whole(
             yield _receipt(
                 submission,
                 version,
-                {score.split.value: _everything(score) for score in scores[submission.id]},
+                {score.split.value: _everything(score, version.scale) for score in scores[submission.id]},
                 nonce=version.solution.nonce,
                 label=report.get("label"),
                 identities=identities,
@@ -82,7 +82,7 @@ def visible_to(
     if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
         return whole(session, submission=submission, version=version)
     shown = {
-        score.split.value: SplitReceipt(_shown(score))
+        score.split.value: SplitReceipt(_shown(score, version.scale))
         for score in _scores(session, [submission], version)[submission.id]
         if visible(_EXACT[score.split], viewer, phase, competition.feedback)
     }
@@ -143,10 +143,10 @@ def _receipt(
     )
 
 
-def _everything(score: Score) -> SplitReceipt:
+def _everything(score: Score, scale: Scale) -> SplitReceipt:
     terms = {term: score.terms[term] for term in TERMS}
-    return SplitReceipt(_shown(score), score.score, terms, score.evidence)
+    return SplitReceipt(_shown(score, scale), score.score, terms, score.evidence)
 
 
-def _shown(score: Score) -> str:
-    return order.score_text(order.score_units(score.score))
+def _shown(score: Score, scale: Scale) -> str:
+    return scale.text(scale.units(score.score))

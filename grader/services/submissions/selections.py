@@ -256,6 +256,6 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
         )
     )
     return [
-        TeamEntry(team.id, submission_id, order.score_units(score), submitted_at)
+        TeamEntry(team.id, submission_id, competition.scale.units(score), submitted_at)
         for submission_id, score, submitted_at in rows
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli.client import connection
-from grader.ranking.order import score_text
+from grader.ranking.order import SCALE
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 GOOD, BAD = "good.csv", "bad.csv"
@@ -125,4 +125,4 @@ def test_team_joins_and_shows_entry_members_and_limits(ada, service):
 def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: str):
     from grader.cli.output import score_text as shown
 
-    assert shown(0.5) == score_text(50_000)
+    assert shown(0.5) == SCALE.text(50_000)

@@ -84,7 +84,7 @@ def test_leaderboard_is_the_pure_ranking_of_each_teams_best_entry(service, compe
     ]
     assert [row.rank for row in board.rows] == [1, 2, 3, 4, 5]
     assert {row.team: row.score_units for row in board.rows} == {
-        name: order.score_units(score) for name, score in scores
+        name: order.SCALE.units(score) for name, score in scores
     }
     assert all(row.entry_count == 2 and row.rank_change is None for row in board.rows)
     assert {row.team for row in board.rows} == set(TEAMS)
@@ -92,7 +92,7 @@ def test_leaderboard_is_the_pure_ranking_of_each_teams_best_entry(service, compe
 
 def test_row_shows_rounded_values_only(service, competition):
     for row in public(service, competition).rows:
-        assert row.score == order.score_text(row.score_units)
+        assert row.score == order.SCALE.text(row.score_units)
         assert list(row.terms) == ["overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
         assert all(value == round(value, 4) for value in row.terms.values())
 
@@ -138,7 +138,7 @@ def test_private_leaderboard_shows_the_better_of_the_two_best_public_files(servi
     board = private(service, competition, Phase.REVEALED)
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.split == Split.PRIVATE)).all()
-        mine = {score.submission_id: order.score_units(score.score) for score in scores}
+        mine = {score.submission_id: order.SCALE.units(score.score) for score in scores}
     [ada] = [row for row in board.rows if row.team == "ada"]
     assert ada.score_units == max(mine[1], mine[6])
     assert ada.submission_id != third.submission.id

@@ -220,7 +220,7 @@ def test_publication_after_the_reveal_rewrites_the_private_standings(
         scores = session.scalars(
             select(Score).where(Score.scoring_version_id == version.id, Score.split == Split.PRIVATE)
         )
-        expected = {each.submission_id: order.score_units(each.score) for each in scores}
+        expected = {each.submission_id: order.SCALE.units(each.score) for each in scores}
     assert all(row.score_units == expected[row.submission_id] for row in after.rows)
 
 

@@ -67,7 +67,7 @@ def bands(service, competition: Competition, version_id: int | None = None) -> d
     )
     with service.database.read() as session:
         return {
-            submission_id: int(Decimal(order.score_text(order.score_units(score))) // step * step * 100_000)
+            submission_id: int(Decimal(order.SCALE.text(order.SCALE.units(score))) // step * step * 100_000)
             for submission_id, score in session.execute(query)
         }
 
@@ -95,9 +95,9 @@ def public_standings(service) -> dict[int, tuple[int, int]]:
 
 @given(units=st.integers(0, 100_000), step=st.sampled_from(Step))
 def test_band_contains_its_score_and_starts_at_a_multiple_of_the_step(units: int, step: Step):
-    band = order.band(units, step.units)
-    assert band % step.units == 0
-    assert band <= units < band + step.units
+    band, width = order.SCALE.band(units, float(step)), round(float(step) * 100_000)
+    assert band % width == 0
+    assert band <= units < band + width
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
@@ -232,7 +232,7 @@ def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode
         assert organizers.shown_units == units
         assert own.public is not None
         assert (own.public.score_units, own.public.terms, own.public.identities) == (units, {}, ())
-        assert units % competition.feedback_step.units == 0
+        assert units % round(float(competition.feedback_step) * 100_000) == 0
         assert own.gain_units == units - max(
             bands(service, competition)[each.submission.id] for each in sent[:4]
         )

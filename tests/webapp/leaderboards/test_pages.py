@@ -14,7 +14,7 @@ from sqlalchemy import event, select, update
 
 from grader.metrics import MetricSettings, Weights
 from grader.models import Competition, DailyRank, Score, Split, Standing, Submission, SubmissionKind, Team
-from grader.ranking.order import error_text
+from grader.ranking.order import SCALE, error_text
 from grader.receipts.recount import TERMS
 from grader.services.audit.log import Actor
 from grader.services.closing import close
@@ -175,7 +175,7 @@ def shades(values: Sequence[tuple[float, ...]], **errors: float) -> list[tuple[s
         page_count=1,
         team_count=len(rows),
         leader_units=0,
-        decimals=5,
+        scale=SCALE,
         found_count=len(rows),
         has_changes=False,
         has_terms=True,

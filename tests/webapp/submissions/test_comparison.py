@@ -10,7 +10,7 @@ import pytest
 from grader.metrics import MetricSettings
 from grader.metrics.bias.analysis.power_means import term_costs
 from grader.models import Split, SubmissionKind
-from grader.ranking.order import score_text
+from grader.ranking.order import SCALE
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import acting, lookup
@@ -188,7 +188,7 @@ def test_each_revealed_team_links_to_a_comparison_with_the_viewers_team(arena):
 def result(units: int, *, error: float | None, **terms: float) -> SplitResult:
     errors = {} if error is None else dict.fromkeys(["score", *terms], error)
     costs = term_costs(terms, MetricSettings())
-    return SplitResult(score_text(units), units, terms, costs, (), errors=errors)
+    return SplitResult(SCALE.text(units), units, terms, costs, (), errors=errors)
 
 
 def sentence(one: SplitResult, other: SplitResult) -> str:

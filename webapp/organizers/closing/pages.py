@@ -79,6 +79,7 @@ def page(slug: str, *, problem: Any = None) -> str:
         view = CompetitionView(competition, now)
         jobs = checklist.jobs(session, competition=competition)
         final_number = final_standings.newest(session, competition=competition)
+        scale = competition.scale
         is_ranked = state.stage not in (Stage.RUNNING, Stage.CLOSED)
         moves = score_history.shake_up(session, competition=competition) if is_ranked else []
     version = competition.live_scoring_version
@@ -86,7 +87,7 @@ def page(slug: str, *, problem: Any = None) -> str:
         "closing/show.html",
         competition=view,
         close=CloseView(state),
-        shake_up=ShakeUpView(moves) if moves else None,
+        shake_up=ShakeUpView(moves, scale) if moves else None,
         bundles=[JobView(job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
         is_live=any(map(organizer_jobs.is_open, jobs)),
         etag=_status(jobs, state.stage.value).headers["ETag"],

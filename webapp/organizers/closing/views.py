@@ -9,7 +9,7 @@ from flask import Response
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, Submission
-from grader.ranking.order import score_text
+from grader.ranking.order import Scale
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
@@ -202,7 +202,7 @@ SHOWN = 20
 class ShakeUpView:
     """The shake-up: figures, slope chart, strip plot of score changes, and table of the first rows."""
 
-    def __init__(self, moves: Sequence[Move]) -> None:
+    def __init__(self, moves: Sequence[Move], scale: Scale) -> None:
         self.team_count = len(moves)
         self.moved_count = sum(move.places != 0 for move in moves)
         self.moved_share = formats.percent(self.moved_count, len(moves))
@@ -211,17 +211,17 @@ class ShakeUpView:
         self.largest_team = most.team if most.places else ""
         leader = moves[0]
         self.leader = leader.team
-        self.leader_note = f"{score_text(leader.units)}, public rank {leader.public_rank:,}"
+        self.leader_note = f"{scale.text(leader.units)}, public rank {leader.public_rank:,}"
         self.slopes = slope_chart([Slope(move.rank, move.public_rank, move.team, False) for move in moves])
-        self.strip = change_strip([move.units - move.public_units for move in moves])
+        self.strip = change_strip([move.units - move.public_units for move in moves], scale)
         self.lines = [
             (
                 move.rank,
                 move.public_rank,
                 _direction(move),
                 move.team,
-                score_text(move.units),
-                score_text(move.public_units),
+                scale.text(move.units),
+                scale.text(move.public_units),
             )
             for move in moves[:SHOWN]
         ]

@@ -123,11 +123,12 @@ def _page(slug: str, *, problem: Any = None) -> str:
         tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
         act = console_view.next_act(session, competition, tasks, now=now)
         found = activity.of(session, competition=competition, now=now, snapshot=kept)
+        scale = competition.scale
     return render_template(
         "console/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
-        activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now),
+        activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now, scale=scale),
         tasks=tasks,
         act=act,
         dates=console_view.next_dates(competition, now),

@@ -16,6 +16,7 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
+from grader.ranking.order import SCALE, Scale
 from grader.services.closing import checklist
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
@@ -54,7 +55,14 @@ class ActivityView:
     """The activity in a competition, as figures and charts."""
 
     def __init__(
-        self, counts: Counts, activity: Activity, health: Health, *, free_bytes: int | None, now: datetime
+        self,
+        counts: Counts,
+        activity: Activity,
+        health: Health,
+        *,
+        free_bytes: int | None,
+        now: datetime,
+        scale: Scale = SCALE,
     ) -> None:
         self.people, self.teams = counts.people, counts.teams
         self.submissions = sum(counts.files.values())
@@ -70,7 +78,7 @@ class ActivityView:
         self.sent = sum(day.accepted + day.rejected for day in activity.days)
         self.day_bars = day_bars([(day.day, day.accepted, day.rejected) for day in activity.days])
         self.reasons = [(code.replace("_", " "), count) for code, count in activity.reasons]
-        self.best_line = best_line(activity.best, until=now.date())
+        self.best_line = best_line(activity.best, until=now.date(), scale=scale)
 
 
 def tasks(

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from grader.metrics import MetricSettings
 from grader.models import ScoringVersion, ScoringVersionState
-from grader.ranking import order
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import TOPS, Changes, Preview
@@ -234,8 +233,8 @@ def _move(found: Preview, team: TeamChange) -> TeamMove:
         team=found.teams[team.team_id],
         rank_before=before.rank if before else None,
         rank_after=after.rank if after else None,
-        score_before=float(order.score_text(before.entry.score_units)) if before else None,
-        score_after=float(order.score_text(after.entry.score_units)) if after else None,
+        score_before=float(found.scale.text(before.entry.score_units)) if before else None,
+        score_after=float(found.scale.text(after.entry.score_units)) if after else None,
         submission_before=before.entry.submission_id if before else None,
         submission_after=after.entry.submission_id if after else None,
     )

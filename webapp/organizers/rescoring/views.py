@@ -8,10 +8,9 @@ from typing import Any
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, ScoringVersion, Split
-from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Changes, Compared, Preview, change_text
+from grader.services.rescoring.difference import TOPS, Changes, Compared, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
@@ -127,9 +126,9 @@ class ComparedTeam:
             rank_after=f"{team.after.rank:,}" if team.after else "",
             moved=moved,
             direction=direction,
-            score_before=order.score_text(team.before.entry.score_units) if team.before else "",
-            score_after=order.score_text(team.after.entry.score_units) if team.after else "",
-            score_change=change_text(team.score_change) or "",
+            score_before=found.scale.text(team.before.entry.score_units) if team.before else "",
+            score_after=found.scale.text(team.after.entry.score_units) if team.after else "",
+            score_change=found.change_text(team.score_change) or "",
             submission=(
                 f"#{team.after.entry.submission_id} instead of #{team.before.entry.submission_id}"
                 if team.is_other_submission and team.before and team.after
@@ -175,7 +174,7 @@ class BoardChangeView:
             names=(f"Version {found.versions.before.number}", f"Version {found.versions.after.number}"),
         )
         changes = [team.score_change for team in board.teams if team.score_change is not None]
-        self.strip = change_strip(changes)
+        self.strip = change_strip(changes, found.scale)
         self.sentence = _board_sentence(found, board, changes)
 
 
@@ -189,7 +188,7 @@ def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> s
         words += f"; {found.teams[most.team_id]} {verb} {formats.counted(abs(places), 'rank')}"
     if any(changes):
         words += (
-            f"; team scores change by {order.signed_text(min(changes))} to {order.signed_text(max(changes))}"
+            f"; team scores change by {found.change_text(min(changes))} to {found.change_text(max(changes))}"
         )
     return f"{words}."
 
@@ -238,18 +237,18 @@ class ScoreLine:
     def of(cls, found: Preview, pair: ScorePair) -> "ScoreLine":
         """Return the row of a submission."""
         sides = (pair.before, pair.after)
-        public = [order.score_text(side.public_units) if side else "" for side in sides]
-        private = [order.score_text(side.private_units) if side else "" for side in sides]
+        public = [found.scale.text(side.public_units) if side else "" for side in sides]
+        private = [found.scale.text(side.private_units) if side else "" for side in sides]
         return cls(
             submission_id=pair.known.submission_id,
             team=found.teams[pair.known.team_id],
             kind=pair.known.kind.value,
             public_before=public[0],
             public_after=public[1],
-            public_change=change_text(pair.public_change) or "",
+            public_change=found.change_text(pair.public_change) or "",
             private_before=private[0],
             private_after=private[1],
-            private_change=change_text(pair.private_change) or "",
+            private_change=found.change_text(pair.private_change) or "",
         )
 
 
