@@ -230,6 +230,7 @@ def hold(
         .where(ScoringJob.id.in_(job_ids))
         .limit(1)
         .with_for_update(read=True, of=Competition)
+        .options(joinedload(Competition.live_scoring_version))  # for the scale of its scores
         .execution_options(populate_existing=True)
     )
     options = [joinedload(ScoringJob.submission).joinedload(Submission.user)]
