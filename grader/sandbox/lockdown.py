@@ -41,7 +41,7 @@ _FIRST_X32_CALL = 0x40000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _DENY, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in the data of a filter
-_PROT_EXEC = 4
+_PROT_EXEC, _FIRST_PRIVILEGED_ADVICE = 4, 100
 
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _SET_SECCOMP, _SET_NO_NEW_PRIVILEGES = 1, 4, 22, 38
 _FILTER_MODE = 2
@@ -143,7 +143,7 @@ def _restrict_files() -> str:
 
 
 def allowed_calls(machine: str) -> dict[str, int]:
-    """Return the allowed system calls of an architecture; `write`, `mmap` and `mprotect` have conditions."""
+    """Return the allowed system calls of an architecture; four of them have conditions."""
     return {name: int(number) for name, number in map(str.split, _TABLES[machine][1].split(", "))}
 
 
@@ -157,19 +157,19 @@ def filter_program(machine: str, output: int) -> bytes:
         (_LOAD, 0, 0, _NUMBER),
         (_AT_LEAST, 0, 1, _FIRST_X32_CALL),
         (_RETURN, 0, 0, _KILL),
-        (_EQUAL, 0, 4, plain.pop("write")),
-        (_LOAD, 0, 0, _ARGUMENTS),
-        (_EQUAL, 0, 1, output),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _DENY),
     ]
-    for name in ("mmap", "mprotect"):
+    for name, argument, test, value in (
+        ("write", 0, _EQUAL, output),
+        ("mmap", 2, _ANY_BIT, _PROT_EXEC),
+        ("mprotect", 2, _ANY_BIT, _PROT_EXEC),
+        ("madvise", 2, _AT_LEAST, _FIRST_PRIVILEGED_ADVICE),
+    ):
+        answers = (_ALLOW, _DENY) if name == "write" else (_DENY, _ALLOW)
         program += [
             (_EQUAL, 0, 4, plain.pop(name)),
-            (_LOAD, 0, 0, _ARGUMENTS + 2 * 8),
-            (_ANY_BIT, 1, 0, _PROT_EXEC),
-            (_RETURN, 0, 0, _ALLOW),
-            (_RETURN, 0, 0, _DENY),
+            (_LOAD, 0, 0, _ARGUMENTS + argument * 8),
+            (test, 0, 1, value),
+            *((_RETURN, 0, 0, each) for each in answers),
         ]
     for number in plain.values():
         program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ALLOW)]
