@@ -42,11 +42,7 @@ _LARGEST_STATISTIC = 2.0**990
 _LARGEST_WHOLE = 2.0**53
 _STEP = 2.0**-17  # about the cube root of the rounding error, the best step of a central difference
 _PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "scikit-learn": "sklearn"}
-_ALPHABETS = (
-    (str.isdigit, list("0123456789")),
-    (str.isupper, list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")),
-    (str.isalpha, list("abcdefghijklmnopqrstuvwxyz")),
-)
+_ALPHABETS = (("0", "9"), ("A", "Z"), ("a", "z"), ("\x80", "\U0010ffff"))  # ranges that made-up texts replace
 _TERM = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 REASONS: Mapping[CallStatus, str] = {
@@ -354,7 +350,7 @@ def made_up_truth(truth: Columns, public: RowArray, *, id_column: str, seed: int
         distinct = len(set(known.tolist())) if known.dtype.kind == "O" else len(np.unique(known))
         if distinct * 2 > len(public):
             if values.dtype.kind == "O":
-                drawn = np.array([_scrambled(each, rng) for each in drawn], dtype=object)
+                drawn = _scrambled(drawn, rng)
             else:
                 mixed = share * drawn + (1 - share) * values[other]
                 drawn = np.rint(mixed).astype(values.dtype) if values.dtype.kind in "iu" else mixed
@@ -362,11 +358,15 @@ def made_up_truth(truth: Columns, public: RowArray, *, id_column: str, seed: int
     return made_up
 
 
-def _scrambled(text: Any, rng: np.random.Generator) -> Any:
-    """Return a text with other digits and letters."""
-    if not isinstance(text, str):
-        return text
-    return "".join(
-        next((rng.choice(each) for test, each in _ALPHABETS if test(character)), character)
-        for character in text
-    )
+def _scrambled(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Return texts with other digits and letters; missing values stay."""
+    is_text = np.array([isinstance(each, str) for each in values], dtype=bool)
+    joined = "\0".join(each.replace("\0", " ") for each in values[is_text])
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4").copy()
+    for first, last in _ALPHABETS:
+        replaced = np.flatnonzero((codes >= ord(first)) & (codes <= ord(last)))
+        low, high = (first, last) if last <= "z" else ("a", "z")
+        codes[replaced] = rng.integers(ord(low), ord(high) + 1, replaced.size)
+    scrambled = values.copy()
+    scrambled[is_text] = codes.tobytes().decode("utf-32-le").split("\0")
+    return scrambled

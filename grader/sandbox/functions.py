@@ -50,19 +50,22 @@ def warm_up() -> None:
     """Do in advance what packages do in their first calls: a child could not, or would take twice as long."""
     for name in ("encodings.idna", "encodings.latin_1", "encodings.utf_16", "_strptime"):
         importlib.import_module(name)
+    if "pandas" not in sys.modules:
+        return
+    importlib.import_module("grader.sandbox.compatibility").register()
+    texts = np.array(["x", None, "y"] * 3, dtype=object)
+    for _ in range(20):
+        frame = _frame({"id": np.arange(9), "a": np.linspace(0, 1, 9), "b": texts})
+        (frame["a"] - frame["a"].mean()).abs().clip(0, 1).sum(), frame.sort_values("id")["b"].isna()
+        if metrics := sys.modules.get("sklearn.metrics"):
+            with suppress(Exception):
+                classes = (frame["a"] > frame["a"].mean()).astype(int)
+                metrics.roc_auc_score(classes, frame["a"]), metrics.log_loss(classes, frame["a"])
+                metrics.f1_score(classes, classes), metrics.mean_squared_error(classes, frame["a"])
+                metrics.pairwise_distances(frame[["a"]])
     if "sklearn" in sys.modules:
         with suppress(Exception):
             importlib.import_module("sklearn.utils.parallel")._get_threadpool_controller()
-    if "pandas" in sys.modules:
-        importlib.import_module("grader.sandbox.compatibility").register()
-        table = {
-            "id": np.arange(9),
-            "a": np.linspace(0, 1, 9),
-            "b": np.array(["x", None, "y"] * 3, dtype=object),
-        }
-        for _ in range(20):
-            frame = _frame(table)
-            (frame["a"] - frame["a"].mean()).abs().clip(0, 1).sum(), frame.sort_values("id")["b"].isna()
 
 
 def import_modules_of(source: str) -> None:

@@ -29,8 +29,8 @@ from grader.sandbox.lockdown import isolate, lock
 
 # With some of these packages, pandas computes differently or starts threads. Others are slow.
 _HIDDEN = {
-    *("bottleneck", "cupy", "dask", "hypothesis", "IPython", "jax", "matplotlib"),
-    *("mypy", "numba", "numexpr", "pyarrow", "pytest", "torch"),
+    *("bottleneck", "cudf", "cupy", "dask", "duckdb", "hypothesis", "ibis", "IPython", "jax", "matplotlib"),
+    *("modin", "mypy", "numba", "numexpr", "polars", "pyarrow", "pyspark", "pytest", "sqlframe", "torch"),
 }
 # Submodules that no function of a package imports, that start programs, or that are slow.
 _SKIPPED = {

@@ -28,7 +28,7 @@ from tests.sandbox import hostile_metric
 HEAD = (Path(__file__).parent / "hostile_metric.py").read_text().partition("# Files")[0]
 # Some machines forbid these to every process.
 NEED_MORE_RIGHTS = {"share_semaphore", "new_namespace"}
-SHORT = CallLimits(seconds=0.2, memory_mb=256)
+SHORT = CallLimits(seconds=0.2, memory_mb=128)
 OF_METRIC = {CallStatus.ERROR, CallStatus.DIED, CallStatus.WRONG_RESULT}
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The sandbox needs Linux.")
 
@@ -77,6 +77,7 @@ for name, function in hostile_metric.FORBIDDEN.items():
 """
 
 
+@pytest.mark.long
 def test_attacks_succeed_without_the_sandbox():
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT_SANDBOX],
@@ -132,7 +133,7 @@ ENDS += [("x32_call", {}, {CallStatus.DIED})] if platform.machine() == "x86_64" 
 def test_attack_ends_with_a_code_and_no_number(
     sandbox: SandboxClient, name: str, settings: dict[str, Any], statuses: set[CallStatus]
 ):
-    limits = SHORT if CallStatus.TIME in statuses else CallLimits(seconds=60, memory_mb=256)
+    limits = SHORT if CallStatus.TIME in statuses else CallLimits(seconds=60, memory_mb=128)
     outcome = attack(sandbox, name, limits, **settings)
     assert outcome.status in statuses, outcome
     assert outcome.numbers.size == 0
@@ -176,12 +177,10 @@ def test_labels_stay_in_the_log_for_organizers(sandbox: SandboxClient):
 
 def test_endless_loop_does_not_block_other_calls(sandbox: SandboxClient):
     ended = []
-    thread = threading.Thread(
-        target=lambda: ended.append(attack(sandbox, "endless_loop", CallLimits(seconds=1.5)).status)
-    )
+    limits = CallLimits(seconds=3)
+    thread = threading.Thread(target=lambda: ended.append(attack(sandbox, "endless_loop", limits).status))
     thread.start()
-    for _ in range(5):
-        assert attack(sandbox, "give", what="integer").status is CallStatus.OK
+    assert attack(sandbox, "give", what="integer").status is CallStatus.OK
     assert ended == []
     thread.join()
     assert ended == [CallStatus.TIME]
