@@ -21,6 +21,10 @@ API = "/api/v1/competitions/toxic/organize"
 def call(method, path, **options):
     """Send a request and return its JSON; stop with the server's message on an error."""
     response = site.request(method, path, **options)
+    if response.status_code == 409 and response.json()["error"] == "unconfirmed":
+        print(response.json()["questions"])
+        confirmed = {**options.get("json", {}), "confirm": response.json()["confirm"]}
+        response = site.request(method, path, json=confirmed)
     if response.is_error:
         raise SystemExit(response.json()["message"])
     return response.json() if response.content else None
@@ -50,7 +54,7 @@ call("POST", check_solution("solution.csv")["url"] + "/accept")
 train = {"file": ("train.csv", Path("train.csv").read_bytes())}
 call("POST", f"{API}/data", files=train, data={"description": "Comments"})
 wait(f"{API}/data", lambda found: all(file["state"] == "passed" for file in found["files"]))
-call("POST", f"{API}/state/publish", json={"confirm": True})
+call("POST", f"{API}/state/publish")
 
 # A label was wrong: preview the effect of a corrected solution, then publish it.
 check = check_solution("corrected.csv")
@@ -63,8 +67,8 @@ call("POST", version["url"] + "/publish", json={"notice": "One label was wrong."
 wait(f"{API}/close", lambda found: found["stage"] == "settled")
 call("POST", f"{API}/close/verify")
 wait(f"{API}/close", lambda found: found["agrees"])
-call("POST", f"{API}/close/reveal", json={"confirm": True})
-call("POST", f"{API}/close/finalize", json={"confirm": True})
+call("POST", f"{API}/close/reveal")
+call("POST", f"{API}/close/finalize")
 bundle = call("POST", f"{API}/close/bundle", json={"with_solution": False})
 done = wait(bundle["url"], lambda found: found["url"])
 Path(done["file_name"]).write_bytes(site.get(done["url"]).content)

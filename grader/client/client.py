@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from grader.client.errors import NotScoredInTime, Refused, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
-from grader.client.organizer import OnWait, Organizer, quoted
+from grader.client.organizer import OnQuestion, OnWait, Organizer, quoted
 from grader.client.records import (
     BoardRow,
     Check,
@@ -125,9 +125,13 @@ class Client:
         """Return an API response that is text rather than JSON, such as a published solution."""
         return self._transport.text(path, **query)
 
-    def organize(self, competition: str | None = None) -> Organizer:
-        """Return the client for organizers of a competition; requires the scope ``organize``."""
-        return Organizer(self._transport, self._slug(competition), on_wait=self._on_wait)
+    def organize(self, competition: str | None = None, *, confirm: bool | OnQuestion = False) -> Organizer:
+        """Return the client for organizers of a competition; requires the scope ``organize``.
+
+        With ``confirm=True``, it confirms every action. A function receives each question (``heading``,
+        ``sentences``) and returns whether to continue. Otherwise, such actions raise `Refused`.
+        """
+        return Organizer(self._transport, self._slug(competition), on_wait=self._on_wait, confirm=confirm)
 
     def scopes(self) -> frozenset[str]:
         """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from grader.client.errors import Unusable, as_problems
+from grader.client.errors import Refused, Unusable, as_problems
 from grader.client.files import CountedFile, OnProgress, download
 from grader.client.transport import Json, Transport
 
 POLL_SECONDS = 0.5
 OnWait = Callable[[str], bool]
 OnJob = Callable[[Mapping[str, Any]], None]
+OnQuestion = Callable[[Mapping[str, Any]], bool]
 
 
 class Organizer:
@@ -28,16 +29,33 @@ class Organizer:
     on_wait : callable, optional
         Receives the competition before each pause while waiting for a job, and returns whether it ran any
         job.
+    confirm : bool or callable
+        True confirms every action. A function receives each question (``heading``, ``sentences``) and
+        returns whether to continue. Otherwise, such actions raise `Refused` (``unconfirmed``).
     """
 
-    def __init__(self, transport: Transport, slug: str, *, on_wait: OnWait | None = None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        slug: str,
+        *,
+        on_wait: OnWait | None = None,
+        confirm: bool | OnQuestion = False,
+    ) -> None:
         self._transport = transport
         self.slug = slug
         self._on_wait = on_wait
+        self._confirm = confirm
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
-        """Send a request below the organizers' endpoints of the competition."""
-        return self._transport.call(method, self._at(path), json=json, query=query)
+        """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
+        try:
+            return self._transport.call(method, self._at(path), json=json, query=query)
+        except Refused as error:
+            if error.name != "unconfirmed" or not all(map(self._confirms, error.details["questions"])):
+                raise
+            confirmed = {**(json or {}), "confirm": error.details["confirm"]}
+        return self.call(method, path, json=confirmed, **query)
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as ``settings.toml`` or an export."""
@@ -97,13 +115,12 @@ class Organizer:
         """Return the settings, and the reasons why some are locked."""
         return self.call("GET", "settings")
 
-    def change_settings(self, *, confirm: bool = False, **changes: Any) -> Json:
+    def change_settings(self, **changes: Any) -> Json:
         """Change settings, given by their names in `settings`.
 
-        Unless `confirm` is true, the server rejects dates of a published competition that have passed or are
-        less than a day away (``confirmation_needed``).
+        Dates of a published competition that have passed or are less than a day away must be confirmed.
         """
-        return self.call("PATCH", "settings", json=changes, confirm=True if confirm else None)
+        return self.call("PATCH", "settings", json=changes)
 
     def check_solution(
         self,
@@ -141,7 +158,7 @@ class Organizer:
 
     def publish(self) -> Json:
         """Publish the draft; it opens on its opening date."""
-        return self.call("POST", "state/publish", json={"confirm": True})
+        return self.call("POST", "state/publish")
 
     def prepare_rescoring(
         self, check: Mapping[str, Any], *, reason: str, on_progress: OnJob | None = None
@@ -174,14 +191,13 @@ class Organizer:
         self.call("POST", "close/verify")
         return self.ended("close", job="verification")
 
-    def reveal(self, *, unverified: bool = False) -> Json:
-        """Reveal the private leaderboard, even if `unverified`; this cannot be undone."""
-        return self.call("POST", "close/reveal", json={"confirm": True, "unverified": unverified})
+    def reveal(self) -> Json:
+        """Reveal the private leaderboard; this cannot be undone."""
+        return self.call("POST", "close/reveal")
 
-    def finalize(self, *, reason: str = "", unverified: bool = False) -> Json:
+    def finalize(self, *, reason: str = "") -> Json:
         """Store the provisional standings as final standings; this cannot be undone."""
-        sent = {"confirm": True, "unverified": unverified, "reason": reason}
-        return self.call("POST", "close/finalize", json=sent)
+        return self.call("POST", "close/finalize", json={"reason": reason})
 
     def bundle(self, to: Path | str, *, with_solution: bool = False) -> Path:
         """Create and download the results bundle; `with_solution` includes all labels."""
@@ -204,6 +220,9 @@ class Organizer:
             if organizer["name"].casefold() == name.casefold():
                 return dict(organizer)
         raise Unusable(f"{name} is not an organizer of {self.slug}.")
+
+    def _confirms(self, question: Mapping[str, Any]) -> bool:
+        return self._confirm(question) if callable(self._confirm) else self._confirm
 
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")

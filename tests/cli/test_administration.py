@@ -205,7 +205,7 @@ def test_a_reveal_without_a_verification_asks_for_confirmation(admin, service):
     refused = admin("competition", "reveal", "toxicity")
     assert refused.exit_code == 1
     assert "The competing submissions have not been verified." in refused.stderr
-    assert "Nothing was revealed" in refused.stderr
+    assert "Nothing was changed" in refused.stderr
     assert phases.phase(service.reload(competition), service.now) is Phase.OPEN
     revealed = admin("competition", "reveal", "toxicity", input="y\n")
     assert (revealed.exit_code, "with 1 team. The competition was still open" in revealed.stdout) == (0, True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.organize import rescoring
+from grader.cli.organize import acts
 from grader.files import ColumnRole, read_solution
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
@@ -163,7 +163,7 @@ def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored,
         assert refused.exit_code == 1
         assert "2 teams change rank" in refused.output or "2 teams changes rank" in refused.output
         assert "the largest change is 0." in refused.output
-        assert "The leaderboards are unchanged" in refused.output and live(service) == before
+        assert "Nothing was changed." in refused.output and live(service) == before
     done = rescore(corrected, "--reason", "Other labels.", answers="y\n")
     assert done.exit_code == 0, done.output
     after = live(service)
@@ -184,7 +184,7 @@ def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
             first()
         return True
 
-    monkeypatch.setattr(rescoring, "is_answered_yes", answer)
+    monkeypatch.setattr(acts, "is_answered_yes", answer)
     return asked
 
 
@@ -198,7 +198,7 @@ def test_a_difference_that_changes_before_the_answer_is_confirmed_again(
     asked = answered_yes_after(a_team_comes_in_front, monkeypatch)
     done = rescore(corrected, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
-    assert len(asked) == 2 and "The difference has changed in the meantime." in done.output
+    assert len(asked) == 2 and "Something has changed in the meantime." in done.output
 
 
 def test_a_submission_without_a_rank_change_before_the_answer_needs_no_confirmation(

@@ -68,7 +68,7 @@ class Site(Desk):
         return str(begun.json["url"])
 
     def publish(self):
-        self("POST", f"{DESK}/state/publish", json={"confirm": True})
+        self("POST", f"{DESK}/state/publish")
 
     def corrected(self) -> bytes:
         header, *lines = self.arena.truth.solution().decode().splitlines()
@@ -187,9 +187,9 @@ def closes(site: Site) -> Iterator[str]:
     site.set_jobs(OrganizerJobKind.VERIFY, state=JobState.WAITING)
     site.work()
     yield "verified"
-    site("POST", f"{DESK}/close/reveal", json={"confirm": True, "unverified": True})
+    site("POST", f"{DESK}/close/reveal")
     yield "revealed"
-    site("POST", f"{DESK}/close/finalize", json={"confirm": True, "unverified": True})
+    site("POST", f"{DESK}/close/finalize")
     site("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202)
     yield "final with an unfinished bundle"
     site.set_jobs(OrganizerJobKind.BUNDLE, state=JobState.FAILED)
@@ -197,7 +197,7 @@ def closes(site: Site) -> Iterator[str]:
     site.set_jobs(OrganizerJobKind.BUNDLE, state=JobState.WAITING)
     site.work()
     yield "final with a bundle"
-    site("POST", f"{DESK}/close/solution", json={"confirm": True})
+    site("POST", f"{DESK}/close/solution")
     site.work()
     yield "with a published solution"
     site("POST", f"{DESK}/state/archive", json={})
@@ -218,8 +218,8 @@ def competitions_without_submissions(site: Site) -> Iterator[str]:
     site("POST", f"{DESK}/close/verify", expect=202)
     site.work()
     yield "verified without submissions"
-    site("POST", f"{DESK}/close/reveal", json={"confirm": True, "unverified": True})
-    site("POST", f"{DESK}/close/finalize", json={"confirm": True, "unverified": True})
+    site("POST", f"{DESK}/close/reveal")
+    site("POST", f"{DESK}/close/finalize")
     site("POST", f"{DESK}/state/archive", json={})
     yield "archived without submissions"
 

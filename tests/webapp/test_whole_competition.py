@@ -55,7 +55,7 @@ def _publish(olga: Desk):
     _accept_solution(olga, olga.arena.truth.solution())
     olga("POST", f"{DESK}/data?file_name=train.csv", data=b"id,text\n1,hi\n", expect=201)
     olga.work()
-    olga("POST", f"{DESK}/state/publish", json={"confirm": True})
+    olga("POST", f"{DESK}/state/publish")
 
 
 def _accept_solution(olga: Desk, csv: bytes):
@@ -102,18 +102,21 @@ def _rescore(olga: Desk):
 
 def _close(olga: Desk):
     assert olga("GET", f"{DESK}/close").json["stage"] == "settled"
-    early = olga("POST", f"{DESK}/close/reveal", json={"confirm": True}, expect=409).json
-    assert early["error"] == "not_verified"
+    early = olga("POST", f"{DESK}/close/reveal", expect=409).json
+    assert (early["error"], early["questions"][0]["heading"]) == (
+        "unconfirmed",
+        "Reveal without verification?",
+    )
     assert "`confirm`" in olga("POST", f"{DESK}/close/reveal", json={"confirm": False}, expect=400).text
     olga("POST", f"{DESK}/close/verify", expect=202)
     assert not olga("GET", f"{DESK}/close").json["is_final"]
     olga.work()
     state = olga("GET", f"{DESK}/close").json
     assert (state["agrees"], state["missing"], state["verified"]["differences"]) == (True, [], [])
-    assert olga("POST", f"{DESK}/close/reveal", json={"confirm": True}).json["stage"] == "provisional"
-    final = olga("POST", f"{DESK}/close/finalize", json={"confirm": True, "reason": "Done."}).json
+    assert olga("POST", f"{DESK}/close/reveal").json["stage"] == "provisional"
+    final = olga("POST", f"{DESK}/close/finalize", json={"reason": "Done."}).json
     assert (final["stage"], final["final_number"]) == ("final", 1)
-    olga("POST", f"{DESK}/close/solution", json={"confirm": True})
+    olga("POST", f"{DESK}/close/solution")
 
 
 def test_the_example_of_the_documentation_runs_a_competition(arena, clock, tmp_path, monkeypatch):

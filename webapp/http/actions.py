@@ -22,18 +22,11 @@ from webapp.http.api import operation
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import wants_to_change
 from webapp.http.context import actor, competition_of, require_role, writing
-from webapp.http.errors import BadRequest, headers_of, status_of, wants_json
+from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import Sent
 from webapp.http.parameters import entered_number
 
 Action = Callable[..., Any]
-
-
-class NotConfirmed(BadRequest):
-    """An irreversible action whose confirmation box is not ticked."""
-
-    public_name = "not_confirmed"
-    message = "This cannot be undone. Select the checkbox to confirm."
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +167,3 @@ def entered(takes: type[Sent]) -> Any:
         else:
             found[name] = request.form.get(name, "") if is_text else entered_number(name)
     return takes.model_construct(**found)
-
-
-def ticked(takes: type[Sent]) -> Callable[[], Any]:
-    """Return a form reader that raises NotConfirmed unless the box is ticked."""
-
-    def read() -> Any:
-        if request.form.get("confirm") != "yes":
-            raise NotConfirmed
-        return entered(takes)
-
-    return read
-
-
-def is_form() -> bool:
-    """Return whether a page sent the action. Only pages ask for confirmation."""
-    return request.blueprint != "api"

@@ -1,31 +1,36 @@
-"""Confirmation pages for actions that have side effects or cannot be undone.
+"""Confirmation of actions that have side effects or cannot be undone, for pages and the API.
 
-A confirmation is bound to the displayed state. If the state has changed in the meantime,
-confirmation is requested again.
+An unconfirmed action is rejected with its question and a token. The action is confirmed by repeating the
+request with the token as `confirm`. The token is bound to the reviewed state. If the state has changed in the
+meantime, confirmation is requested again.
 """
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from flask import Flask, Response, jsonify, render_template, request
+from flask import Flask, render_template, request
 from flask.typing import ResponseReturnValue
 
+from grader.errors import ErrorKind, ParticipantError
 from webapp.http import context
-from webapp.http.errors import wants_json
+from webapp.http.errors import fairboard_error, status_of, wants_json
 
-FIELD = "confirmed"
+FIELD = "confirm"
+TICKED = "yes"  # the value of a checkbox that does not confirm the question itself
 CHANGE = "change"
-STATUS = 409
 _NOT_KEPT = frozenset({FIELD, CHANGE, "csrf_token"})
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The content of a confirmation page: question, effects, button label and return URL.
+    """A question to confirm: heading, effects, and the confirmation page's button label and return URL.
 
     The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
     cannot be undone. `links` are texts and URLs of related pages. With `can_change`, a button leads back to
-    the form with the entered values; that page checks `wants_to_change`.
+    the form with the entered values; that page checks `wants_to_change`. `problems` are the fields that
+    need the confirmation.
     """
 
     heading: str
@@ -36,26 +41,48 @@ class Question:
     is_final: bool = False
     links: tuple[tuple[str, str], ...] = ()
     can_change: bool = False
+    problems: Sequence[Mapping[str, Any]] = ()
 
     @property
     def token(self) -> str:
         """The value that confirms this action, and only in this state."""
-        parts = (request.path, self.heading, self.state or self.sentences)
+        return self.token_at(request.path)
+
+    def token_at(self, path: str) -> str:
+        """Return the value that confirms this action at a path."""
+        parts = (path, self.heading, self.state or self.sentences)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-class Unconfirmed(Exception):
+class Unconfirmed(ParticipantError):
     """An unconfirmed action. Raised inside a transaction, it rolls back the changes."""
 
+    public_name = "unconfirmed"
+    kind = ErrorKind.CONFLICT
+
     def __init__(self, question: Question) -> None:
-        super().__init__(question.heading)
+        super().__init__(" ".join((question.heading, *question.sentences)))
         self.question = question
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The question, and the token that confirms it."""
+        question = {"heading": self.question.heading, "sentences": list(self.question.sentences)}
+        problems = {"problems": list(self.question.problems)} if self.question.problems else {}
+        return {"questions": [question], FIELD: self.question.token, **problems}
 
 
 def confirm(question: Question) -> None:
     """Raise Unconfirmed unless exactly this question was confirmed."""
-    if request.form.get(FIELD) != question.token:
+    if _token() != question.token:
         raise Unconfirmed(question)
+
+
+def _token() -> str | None:
+    """Return the token of the request: a field of a page's form, or of an API operation's body."""
+    if request.blueprint == "api":
+        return getattr(request.context.json, FIELD, None)  # type: ignore[attr-defined]
+    return request.form.get(FIELD)
 
 
 def wants_to_change() -> bool:
@@ -69,22 +96,16 @@ def init_app(app: Flask) -> None:
 
 
 def _ask(unconfirmed: Unconfirmed) -> ResponseReturnValue:
-    question = unconfirmed.question
     if wants_json():
-        return _json(question), STATUS
+        return fairboard_error(unconfirmed)
     context.identify()
     kept = [(name, value) for name, value in request.form.items(multi=True) if name not in _NOT_KEPT]
     page = render_template(
         "confirm.html",
-        question=question,
+        question=unconfirmed.question,
         kept=kept,
         field=FIELD,
         change=CHANGE,
-        is_asked_again=FIELD in request.form,
+        is_asked_again=request.form.get(FIELD, TICKED) != TICKED,
     )
-    return page, STATUS
-
-
-def _json(question: Question) -> Response:
-    message = " ".join((question.heading, *question.sentences))
-    return jsonify({"code": STATUS, "error": "unconfirmed", "message": message, FIELD: question.token})
+    return page, status_of(unconfirmed)

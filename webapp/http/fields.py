@@ -77,6 +77,12 @@ class Sent(BaseModel):
         return value
 
 
+class Confirmation(Sent):
+    """The confirmation of an action."""
+
+    confirm: Text = ""
+
+
 class Sized(Sent):
     """The page size of a list."""
 

@@ -1,9 +1,9 @@
 """Helpers for organizers' API operations: role checks, transactions, background jobs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.accounts.api_tokens import Scope
@@ -12,48 +12,21 @@ from grader.services.jobs import organizer_jobs
 from webapp.http.api import operation
 from webapp.http.auth import View, organizers_only
 from webapp.http.context import act_on, writing
-from webapp.http.errors import BadRequest
-from webapp.http.fields import Answer, Asked, Moment, Problems, Sent, Text
+from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Sent, Text
 from webapp.http.parameters import TEXT_MAX_LENGTH
 
 DESK = "/competitions/<slug>/organize"
 Outcome = TypeVar("Outcome")
 
 
-class ConfirmationNeeded(BadRequest):
-    """An unconfirmed date change that takes effect immediately."""
-
-    public_name = "confirmation_needed"
-
-    def __init__(self, faults: list[Fault]) -> None:
-        self._faults = faults
-        why = " ".join(each.sentence for each in faults)
-        super().__init__(f"{why} If this is intended, add `?confirm=true` to the URL.")
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """All dates that need a confirmation, each with its effect."""
-        return {"problems": [each.as_problem() for each in self._faults]}
-
-
-def _confirmed(value: bool) -> bool:
-    if not value:
-        raise ValueError("must be true, because this cannot be undone")
-    return value
-
-
-class Confirmation(Sent):
-    """The confirmation of an action that cannot be undone."""
-
-    confirm: Annotated[
-        bool,
-        AfterValidator(_confirmed),
-        Field(description="Must be true, because the action cannot be undone."),
-    ]
-
-
 class Reasoned(Sent):
     """A reason for the audit log."""
+
+    reason: Text = ""
+
+
+class ConfirmedReason(Confirmation):
+    """A reason for the audit log, and the confirmation of an action."""
 
     reason: Text = ""
 

@@ -14,11 +14,12 @@ from grader.services.teams import invitations, mergers, participations, rosters,
 from grader.services.teams.mergers import MergingTeam, Outlook
 from grader.services.teams.participations import EntryRefused
 from grader.text import counted, listed
-from webapp.http.actions import Family, is_form
+from webapp.http.actions import Family
 from webapp.http.confirmation import Question, confirm
+from webapp.http.fields import Confirmation
 from webapp.http.site import site_link
 from webapp.teams import api, pages
-from webapp.teams.answers import EntryAndTeam, Named, TeamLink
+from webapp.teams.answers import EntryAndTeam, Named, NewLeader, TeamLink
 
 
 def _show(slug: str, problem: Any, **_: Any) -> str:
@@ -59,7 +60,7 @@ def rename_team(act: Act, sent: Named) -> None:
 
 
 @TEAM.action("/team/leader", page="hand_over", done="Team leader changed.")
-def hand_over_team(act: Act, sent: Named) -> None:
+def hand_over_team(act: Act, sent: NewLeader) -> None:
     """Make another member the leader. Only that member can make you the leader again."""
     leader = names.get_user(act.session, name=sent.name)
     team = teams.hand_over(act, to_user_id=leader.id)
@@ -71,13 +72,12 @@ def hand_over_team(act: Act, sent: Named) -> None:
 
 
 @TEAM.action("/team/leave", page="leave", done="You left the team.")
-def leave_team(act: Act) -> None:
+def leave_team(act: Act, sent: Confirmation) -> None:  # noqa: ARG001
     """Leave the team."""
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     name, led = team.name, team.leader_id == act.user.id
     teams.leave(act)
-    if is_form():
-        _ask(act, f"Leave {name}?", _consequences(act, team, name, led=led), "Leave team")
+    _ask(act, f"Leave {name}?", _consequences(act, team, name, led=led), "Leave team")
 
 
 def _shown_link(token: str, *, slug: str) -> ResponseReturnValue:
@@ -170,9 +170,9 @@ ANSWERS_TO_MERGERS = {"accept": mergers.accept, "refuse": mergers.refuse, "withd
         "withdraw": "Merge request withdrawn.",
     },
 )
-def answer_merger(act: Act, request_id: int, verb: str) -> None:
+def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> None:  # noqa: ARG001
     """Accept, decline (`refuse`) or withdraw a merge request. A merger cannot be undone."""
-    if verb == "accept" and is_form():
+    if verb == "accept":
         outlook = mergers.outlook(act, request_id=request_id)
         heading = f"Merge {outlook.taken.name} into {outlook.into.name}?"
         _ask(act, heading, tuple(_merger_consequences(outlook)), "Merge teams", is_final=True)
@@ -194,10 +194,9 @@ def _consequences(act: Act, team: Team, name: str, *, led: bool) -> tuple[str, .
 
 
 def _ask(act: Act, heading: str, sentences: tuple[str, ...], button: str, *, is_final: bool = False) -> None:
-    """Ask for a confirmation bound to these sentences, if the action comes from a page."""
-    if is_form():
-        back = url_for("teams.show", slug=act.competition.slug)
-        confirm(Question(heading, sentences, button, back, is_final=is_final))
+    """Ask for a confirmation bound to these sentences."""
+    back = url_for("teams.show", slug=act.competition.slug)
+    confirm(Question(heading, sentences, button, back, is_final=is_final))
 
 
 def _merger_consequences(outlook: Outlook) -> Iterator[str]:

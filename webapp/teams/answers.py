@@ -6,7 +6,7 @@ from pydantic import Field
 
 from grader.services.teams.memberships import OwnMembership, OwnTeam
 from grader.services.teams.participations import EntryState
-from webapp.http.fields import Answer, Moment, Number, Sent, Text
+from webapp.http.fields import Answer, Confirmation, Moment, Number, Sent, Text
 from webapp.submissions.answers import Limits, Selection
 
 
@@ -29,6 +29,10 @@ class Named(Sent):
     """The name of a team or a user."""
 
     name: Text
+
+
+class NewLeader(Named, Confirmation):
+    """The name of a team's new leader."""
 
 
 class Invitation(Answer):

@@ -27,11 +27,12 @@ from grader.services.webhooks.subscriptions import (
 )
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth
-from webapp.http.actions import Family, is_form
+from webapp.http.actions import Family
 from webapp.http.api import blueprint, operation
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
+from webapp.http.fields import Confirmation
 from webapp.http.site import current_site
 from webapp.webhooks import views
 from webapp.webhooks.views import (
@@ -248,9 +249,8 @@ def _add_actions(owners: Owners) -> None:
         return owners.get(act.session, act.competition, webhook_id)
 
     def ask(slug: str, webhook_id: int, heading: str, sentence: str, button: str) -> None:
-        if is_form():
-            back = owners.url(slug, webhook_id)
-            confirm(Question(heading, (sentence,), button, back, state=str(webhook_id), is_final=True))
+        back = owners.url(slug, webhook_id)
+        confirm(Question(heading, (sentence,), button, back, state=str(webhook_id), is_final=True))
 
     def with_secret(made: Webhook, slug: str, **_: Any) -> str:
         """Show a new secret once, in this response only."""
@@ -310,7 +310,7 @@ def _add_actions(owners: Owners) -> None:
         answer=lambda *_, **__: "",
         status=204,
     )
-    def delete(act: Act, webhook_id: int) -> None:
+    def delete(act: Act, sent: Confirmation, webhook_id: int) -> None:  # noqa: ARG001
         """Delete a webhook and its log."""
         found = get(act, webhook_id)
         sentence = "The webhook's log is also deleted, and pending deliveries are not sent."
@@ -324,7 +324,7 @@ def _add_actions(owners: Owners) -> None:
         shown=with_secret,
         **secret,
     )
-    def rotate(act: Act, webhook_id: int) -> Webhook:
+    def rotate(act: Act, sent: Confirmation, webhook_id: int) -> Webhook:  # noqa: ARG001
         """Generate a new secret, which is shown only in this response; the old one stops working."""
         found = get(act, webhook_id)
         sentence = "The current secret stops working immediately. Configure the new one at the receiver."

@@ -1,7 +1,7 @@
 """Framework for organizers' commands: site, output, confirmation."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -11,11 +11,13 @@ import click
 from grader.cli.client.connection import connected, failures_in_a_sentence
 from grader.cli.group import SERVER, lacking
 from grader.cli.output import show_json
-from grader.client import Client
+from grader.client import Client, Refused, Unusable
 from grader.client.errors import CONTROLS
+from grader.client.organizer import OnQuestion
 
 Act = Callable[..., tuple[Any, str]]
 FAILED = 1
+UNCONFIRMED = "Nothing was changed. Answer y to confirm, or use --yes in a script."
 
 
 def act_on_site(act: Act) -> Callable[..., None]:
@@ -39,7 +41,12 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
     @wraps(act)
     def command(server: str | None, as_json: bool, **given: Any) -> None:
         with _site(server, acts_as(given), as_json=as_json) as client:
-            answer, text = act(client, **given)
+            try:
+                answer, text = act(client, **given)
+            except Refused as error:
+                if error.name != "unconfirmed":
+                    raise
+                raise Unusable(UNCONFIRMED) from error
             if as_json:
                 show_json(answer)
             elif text:
@@ -73,12 +80,29 @@ def installation_of(client: Client) -> Any:
     return getattr(client, "installation", None)
 
 
-yes_option = click.option(
-    "--yes",
-    is_flag=True,
-    help="Do not ask for confirmation of dates that have passed or are less than a day away; only with "
-    "--server.",
-)
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation (for scripts).")
+
+
+def asking(*, yes: bool) -> OnQuestion:
+    """Return a function that shows a question's effects and, unless `yes`, asks for confirmation.
+
+    A question that was already answered with yes is not repeated.
+    """
+    confirmed: list[Mapping[str, Any]] = []
+
+    def is_confirmed(question: Mapping[str, Any]) -> bool:
+        if question in confirmed:
+            return True
+        if confirmed:
+            click.echo("Something has changed in the meantime. Nothing has been done yet.", err=True)
+        for sentence in question["sentences"]:
+            click.echo(CONTROLS.sub("", sentence), err=True)
+        is_answered = yes or is_answered_yes(CONTROLS.sub("", question["heading"]))
+        if is_answered:
+            confirmed.append(question)
+        return is_answered
+
+    return is_confirmed
 
 
 def is_answered_yes(question: str) -> bool:

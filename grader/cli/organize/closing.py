@@ -1,18 +1,17 @@
 """`fairboard competition`: reveal, finalize, verify, bundle, publish-solution, receipt."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
 import click
 
-from grader.cli.organize.acts import act_on_site, is_answered_yes
+from grader.cli.organize.acts import act_on_site, asking, yes_option
 from grader.cli.output import progress
 from grader.cli.parameters import LocalPath
-from grader.client import Client, Refused, Unusable
-from grader.client.organizer import Organizer, quoted, require_done
+from grader.client import Client, Unusable
+from grader.client.organizer import quoted, require_done
 from grader.text import counted
 
 OUT = LocalPath(dir_okay=False)
@@ -22,45 +21,19 @@ RECOVERABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Final:
-    """The texts and endpoint of a step that requires confirmation if submissions are not verified."""
-
-    path: str
-    is_final: str
-    question: str
-    undone: str
-
-
-REVEAL = _Final(
-    path="close/reveal",
-    is_final="A reveal cannot be undone.",
-    question="Reveal {slug} without verification?",
-    undone="Nothing was revealed.",
-)
-FINALIZE = _Final(
-    path="close/finalize",
-    is_final="Final standings are kept permanently. Later changes create new final standings.",
-    question="Make the standings of {slug} final without verification?",
-    undone="The standings are not final.",
-)
-
-
 @click.command()
 @click.argument("slug")
-@click.option(
-    "--yes", is_flag=True, help="Reveal unverified standings without asking for confirmation (for scripts)."
-)
+@yes_option
 @act_on_site
 def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     """Reveal the private leaderboard of SLUG to everyone; this closes an open competition.
 
-    Asks for confirmation if the competing submissions were not verified. The standings stay provisional until
-    `fairboard competition finalize`.
+    Asks for confirmation and warns if the competing submissions were not verified. The standings stay
+    provisional until `fairboard competition finalize`.
     """
-    desk = client.organize(slug)
+    desk = client.organize(slug, confirm=asking(yes=yes))
     stage = desk.call("GET", "close")["stage"]
-    answer = _decided(desk, REVEAL, stage, yes=yes)
+    answer = desk.reveal()
     team_count = client.leaderboard(slug, split="private", most=1).team_count
     closed = " The competition was still open and is now closed." if stage == "running" else ""
     lines = [
@@ -80,20 +53,15 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
 @click.command()
 @click.argument("slug")
 @click.option("--reason", default="", help="A comment to store with the standings; participants can see it.")
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Make unverified standings final without asking for confirmation (for scripts).",
-)
+@yes_option
 @act_on_site
 def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, str]:
     """Store the provisional standings of SLUG as final standings 1.
 
-    Asks for confirmation if the competing submissions were not verified. Each later change, such as a
-    rescoring, adds standings with the next number; earlier ones stay readable.
+    Asks for confirmation and warns if the competing submissions were not verified. Each later change, such as
+    a rescoring, adds standings with the next number; earlier ones stay readable.
     """
-    desk = client.organize(slug)
-    answer = _decided(desk, FINALIZE, desk.call("GET", "close")["stage"], yes=yes, reason=reason)
+    answer = client.organize(slug, confirm=asking(yes=yes)).finalize(reason=reason)
     number = answer["final_number"]
     return answer, f"The standings of {slug} are final. They are stored as final standings {number}."
 
@@ -154,8 +122,8 @@ def bundle(client: Client, slug: str, out: Path | None, with_solution: bool) -> 
 @act_on_site
 def publish_solution(client: Client, slug: str, reason: str) -> tuple[Any, str]:
     """Publish the solution of SLUG, and show each team its complete receipts."""
-    desk = client.organize(slug)
-    desk.call("POST", "close/solution", json={"confirm": True, "reason": reason})
+    desk = client.organize(slug, confirm=True)
+    desk.call("POST", "close/solution", json={"reason": reason})
     answer = desk.ended("close", job="")
     here = f"competitions/{quoted(slug)}"
     sha256 = hashlib.sha256(client.text(f"{here}/solution").encode()).hexdigest()
@@ -174,27 +142,3 @@ def receipt(client: Client, slug: str, submission: int, number: int | None) -> t
         raise Unusable(f"There is no submission #{submission} in {slug}.")
     text = client.text(f"submissions/{submission}/receipt", version=number)
     return {"receipt": text}, text.rstrip("\n")
-
-
-def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: str) -> dict[str, Any]:
-    """Carry out a step of the close; ask for confirmation if submissions are not verified.
-
-    Errors of the step itself are raised before the user is asked.
-    """
-    sent: dict[str, Any] = {"confirm": True, **given}
-    try:
-        return desk.call("POST", step.path, json=sent | {"unverified": False})
-    except Refused as error:
-        if error.name != "not_verified":
-            raise
-        click.echo(f"{error.details['why']} {step.is_final}", err=True)
-    if stage == "running":
-        click.echo(
-            "The competition is still open, and this would close it. You can verify it after it closes.",
-            err=True,
-        )
-    else:
-        click.echo(f"Verify first: `fairboard competition verify {desk.slug}`.", err=True)
-    if not yes and not is_answered_yes(step.question.format(slug=desk.slug)):
-        raise Unusable(f"{step.undone} Answer y to confirm, or use --yes in a script.")
-    return desk.call("POST", step.path, json=sent | {"unverified": True})

@@ -92,7 +92,8 @@ class Generated:
 
         def act(client: Client, **given: Any) -> tuple[Any, str]:
             used = self.operation if all(given[each] is not None for each in ids) else self.without
-            answer = self._send(client.organize(given["slug"]), used, given)
+            # The command itself confirms the action.
+            answer = self._send(client.organize(given["slug"], confirm=True), used, given)
             done = self.done
             return answer, done(given, answer) if callable(done) else done.format(**given, answer=answer)
 
@@ -108,11 +109,9 @@ class Generated:
     def _send(self, desk: Organizer, name: str, given: Mapping[str, Any]) -> Any:
         operation = OPERATIONS[name]
         ids = {f"{name}_id": quoted(_id(desk, name, given[name])) for name in _ids(operation)}
-        fields = operation["fields"]
+        fields = [name for name in operation["fields"] if name != "confirm"]
         sent = {name: make() for name, make in self.defaults.items() if name in fields}
         sent |= body({name: given[name] for name in fields if given.get(name) is not None})
-        if "confirm" in fields:
-            sent["confirm"] = True
         path = operation["path"].format(**ids)
         return desk.call(operation["method"], path, json=sent if fields else None)
 
@@ -139,7 +138,7 @@ def setting_options(*others: str) -> Callable[[Any], Any]:
     def decorate(command: Any) -> Any:
         settings = OPERATIONS["change_settings"]["fields"]
         for name in reversed(settings):
-            if name not in ("metric", *others):
+            if name not in ("confirm", "metric", *others):
                 command = field_option(name, settings[name])(command)
         return command
 

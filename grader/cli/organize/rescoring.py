@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from grader.cli.organize.acts import act_on_site, is_answered_yes
+from grader.cli.organize.acts import act_on_site, asking, yes_option
 from grader.cli.organize.generated import FILE, OPERATIONS, body, field_option
 from grader.cli.organize.setup import described, reader_of, require_acceptable
 from grader.cli.parameters import LocalPath, options
@@ -18,9 +18,7 @@ from grader.text import counted
 
 TABLES = ("submissions", "teams", "selections")
 AMENDS = {
-    name: field
-    for name, field in OPERATIONS["publish_rescoring"]["fields"].items()
-    if name not in ("agreed", "confirm")
+    name: field for name, field in OPERATIONS["publish_rescoring"]["fields"].items() if name != "confirm"
 }
 
 
@@ -50,9 +48,7 @@ AMENDS = {
         help="Folder to write the full difference to, as CSV files.",
     ),
     *(field_option(name, field) for name, field in AMENDS.items()),
-    click.option(
-        "--yes", is_flag=True, help="Switch the leaderboards without asking for confirmation (for scripts)."
-    ),
+    yes_option,
 )
 @act_on_site
 def rescore(
@@ -84,7 +80,8 @@ def rescore(
         raise click.UsageError(
             "SOLUTION, --settings and --rollback require a --reason; no other option accepts one."
         )
-    desk = client.organize(slug)
+    # --drop itself confirms the action.
+    desk = client.organize(slug, confirm=drop or asking(yes=yes))
     amends = body({name: value for name, value in amended.items() if value is not None})
     if drop:
         number = _under_way(desk)
@@ -97,7 +94,7 @@ def rescore(
             raise click.UsageError(
                 "--rollback does not accept --preview. The Organize page shows the difference."
             )
-        return _roll_back(desk, rollback, {"reason": reason, **amends}, yes=yes)
+        return _roll_back(desk, rollback, {"reason": reason, **amends})
     if publish:
         number, lines = _under_way(desk), list[str]()
     else:
@@ -110,7 +107,7 @@ def rescore(
     if preview:
         answer, text = _difference(desk, number, folder)
         return answer, "\n".join([*lines, text, f"To publish it, run `fairboard rescore {slug} --publish`."])
-    answer = _publish(desk, number, amends, lines, yes=yes)
+    answer = _publish(desk, number, amends)
     return answer, "\n".join([*lines, _switched(desk, number)])
 
 
@@ -157,67 +154,40 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
     return {"what": "settings", "job": job}
 
 
-def _publish(
-    desk: Organizer, number: int, amends: dict[str, Any], lines: list[str], *, yes: bool
-) -> dict[str, Any]:
+def _publish(desk: Organizer, number: int, amends: dict[str, Any]) -> dict[str, Any]:
     """Publish a version; files that arrive in the meantime are scored too."""
     # This waits until the data files have been checked against the new solution.
     desk.data()
-    answer = _switch(desk, number, f"rescoring/{number}/publish", amends, lines, yes=yes)
+    answer = _switch(desk, number, f"rescoring/{number}/publish", amends)
     reach("publish.after_commit")
     return answer
 
 
-def _roll_back(desk: Organizer, number: int, sent: dict[str, Any], *, yes: bool) -> tuple[Any, str]:
+def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> tuple[Any, str]:
     """Roll back after scoring missing submissions; continue an interrupted rollback."""
     lines = []
     if _preparing(desk) == number:
         lines.append(f"Continuing with scoring version {number}.")
         answer = desk.call("GET", f"rescoring/{number}")
     else:
-        answer = _switch(desk, number, f"rescoring/{number}/rollback", sent, lines, yes=yes)
+        answer = _switch(desk, number, f"rescoring/{number}/rollback", sent)
         reach("rollback.after_commit")
     if answer["state"] == "preparing":
         desk.rescored(number)
         amends = {name: value for name, value in sent.items() if name != "reason"}
-        answer = _publish(desk, number, amends, lines, yes=yes)
+        answer = _publish(desk, number, amends)
     return answer, "\n".join([*lines, _switched(desk, number)])
 
 
-def _switch(
-    desk: Organizer, number: int, path: str, sent: dict[str, Any], lines: list[str], *, yes: bool
-) -> dict[str, Any]:
-    """Switch the leaderboards after the user confirms the difference; with `yes`, add it to `lines` instead.
-
-    Errors are raised before the user is asked. If the difference changes before the user answers, the
-    question is repeated. A new file that changes nothing is scored without a question.
-    """
-    agreed, summary = "", ""
+def _switch(desk: Organizer, number: int, path: str, sent: dict[str, Any]) -> dict[str, Any]:
+    """Switch the leaderboards; a file that arrived in the meantime is scored first."""
     while True:
         try:
-            answer = desk.call("POST", path, json={**sent, "agreed": agreed})
+            return desk.call("POST", path, json=sent)
         except Refused as error:
-            if error.name == "rescoring_incomplete":
-                desk.rescored(number)
-                continue
-            if error.name != "difference_not_agreed":
+            if error.name != "rescoring_incomplete":
                 raise
-            summary = error.message
-            is_other, agreed = bool(agreed), error.details["digest"]
-        else:
-            lines += [summary] if yes and summary else []
-            return answer
-        if yes:
-            continue
-        if is_other:
-            click.echo(
-                "The difference has changed in the meantime. The leaderboards are unchanged.", err=True
-            )
-        click.echo(summary, err=True)
-        if not is_answered_yes(f"Switch every leaderboard of {desk.slug} to scoring version {number}?"):
-            raise Unusable(
-                "The leaderboards are unchanged. Answer y to switch them, or use --yes in a script."
-            )
+            desk.rescored(number)
 
 
 def _switched(desk: Organizer, number: int) -> str:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
-from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, yes_option
+from grader.cli.organize.acts import act_on_site, asking, installation_of, yes_option
 from grader.cli.organize.generated import FILE, body, setting_options
 from grader.cli.parameters import (
     WeightsInAnyForm,
@@ -19,9 +19,9 @@ from grader.cli.parameters import (
     metric_settings,
     options,
 )
-from grader.client import Client, Refused, Unusable
+from grader.client import Client, Unusable
 from grader.client.errors import as_problems
-from grader.client.organizer import Organizer, quoted
+from grader.client.organizer import OnQuestion, Organizer, quoted
 from grader.errors import FairboardError
 
 STATES = {
@@ -95,7 +95,7 @@ def create(
     if is_published:
         raise click.UsageError("--publish requires a FILE.toml.")
     changes["metric"] = metric_settings(power, weights, threshold).as_dict()
-    desk = client.organize(slug)
+    desk = client.organize(slug, confirm=True)
     client.call("POST", "competitions", json={"slug": slug, "title": changes["title"], "owner": owner or ""})
     try:
         saved = desk.change_settings(**changes)
@@ -108,7 +108,7 @@ def create(
     except BaseException:
         # The first error is more useful than an error during the cleanup.
         with suppress(FairboardError):
-            desk.call("DELETE", confirm=True)
+            desk.call("DELETE")
         raise
     earlier = {tuple(each["fields"]) for each in saved["warnings"]}
     later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in earlier]
@@ -131,7 +131,7 @@ def _create_from(client: Client, path: Path, *, owner: str | None, is_published:
     slug = read.slug or path.stem
     sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner or ""}
     made = client.call("POST", "competitions", json=sent)
-    desk, lines = client.organize(slug), [f"{slug} is a draft."]
+    desk, lines = client.organize(slug, confirm=True), [f"{slug} is a draft."]
     with _draft_stays(slug, path):
         _warn(desk.change_settings(**read.changes)["warnings"], unless=_reported(read))
         lines += _add_files(desk, path.parent, read)
@@ -177,14 +177,12 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
     Settings that are not in FILE stay unchanged. If FILE changes a setting that is locked, nothing is
     changed.
     """
-    desk = client.organize(slug)
+    desk = client.organize(slug, confirm=_confirming(client, yes=yes))
     reader = reader_of(file)
     read = reader.read_change(file, desk.settings()["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
-    answer = _change(
-        desk, read.changes, yes=yes or installation_of(client) is not None, unless=_reported(read)
-    )
+    answer = _change(desk, read.changes, unless=_reported(read))
     changed = sorted(reader.SETTINGS[name].key for name in answer["changed"])
     lines = [f"Changed: {', '.join(changed) or 'nothing'}.", *_add_files(desk, file.parent, read)]
     return answer, "\n".join(lines)
@@ -224,7 +222,7 @@ def clone(
 @act_on_site
 def publish(client: Client, slug: str) -> tuple[Any, str]:
     """Publish the draft SLUG; it opens on its opening date."""
-    desk = client.organize(slug)
+    desk = client.organize(slug, confirm=True)
     _require_none_held(slug, _checked_data(desk))
     return desk.publish(), f"{slug} is published."
 
@@ -243,7 +241,7 @@ def change(client: Client, slug: str, yes: bool, **settings: Any) -> tuple[Any, 
     if not changes:
         raise click.UsageError("Specify at least one option; `--help` lists them.")
     version = client.competition(slug).rules_version if "rules" in changes else None
-    answer = _change(client.organize(slug), changes, yes=yes or installation_of(client) is not None)
+    answer = _change(client.organize(slug, confirm=_confirming(client, yes=yes)), changes)
     lines = [f"Changed {slug}."]
     new_version = client.competition(slug).rules_version if "rules" in changes else None
     # The solution of a draft never has a second version.
@@ -260,7 +258,7 @@ def change(client: Client, slug: str, yes: bool, **settings: Any) -> tuple[Any, 
 @act_on_site
 def delete(client: Client, slug: str) -> tuple[Any, str]:
     """Delete the draft SLUG with its solution and data files; the draft must have no submissions."""
-    return client.organize(slug).call("DELETE", confirm=True), f"{slug} is deleted."
+    return client.organize(slug, confirm=True).call("DELETE"), f"{slug} is deleted."
 
 
 @click.command()
@@ -323,19 +321,16 @@ def _reported(read: Any) -> set[str]:
     return {"identities"} if read.solution else set()
 
 
+def _confirming(client: Client, *, yes: bool) -> bool | OnQuestion:
+    """Return the answer to questions about dates; on the local installation, warnings are sufficient."""
+    return True if installation_of(client) is not None else asking(yes=yes)
+
+
 def _change(
-    desk: Organizer, changes: Mapping[str, Any], *, yes: bool, unless: Collection[str] = ()
+    desk: Organizer, changes: Mapping[str, Any], *, unless: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Change settings and print warnings; ask before saving dates that require confirmation."""
-    try:
-        answer = desk.change_settings(**changes, confirm=yes)
-    except Refused as error:
-        if error.name != "confirmation_needed":
-            raise
-        click.echo("\n".join(each["message"] for each in error.problems) or error.message, err=True)
-        if not is_answered_yes("Save anyway?"):
-            raise Unusable("Nothing was changed. Answer y to save, or use --yes in a script.") from error
-        answer = desk.change_settings(**changes, confirm=True)
+    """Change settings and print warnings."""
+    answer = desk.change_settings(**changes)
     changed = set(answer["changed"])
     changed |= FOLLOWING if changed & {"opens_at", "closes_at"} else set()
     changed |= FEEDBACK if changed & FEEDBACK else set()

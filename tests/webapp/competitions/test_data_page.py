@@ -114,7 +114,7 @@ def test_stored_canary_rows_are_published_only_with_the_solution(make_arena):
 
     arena.reveal()
     close = "/competitions/toxicity/organize/close"
-    assert ed.post(f"{close}/solution", {"confirm": "yes"}).status_code == 303
+    assert ed.confirm(f"{close}/solution").status_code == 303
     stranger = arena.app.test_client()
     for path in paths:
         assert stranger.get(path).text == canaries

@@ -82,7 +82,7 @@ def test_publishing_shows_its_changes_and_is_bound_to_them(
     assert ">ready<" in page(eva, f"{ROOT}/rescoring/2")
     fields = hidden_fields(asked.text)
     assert fields["notice"] == 'Two <lines>,\nand "quotes".'
-    forged = eva.post(path, fields | {"confirmed": "yes"})
+    forged = eva.post(path, fields | {"confirm": "forged"})
     assert forged.status_code == 409 and "Something has changed in the meantime" in forged.text
     entered = eva.post(path, fields | {"change": "yes"})
     assert entered.status_code == 200 and "Two &lt;lines&gt;," in entered.text
@@ -140,7 +140,23 @@ def test_an_unconfirmed_json_request_returns_the_required_confirmation(
     eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
     asked = eva.post(path, headers={"Accept": "application/json"})
     assert (asked.status_code, asked.json["code"], asked.json["error"]) == (409, 409, "unconfirmed")
-    assert eva.post(path, {"confirmed": asked.json["confirmed"]}).status_code == 303
+    assert eva.post(path, {"confirm": asked.json["confirm"]}).status_code == 303
+
+
+def test_api_clients_are_asked_the_same_questions_as_pages(
+    arena, people: dict[str, Any], check: Callable[..., int]
+):
+    begin(people, check())
+    eva, path = people["Eva"], f"{ROOT}/rescoring/2"
+    client, sent = arena.app.test_client(), {"headers": eva.bearer}
+    assert "Cancel the rescoring with scoring version 2?" in eva.post(f"{path}/drop").text
+    for body in ({}, {"json": {"confirm": "forged"}}):
+        asked = client.delete(f"/api/v1{path}", **sent, **body)
+        assert (asked.status_code, asked.json["error"]) == (409, "unconfirmed")
+        assert asked.json["questions"][0]["heading"] == "Cancel the rescoring with scoring version 2?"
+    assert client.delete(f"/api/v1{path}", **sent, json={"agreed": "x"}).json["error"] == "unreadable"
+    confirmed = {"confirm": asked.json["confirm"]}
+    assert client.delete(f"/api/v1{path}", **sent, json=confirmed).status_code == 204
 
 
 def test_a_reveal_without_a_verification_shows_a_warning_first(arena, people: dict[str, Any]):
@@ -314,11 +330,15 @@ def test_a_close_within_minutes_requires_confirmation(arena, people: dict[str, A
     client, api = arena.app.test_client(), f"/api/v1{ROOT}/settings"
     sent = {"closes_at": soon.isoformat()}
     refused = client.patch(api, json=sent, headers=eva.bearer)
-    assert (refused.status_code, refused.json["error"]) == (400, "confirmation_needed")
-    assert refused.json["message"].endswith("If this is intended, add `?confirm=true` to the URL.")
+    assert (refused.status_code, refused.json["error"]) == (409, "unconfirmed")
+    (question,) = refused.json["questions"]
+    assert "close is less than a day away" in question["sentences"][0]
     assert [each["fields"] for each in refused.json["problems"]] == [["closes_at"]]
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").closes_at is None
     later = (arena.now() + timedelta(days=3)).isoformat()
     assert client.patch(api, json={"closes_at": later}, headers=eva.bearer).status_code == 200
-    assert client.patch(f"{api}?confirm=true", json=sent, headers=eva.bearer).status_code == 200
+    assert (
+        client.patch(api, json=sent | {"confirm": refused.json["confirm"]}, headers=eva.bearer).status_code
+        == 200
+    )

@@ -1,10 +1,13 @@
 """Team API: create, invite, merge, leave."""
 
+from tests.fixtures.desk import open_confirmed
+
 API = "/api/v1/competitions/toxicity"
 
 
 def call(person, method: str, path: str, **sent):
-    return person.arena.app.test_client().open(API + path, method=method, headers=person.bearer, json=sent)
+    client = person.arena.app.test_client()
+    return open_confirmed(client, API + path, method=method, headers=person.bearer, json=sent)
 
 
 def test_users_join_a_team_by_an_invitation_and_by_a_link(arena):

@@ -10,6 +10,7 @@ from grader import db
 from grader.models import Role, Webhook
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
+from tests.fixtures.desk import open_confirmed
 from webapp.http import long_polling as waiting
 from webapp.server import requests
 
@@ -39,7 +40,7 @@ def waits(ann):
 
 def call(person, method: str, path: str, headers: dict[str, str] | None = None, **sent):
     client = person.arena.app.test_client()
-    return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
+    return open_confirmed(client, path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
 
 
 def organizing(arena, name: str, role: Role) -> tuple[Any, dict[str, str]]:

@@ -8,8 +8,8 @@ from grader.models import OrganizerJob
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
 from webapp.http import organizer_operations as organizing
-from webapp.http.fields import Answer, Moment, Sent, Text
-from webapp.http.organizer_operations import Confirmation, Job
+from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
+from webapp.http.organizer_operations import Job
 from webapp.organizers.closing.views import CloseView
 
 
@@ -56,26 +56,6 @@ class CloseRequest(Confirmation):
     """A close before the closing date, and the reason."""
 
     reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
-
-
-class RevealRequest(Confirmation):
-    """A reveal, which cannot be undone."""
-
-    unverified: Annotated[
-        bool, Field(description="Whether to continue without a successful verification.")
-    ] = False
-
-
-class FinalizeRequest(RevealRequest):
-    """The finalization of the standings, which cannot be undone, and the reason."""
-
-    reason: Text = ""
-
-
-class SolutionPublicationRequest(Confirmation):
-    """The publication of a solution, which cannot be undone, and the reason."""
-
-    reason: Text = ""
 
 
 class BundleRequest(Sent):

@@ -19,6 +19,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.responses import polled
 from webapp.http.site import current_site
+from webapp.organizers.closing import questions
 from webapp.organizers.closing.views import CloseView, JobView, ShakeUpView, live_json
 
 blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")
@@ -100,6 +101,7 @@ def page(slug: str, *, problem: Any = None) -> str:
         takes_late=competition.takes_late_submissions,
         problem=problem.message if problem else "",
         reason=request.form.get("reason", ""),
+        tokens=questions.tokens(slug, state),
     )
 
 

@@ -13,11 +13,11 @@ from grader.services.competitions.acting import Act
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
-from webapp.http.actions import Family, entered, is_form
+from webapp.http.actions import Family, entered
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.site import current_site
 
@@ -26,7 +26,7 @@ blueprint = Blueprint(
 )
 
 
-class AnnouncementRequest(Sent):
+class AnnouncementRequest(Confirmation):
     """An announcement in Markdown. An announcement sent by e-mail cannot be recalled."""
 
     title: Text
@@ -132,9 +132,9 @@ ANNOUNCEMENTS = Family(
 )
 def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
     """Post an announcement, optionally also by e-mail to all participants."""
-    by_mail = sent.by_mail and (not is_form() or current_site().settings.sends_mail())
+    by_mail = sent.by_mail and current_site().settings.sends_mail()
     posted = announcements.post(act, title=sent.title, body=sent.body, by_mail=by_mail)
-    if is_form() and by_mail:
+    if by_mail:
         confirm(
             Question(
                 heading=f"E-mail “{posted.title}” to all participants?",
@@ -172,20 +172,19 @@ def edit_announcement(act: Act, sent: AnnouncementEdit, announcement_id: int) ->
     done="Announcement withdrawn.",
     status=204,
 )
-def withdraw_announcement(act: Act, announcement_id: int) -> None:
+def withdraw_announcement(act: Act, sent: Confirmation, announcement_id: int) -> None:
     """Withdraw an announcement; e-mails already sent cannot be withdrawn."""
     announcements.withdraw(act, announcement_id=announcement_id)
-    if is_form():
-        sent_mail = ("E-mails already sent cannot be withdrawn.",)
-        confirm(
-            Question(
-                heading="Withdraw the announcement?",
-                sentences=(
-                    "Participants will no longer see it.",
-                    *(sent_mail if current_site().settings.sends_mail() else ()),
-                ),
-                button="Withdraw",
-                back=url_for("organize_announcements.index", slug=act.competition.slug),
-                is_final=True,
-            )
+    sent_mail = ("E-mails already sent cannot be withdrawn.",)
+    confirm(
+        Question(
+            heading="Withdraw the announcement?",
+            sentences=(
+                "Participants will no longer see it.",
+                *(sent_mail if current_site().settings.sends_mail() else ()),
+            ),
+            button="Withdraw",
+            back=url_for("organize_announcements.index", slug=act.competition.slug),
+            is_final=True,
         )
+    )

@@ -14,13 +14,13 @@ from grader.services.moderation.decisions import UnknownSubmissionHere
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family, NotConfirmed, ticked
+from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
+from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, Number, Sent
+from webapp.http.fields import Answer, Confirmation, Number, Sent
 from webapp.http.organizer_operations import (
     DESK,
-    Confirmation,
     Job,
     Started,
     organizers_operation,
@@ -151,6 +151,9 @@ def _page(slug: str, submission_id: int, *, problem: Any = None) -> str:
         split=split,
         report=reports.get(split),
         etag=_status(job).headers["ETag"],
+        token=_question(slug, submission_id, job).token_at(
+            url_for(".publish_diagnosis", slug=slug, submission_id=submission_id)
+        ),
         problem=problem.message if problem else "",
     )
 
@@ -163,6 +166,18 @@ def _status(job: OrganizerJob | None) -> Response:
     return job_status(job, id=job.id if job else None)
 
 
+def _question(slug: str, submission_id: int, job: OrganizerJob | None) -> Question:
+    """Return the question that the checkbox of the form confirms."""
+    return Question(
+        heading="Publish the diagnosis?",
+        sentences=("Everyone will see the diagnosis of this submission.",),
+        button="Publish the diagnosis",
+        back=url_for("organize_submissions.diagnosis", slug=slug, submission_id=submission_id),
+        state=f"diagnosis {job.id if job else None}",
+        is_final=True,
+    )
+
+
 DIAGNOSES = Family(
     pages=blueprint,
     tag="running",
@@ -172,7 +187,6 @@ DIAGNOSES = Family(
         diagnoses.NotPublishable,
         UnknownSubmissionHere,
         UnreadableEntry,
-        NotConfirmed,
     ),
     show=_page,
     home=lambda slug, submission_id: url_for(
@@ -204,7 +218,6 @@ def diagnose_submission(act: Act, sent: DiagnosisRequest, submission_id: int) ->
 @DIAGNOSES.action(
     f"{HERE}/publish",
     page="publish_diagnosis",
-    form=ticked(Confirmation),
     done="The diagnosis is public.",
     home=lambda slug, submission_id: url_for(
         "leaderboards.diagnosis", slug=slug, submission_id=submission_id
@@ -213,3 +226,5 @@ def diagnose_submission(act: Act, sent: DiagnosisRequest, submission_id: int) ->
 def publish_diagnosis(act: Act, sent: Confirmation, submission_id: int) -> None:
     """Publish the diagnosis of a submission that competed."""
     diagnoses.publish(act, submission_id=submission_id)
+    _, job = _newest(act.session, act.competition.slug, submission_id)
+    confirm(_question(act.competition.slug, submission_id, job))

@@ -20,7 +20,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import act_on, competition_of, reading, writing
 from webapp.http.errors import headers_of, status_of, wants_json
-from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.http.organizer_operations import DESK, act, organizers_operation
 from webapp.http.site import current_site, site_link
 
@@ -56,7 +56,7 @@ class OrganizerRequest(Sent):
     role: Role
 
 
-class RoleRequest(Sent):
+class RoleRequest(Confirmation):
     """The new role of an organizer."""
 
     role: Role
@@ -267,15 +267,22 @@ def create_accounts(slug: str, json: ClassRequest) -> Any:
 @organizers_operation(Role.OWNER, answers=OrganizerList, tag="running")
 def change_organizer(slug: str, user_id: int, json: RoleRequest) -> OrganizerList:
     """Change the role of an organizer."""
-    act(slug, organizers.change, user=_organizer(slug, user_id), role=json.role)
+    user = _organizer(slug, user_id)
+    with writing() as session:
+        organizers.change(**act_on(session, slug).parts, user=user, role=json.role)
+        if user.id == g.user.id:
+            confirm(_question(slug, user, json.role))
     return _organizers(slug)
 
 
 @api.blueprint.delete(f"{DESK}/organizers/<int:user_id>")
 @organizers_operation(Role.OWNER, status=204, tag="running")
-def remove_organizer(slug: str, user_id: int) -> Any:
+def remove_organizer(slug: str, user_id: int, json: Confirmation) -> Any:
     """Remove an organizer."""
-    act(slug, organizers.remove, user=_organizer(slug, user_id))
+    user = _organizer(slug, user_id)
+    with writing() as session:
+        organizers.remove(**act_on(session, slug).parts, user=user)
+        confirm(_question(slug, user, None))
     return "", 204
 
 

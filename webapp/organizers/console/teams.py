@@ -21,13 +21,13 @@ from grader.services.people import names
 from grader.services.teams import moderation
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
-from webapp.http.actions import Family, is_form
+from webapp.http.actions import Family
 from webapp.http.api import ending
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
-from webapp.http.organizer_operations import DESK, Confirmation, Reasoned, Searched, organizers_operation
+from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, Sent, Text
+from webapp.http.organizer_operations import DESK, Reasoned, Searched, organizers_operation
 from webapp.http.parameters import UnreadableEntry, asked_page, asked_text, entered_number
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits, allowance
@@ -296,23 +296,22 @@ def free_team_name(act: Act, team_id: int) -> None:
 def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
     """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
     team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
-    if is_form():
-        why = team.disqualification_reason
-        confirm(
-            Question(
-                heading=f"Disqualify {team.name}?",
-                sentences=(
-                    "The team is removed from every leaderboard, and the teams below it move up.",
-                    "It can no longer submit files.",
-                    f"Its members see this reason on the competition's pages: {why}",
-                    "The public log shows the disqualification, but not the reason.",
-                    "You can reinstate the team later.",
-                ),
-                button="Disqualify the team",
-                back=url_for("organize_teams.show", slug=act.competition.slug, team_id=team_id),
-                can_change=True,
-            )
+    why = team.disqualification_reason
+    confirm(
+        Question(
+            heading=f"Disqualify {team.name}?",
+            sentences=(
+                "The team is removed from every leaderboard, and the teams below it move up.",
+                "It can no longer submit files.",
+                f"Its members see this reason on the competition's pages: {why}",
+                "The public log shows the disqualification, but not the reason.",
+                "You can reinstate the team later.",
+            ),
+            button="Disqualify the team",
+            back=url_for("organize_teams.show", slug=act.competition.slug, team_id=team_id),
+            can_change=True,
         )
+    )
 
 
 @TEAM.action("/<int:team_id>/reinstatement", page="reinstate", done="Team reinstated.")

@@ -12,13 +12,13 @@ from grader.services.leaderboards import tied_teams
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family, NotConfirmed, ticked
+from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
+from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer
+from webapp.http.fields import Answer, Confirmation
 from webapp.http.organizer_operations import (
     DESK,
-    Confirmation,
     Job,
     Started,
     organizers_operation,
@@ -102,15 +102,28 @@ def _page(slug: str, *, problem: Any = None) -> str:
         is_published=job is not None and tied_teams.is_published(job),
         can_publish=view.is_revealed
         and any(board.split is Split.PRIVATE and not board.is_stale for board in boards),
+        token=_question(slug, job).token_at(url_for("organize_console.publish_ties", slug=slug)),
         problem=problem.message if problem else "",
         etag=job_status(job).headers["ETag"],
+    )
+
+
+def _question(slug: str, job: OrganizerJob | None) -> Question:
+    """Return the question that the checkbox of the form confirms."""
+    return Question(
+        heading="Publish the ties?",
+        sentences=("The private leaderboard will show everyone which teams are tied.",),
+        button="Publish the ties",
+        back=url_for("organize_console.ties", slug=slug),
+        state=f"ties {job.id if job else None}",
+        is_final=True,
     )
 
 
 TIES = Family(
     pages=blueprint,
     tag="running",
-    refusals=(tied_teams.TiesNotPublishable, NotConfirmed),
+    refusals=(tied_teams.TiesNotPublishable,),
     show=_page,
     home=lambda slug: url_for("organize_console.ties", slug=slug),
     answers=Ties,
@@ -135,10 +148,11 @@ def compare_teams(act: Act) -> OrganizerJob:
 @TIES.action(
     "/ties/publish",
     page="publish_ties",
-    form=ticked(Confirmation),
     done="The ties are public.",
     home=lambda slug: url_for("leaderboards.private", slug=slug),
 )
 def publish_ties(act: Act, sent: Confirmation) -> None:
     """Publish which teams are tied on the private leaderboard."""
     tied_teams.publish(act)
+    job = tied_teams.newest(act.session, competition=act.competition)
+    confirm(_question(act.competition.slug, job))

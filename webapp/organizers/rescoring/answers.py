@@ -12,7 +12,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import TOPS, Changes, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.rescoring.publication import Amends
-from webapp.http.fields import Answer, Moment, Number, Score, Sent, Text
+from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
 from webapp.organizers.rescoring.version_page import MAX_EXTRA
 
@@ -75,7 +75,7 @@ class ScoringVersionDetails(ScoringVersionLine):
     changes: dict[str, Any] | None
 
 
-class PublicationRequest(Sent):
+class PublicationRequest(Confirmation):
     """The message and compensation for participants when scores change; by default none."""
 
     notice: Text = ""
@@ -84,9 +84,6 @@ class PublicationRequest(Sent):
     closes_at: Moment | None = None
     selection_deadline: Moment | None = None
     lose_scores: bool = False
-    agreed: Annotated[
-        str | None, Field(description="The `digest` of the reviewed difference; null skips this check.")
-    ] = None
 
     def amends(self) -> Amends:
         """Return the message and compensation."""

@@ -1,12 +1,11 @@
 """API for rescoring: prepare, compare, publish, roll back, drop."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from flask import url_for
 
 from grader import db
-from grader.errors import OrganizerError
 from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
@@ -16,10 +15,12 @@ from grader.services.solutions import check_jobs
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.confirmation import FIELD, confirm
 from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
 from webapp.http.site import current_site
-from webapp.organizers.rescoring import answers, difference_page, pages
+from webapp.organizers.rescoring import answers, difference_page, pages, version_page
 from webapp.organizers.rescoring.answers import (
     DifferenceAnswer,
     MetricInUse,
@@ -31,6 +32,7 @@ from webapp.organizers.rescoring.answers import (
     ScoringVersionList,
     VersionStarted,
 )
+from webapp.organizers.rescoring.version_page import Switch
 
 TAG = "rescoring"
 HERE = f"{DESK}/rescoring"
@@ -40,18 +42,6 @@ TABLES = {
     "teams": difference_page.teams_csv,
     "selections": difference_page.selections_csv,
 }
-
-
-class DifferenceNotAgreed(OrganizerError):
-    """The leaderboard changes differ from those to which the client agreed."""
-
-    public_name = "difference_not_agreed"
-    digest: str
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """The digest of the current changes, to send as `agreed`."""
-        return {"digest": self.digest}
 
 
 @blueprint.get(HERE)
@@ -146,7 +136,7 @@ def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> Scori
     def publish(session: Any, _competition: Competition, version: ScoringVersion, **given: Any) -> None:
         publication.publish(session, scoring_version_id=version.id, **given)
 
-    _switch(slug, number, json, publish)
+    _switch(slug, number, json, publish, Switch.publication(number))
     return _version(slug, number)
 
 
@@ -158,36 +148,43 @@ def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> Scorin
     def roll_back(session: Any, competition: Competition, _version: ScoringVersion, **given: Any) -> None:
         publication.roll_back(session, competition=competition, number=number, reason=json.reason, **given)
 
-    _switch(slug, number, json, roll_back)
+    _switch(slug, number, json, roll_back, Switch.rollback(number))
     return _version(slug, number)
 
 
 @blueprint.delete(VERSION)
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
-def drop_rescoring(slug: str, number: int) -> Any:
+def drop_rescoring(slug: str, number: int, json: Confirmation) -> Any:
     """Drop a version that is being prepared; the leaderboards stay unchanged."""
     with writing() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
+        progress = preparation.progress(session, scoring_version_id=version.id)
         preparation.drop(session, scoring_version_id=version.id, actor=actor())
+        confirm(version_page.drop_question(slug, version, progress))
     return "", 204
 
 
-def _switch(slug: str, number: int, json: PublicationRequest, service: Callable[..., None]) -> ScoringVersion:
-    """Switch the leaderboards to a version if its changes are those to which the client agreed.
+def _switch(
+    slug: str, number: int, json: PublicationRequest, service: Callable[..., None], switch: Switch
+) -> ScoringVersion:
+    """Switch the leaderboards to a version once the client has confirmed the changes.
 
-    The service runs before this comparison, so that its errors are reported first. If the changes differ, its
-    work is rolled back.
+    The service runs before the confirmation is requested, so that its errors are reported first. Requesting
+    the confirmation rolls its work back.
     """
+    # This fills the cache, so that the locked transaction below does not have to compute the difference.
+    with reading() as session:
+        difference_page.summary(session, *lookups.scoring_version_of(session, slug, number))
     with writing() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         lookup.lock(session, competition_id=competition.id)
-        summary = difference_page.summary(session, competition, version) if json.agreed is not None else None
+        summary = difference_page.summary(session, competition, version)
         service(
             session, competition, version, amends=json.amends(), lose_scores=json.lose_scores, actor=actor()
         )
-        is_live = version.state is ScoringVersionState.LIVE
-        if is_live and summary is not None and summary.digest != json.agreed:
-            raise DifferenceNotAgreed(summary.text, digest=summary.digest)
+        if version.state is ScoringVersionState.LIVE and summary is not None:
+            fields = json.model_dump_json(exclude={FIELD})
+            confirm(switch.question(slug, summary, notice=json.notice, fields=fields))
         return version
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Self
 
 from flask import Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -107,12 +107,8 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
     def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
         publication.publish(session, scoring_version_id=version.id, **given)
 
-    words = _Words(
-        heading=f"Publish scoring version {number}?",
-        button=f"Publish scoring version {number}",
-        done=f"All leaderboards now use scoring version {number}.",
-    )
-    return _switch(slug, number, act, words)
+    done = f"All leaderboards now use scoring version {number}."
+    return _switch(slug, number, act, Switch.publication(number), done)
 
 
 @blueprint.post("/<int:number>/rollback")
@@ -124,12 +120,8 @@ def roll_back(slug: str, number: int) -> ResponseReturnValue:
         reason = request.form.get("reason", "")
         publication.roll_back(session, competition=competition, number=number, reason=reason, **given)
 
-    words = _Words(
-        heading=f"Roll back to scoring version {number}?",
-        button=f"Roll back to version {number}",
-        done=f"All leaderboards use scoring version {number} again.",
-    )
-    return _switch(slug, number, act, words)
+    done = f"All leaderboards use scoring version {number} again."
+    return _switch(slug, number, act, Switch.rollback(number), done)
 
 
 @blueprint.post("/<int:number>/drop")
@@ -141,19 +133,7 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
             _, version = lookups.scoring_version_of(session, slug, number)
             progress = preparation.progress(session, scoring_version_id=version.id)
             preparation.drop(session, scoring_version_id=version.id, actor=actor())
-            confirm(
-                Question(
-                    heading=f"Cancel the rescoring with scoring version {number}?",
-                    sentences=(
-                        f"The scores of {counted(progress.finished, 'submission')} under this version will "
-                        "be discarded. "
-                        "The leaderboards stay unchanged.",
-                    ),
-                    button="Cancel this rescoring",
-                    back=url_for(".show", slug=slug, number=number),
-                    state=f"drop {version.id}",
-                )
-            )
+            confirm(drop_question(slug, version, progress))
     except OrganizerError as error:
         if wants_json():
             raise
@@ -162,27 +142,66 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
     return redirect(url_for(".index", slug=slug), 303)
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The texts of the confirmation page and the success message for making a version live."""
+def drop_question(slug: str, version: ScoringVersion, progress: preparation.JobProgress) -> Question:
+    """Return the question for dropping a version that is being prepared."""
+    return Question(
+        heading=f"Cancel the rescoring with scoring version {version.number}?",
+        sentences=(
+            f"The scores of {counted(progress.finished, 'submission')} under this version will be discarded. "
+            "The leaderboards stay unchanged.",
+        ),
+        button="Cancel this rescoring",
+        back=url_for("organize_rescoring.show", slug=slug, number=version.number),
+        state=f"drop {version.id}",
+    )
 
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The question for making a version live, which is bound to the changes and the request's fields."""
+
+    number: int
     heading: str
     button: str
-    done: str
+
+    @classmethod
+    def publication(cls, number: int) -> Self:
+        """Return the texts for a prepared version."""
+        return cls(number, f"Publish scoring version {number}?", f"Publish scoring version {number}")
+
+    @classmethod
+    def rollback(cls, number: int) -> Self:
+        """Return the texts for an earlier version."""
+        return cls(number, f"Roll back to scoring version {number}?", f"Roll back to version {number}")
+
+    def question(self, slug: str, summary: Changes, *, notice: str, fields: str) -> Question:
+        """Return the question with the changes and the way in which participants are notified."""
+        return Question(
+            heading=self.heading,
+            sentences=(*summary.sentences, _notification(notice)),
+            button=self.button,
+            back=url_for("organize_rescoring.show", slug=slug, number=self.number),
+            state=f"{summary.digest} {fields}",
+            links=(
+                ("Full difference", url_for("organize_rescoring.difference", slug=slug, number=self.number)),
+            ),
+            can_change=True,
+        )
 
 
 def _switch(
     slug: str,
     number: int,
     act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
-    words: _Words,
+    switch: Switch,
+    done: str,
 ) -> ResponseReturnValue:
     """Switch the leaderboards to a version once the user has confirmed the displayed changes.
 
     The action runs before the confirmation is requested, so that its errors are reported first. Requesting
     the confirmation rolls the action back.
     """
-    form, done = PublishForm(), words.done
+    form = PublishForm()
     if wants_to_change():
         return _show(slug, number, form=form)
     # This fills the cache, so that the locked transaction below does not have to compute the difference.
@@ -197,7 +216,8 @@ def _switch(
             act(session, competition, version, given)
             is_live = competition.live_scoring_version_id == version.id
             if is_live and summary is not None:
-                confirm(_question(slug, number, words, summary, form))
+                fields = " ".join(f"{field.name} {field.raw_data!r}" for field in form)
+                confirm(switch.question(slug, summary, notice=form.notice.data, fields=fields))
     except OrganizerError as error:
         if wants_json():
             raise
@@ -212,26 +232,13 @@ def _switch(
     return redirect(url_for(".show", slug=slug, number=number), 303)
 
 
-def _question(slug: str, number: int, words: _Words, summary: Changes, form: PublishForm) -> Question:
-    given = [f"{field.name} {field.raw_data!r}" for field in form]
-    return Question(
-        heading=words.heading,
-        sentences=(*summary.sentences, *_told(form)),
-        button=words.button,
-        back=url_for(".show", slug=slug, number=number),
-        state=" ".join((summary.digest, *given)),
-        links=(("Full difference", url_for(".difference", slug=slug, number=number)),),
-        can_change=True,
-    )
-
-
-def _told(form: PublishForm) -> tuple[str, ...]:
+def _notification(notice: str) -> str:
     """Describe how participants are notified; shown first, because e-mails cannot be recalled."""
     if not current_site().settings.sends_mail():
-        return ("All participants get a notification.",)
-    if form.notice.data.strip():
-        return ("Every team with scored files gets the message by e-mail.",)
-    return ("No e-mail is sent because the message is blank.",)
+        return "All participants get a notification."
+    if notice.strip():
+        return "Every team with scored files gets the message by e-mail."
+    return "No e-mail is sent because the message is blank."
 
 
 def _show(

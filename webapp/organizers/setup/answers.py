@@ -12,6 +12,7 @@ from grader.models import (
 from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
 from grader.text import is_storable
 from grader.visibility import Step
+from webapp.http.confirmation import FIELD
 from webapp.http.fields import Answer, Moment, Sent, Text, allow_more
 from webapp.http.organizer_operations import FaultAnswer
 from webapp.presentation import formats
@@ -77,10 +78,16 @@ class SettingsShown(SettingsSent):
     model_config = ConfigDict(title="SettingsShown", json_schema_extra=allow_more)
 
 
-class SettingsQuery(Sent):
-    """Whether to save dates that have passed or are less than a day away."""
+class SettingsRequest(SettingsSent):
+    """The settings of a competition, and the confirmation of dates less than a day away."""
 
-    confirm: bool = False
+    model_config = ConfigDict(title="SettingsRequest")
+
+    confirm: Text = ""
+
+    def values(self) -> dict[str, Any]:
+        """Return all settings."""
+        return {name: value for name, value in self if name != FIELD}
 
 
 class SafeStep(Answer):

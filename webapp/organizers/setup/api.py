@@ -21,17 +21,17 @@ from grader.services.setup import drafts, settings_file
 from webapp.competitions import prose
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
+from webapp.http.confirmation import confirm
 from webapp.http.context import act_on, actor, competition_of, is_shell, reading, require_role, writing
 from webapp.http.fields import FileForm
 from webapp.http.organizer_operations import (
     DESK,
-    ConfirmationNeeded,
     act,
     organizers_operation,
 )
 from webapp.http.responses import expected_versions
 from webapp.http.site import current_site
-from webapp.organizers.setup import answers, receiving
+from webapp.organizers.setup import answers, receiving, settings_page
 from webapp.organizers.setup.answers import (
     Draft,
     FigureList,
@@ -39,8 +39,7 @@ from webapp.organizers.setup.answers import (
     NewCompetition,
     SettingsAnswer,
     SettingsChanged,
-    SettingsQuery,
-    SettingsSent,
+    SettingsRequest,
     SettingsShown,
 )
 from webapp.submissions import uploads
@@ -106,25 +105,26 @@ def organized_settings(slug: str) -> SettingsAnswer:
 
 @blueprint.put(SETTINGS)
 @organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
-def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
+def replace_settings(slug: str, json: SettingsRequest) -> Any:
     """Replace all settings of a competition; settings missing from the request get their defaults.
 
-    A date of a published competition that has passed or is less than a day away requires `?confirm=true`.
+    A date of a published competition that has passed or is less than a day away must be confirmed.
     If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
     """
-    return _change(slug, dict(json), is_confirmed=query.confirm)
+    return _change(slug, json.values())
 
 
 @blueprint.patch(SETTINGS)
 @organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
-def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
+def change_settings(slug: str, json: SettingsRequest) -> Any:
     """Change some settings of a competition; settings missing from the request stay unchanged.
 
-    A date of a published competition that has passed or is less than a day away requires `?confirm=true`.
+    A date of a published competition that has passed or is less than a day away must be confirmed.
     If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
     """
-    sent = {name: getattr(json, name) for name in json.model_fields_set}
-    return _change(slug, sent, is_confirmed=query.confirm)
+    return _change(
+        slug, {name: each for name, each in json.values().items() if name in json.model_fields_set}
+    )
 
 
 @blueprint.get(f"{DESK}/settings.toml")
@@ -182,7 +182,7 @@ def _settings(slug: str) -> dict[str, Any]:
         }
 
 
-def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any:
+def _change(slug: str, changes: Mapping[str, Any]) -> Any:
     with writing() as session:
         act = act_on(session, slug)
         competition, now = act.competition, act.now
@@ -194,9 +194,8 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
         if faults := competition_settings.refusals(competition, changes, now):
             raise RefusedSettings(faults)
         changed = competition_settings.change(**act.parts, changes=changes)
-        doubtful = settings_warnings.to_confirm(competition, changed, now)
-        if doubtful and not is_confirmed:
-            raise ConfirmationNeeded(doubtful)
+        if doubtful := settings_warnings.to_confirm(competition, changed, now):
+            confirm(settings_page.takes_effect_soon(competition, "dates", doubtful, now))
     if changed.intersection(TEXTS):
         prose.format_saved(slug)
     found = _settings(slug)

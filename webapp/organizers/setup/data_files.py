@@ -28,7 +28,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import act_on, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
-from webapp.http.fields import Answer, FileForm, Moment, Sent, Text
+from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Sent, Text
 from webapp.http.organizer_operations import (
     DESK,
     Job,
@@ -193,14 +193,7 @@ def remove(slug: str) -> ResponseReturnValue:
     name = request.form.get("name", "")
     with writing() as session:
         data_files.remove(**act_on(session, slug).parts, name=name)
-        confirm(
-            Question(
-                heading=f"Remove {name}?",
-                sentences=("No one will be able to download it, and links to it will stop working.",),
-                button="Remove file",
-                back=url_for(".index", slug=slug),
-            )
-        )
+        confirm(_remove_question(slug, name))
     flash(f"{name} removed.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
@@ -331,10 +324,21 @@ def upload_data_file(slug: str) -> Any:
 
 @api.blueprint.delete(f"{DESK}/data/<name>")
 @organizers_operation(Role.EDITOR, status=204, tag="setup")
-def remove_data_file(slug: str, name: str) -> Any:
+def remove_data_file(slug: str, name: str, json: Confirmation) -> Any:
     """Remove a data file, so that it can no longer be downloaded."""
-    act(slug, data_files.remove, name=name)
+    with writing() as session:
+        data_files.remove(**act_on(session, slug).parts, name=name)
+        confirm(_remove_question(slug, name))
     return "", 204
+
+
+def _remove_question(slug: str, name: str) -> Question:
+    return Question(
+        heading=f"Remove {name}?",
+        sentences=("No one will be able to download it, and links to it will stop working.",),
+        button="Remove file",
+        back=url_for("organize_data.index", slug=slug),
+    )
 
 
 @api.blueprint.post(f"{DESK}/data/<name>/allow")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -21,17 +21,16 @@ from grader.services.submissions.accepting import NewSubmission
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family, is_form
+from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import act_on, competition_of, reading, writing
-from webapp.http.fields import Answer
+from webapp.http.fields import Answer, Confirmation
 from webapp.http.organizer_operations import (
     DESK,
-    Confirmation,
+    ConfirmedReason,
     FaultAnswer,
     Reasoned,
-    act,
     organizers_operation,
 )
 from webapp.http.site import current_site
@@ -62,11 +61,10 @@ def show(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.OWNER)
 def delete(slug: str) -> ResponseReturnValue:
     """Delete a draft with all its data."""
-    if request.form.get("confirm") != "yes":
-        return _page(slug, problem="Nothing was deleted. Select the checkbox to confirm."), 422
     try:
         with writing() as session:
             drafts.delete_draft(**act_on(session, slug).parts)
+            confirm(_delete_question(slug))
     except drafts.NotDraft as error:
         return _page(slug, problem=error.message), 409
     flash(f"Draft {slug} deleted.")
@@ -87,6 +85,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         settings=settings,
         setup=setup,
         problem=problem,
+        token=_delete_question(slug).token_at(url_for("organize_publishing.delete", slug=slug)),
         submission_count=submission_count,
         usual_dates=usual_dates,
         metric=view.metric(),
@@ -103,10 +102,23 @@ def organized_state(slug: str) -> Publication:
 
 @api.blueprint.delete(DESK)
 @organizers_operation(Role.OWNER, status=204, tag="setup")
-def delete_draft(slug: str, query: Confirmation) -> Any:
+def delete_draft(slug: str, json: Confirmation) -> Any:
     """Delete a draft with all its data."""
-    act(slug, drafts.delete_draft)
+    with writing() as session:
+        drafts.delete_draft(**act_on(session, slug).parts)
+        confirm(_delete_question(slug))
     return "", 204
+
+
+def _delete_question(slug: str) -> Question:
+    """Return the question that the checkbox of the form confirms."""
+    return Question(
+        heading=f"Delete the draft {slug}?",
+        sentences=("All its data will be deleted, and its address becomes free.",),
+        button="Delete the draft",
+        back=url_for("organize_publishing.show", slug=slug),
+        is_final=True,
+    )
 
 
 def _publication(session: Any, competition: Competition) -> Publication:
@@ -176,19 +188,17 @@ def publish_competition(act: Act, sent: Confirmation) -> NewSubmission | None:
     """Publish a draft; afterwards, only a rescoring can change its metric or solution."""
     question = _publish_question(act)
     entered = benchmark_entries.publish(**act.parts, storage=current_site().storage)
-    if is_form():
-        confirm(question)
+    confirm(question)
     return entered
 
 
 @STATE.action("/archive", page="archive", done="Competition archived.")
-def archive_competition(act: Act, sent: Reasoned) -> None:
+def archive_competition(act: Act, sent: ConfirmedReason) -> None:
     """Archive a competition, which stays readable but accepts no files."""
     lifecycle.archive(act, reason=sent.reason)
-    if is_form():
-        words = "It will stay readable but accept no files. You can unarchive it later."
-        back = url_for("organize_publishing.show", slug=act.competition.slug)
-        confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", back))
+    words = "It will stay readable but accept no files. You can unarchive it later."
+    back = url_for("organize_publishing.show", slug=act.competition.slug)
+    confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", back))
 
 
 @STATE.action("/unarchive", page="unarchive", done="Competition unarchived.")

@@ -101,7 +101,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
             past = settings_warnings.date_warnings_of_change(competition, changed, now)
             joined = settings_warnings.joined_names_warnings(competition) if "identities" in changed else []
             if doubtful := settings_warnings.to_confirm(competition, changed, now):
-                confirm(_takes_effect_soon(competition, page, doubtful, now))
+                confirm(takes_effect_soon(competition, page.key, doubtful, now))
     if is_stale:
         return _page(slug, page, is_sent=True, is_stale=True), 412
     if is_refused:
@@ -162,8 +162,8 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     return words
 
 
-def _takes_effect_soon(
-    competition: Competition, step: SettingsStep, doubtful: Sequence[Fault], now: datetime
+def takes_effect_soon(
+    competition: Competition, step: str, doubtful: Sequence[Fault], now: datetime
 ) -> Question:
     """Return the confirmation for saving dates that have passed or take effect within a day."""
     names = sorted({name for fault in doubtful for name in fault.names})
@@ -174,10 +174,11 @@ def _takes_effect_soon(
         else "Save a date that takes effect within a day?",
         sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(now)}."),
         button="Save",
-        back=url_for("organize_settings.show", slug=competition.slug, step=step.key),
+        back=url_for("organize_settings.show", slug=competition.slug, step=step),
         state=repr([(name, getattr(competition, name)) for name in names]),
         is_final=reveals,
         can_change=True,
+        problems=[fault.as_problem() for fault in doubtful],
     )
 
 

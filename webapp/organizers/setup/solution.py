@@ -31,7 +31,7 @@ from grader.services.solutions.check_jobs import CheckParameters, NotAcceptable,
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family, is_form
+from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.errors import status_of, wants_json
@@ -309,7 +309,7 @@ ACTIONS = Family(
 def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:
     """Check the same file again with other column roles."""
     job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
-    if is_form():
+    if request.blueprint == blueprint.name:  # the form contains fields of columns
         roles = chosen_roles(job, request.form)
     else:
         found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}

@@ -68,13 +68,13 @@ def test_the_page_leads_through_all_steps_to_the_final_standings(scene):
     refused = ed.confirm(f"{CLOSE}/reveal")
     assert refused.status_code == 400
     assert "Select the checkbox to confirm" in refused.text
-    assert ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"}).status_code == 303
+    assert ed.confirm(f"{CLOSE}/reveal").status_code == 303
     assert ed.confirm(f"{CLOSE}/bundle").status_code == 409
     refused = ed.confirm(f"{CLOSE}/finalize", {"reason": "All is well."})
     assert refused.status_code == 400
     assert 'value="All is well."' in refused.text
-    assert ed.confirm(f"{CLOSE}/finalize", {"confirm": "yes", "reason": "All is well."}).status_code == 303
-    again = ed.confirm(f"{CLOSE}/finalize", {"confirm": "yes"})
+    assert ed.confirm(f"{CLOSE}/finalize", {"reason": "All is well."}).status_code == 303
+    again = ed.confirm(f"{CLOSE}/finalize")
     assert again.status_code == 409
     assert "became final" in again.text
     assert ed.post(f"{CLOSE}/bundle").status_code == 303
@@ -109,7 +109,7 @@ def test_organizers_see_the_shake_up_before_and_after_the_reveal(scene):
 def test_bundles_older_than_the_newest_final_standings_are_marked(scene):
     close(scene)
     for act in ("reveal", "finalize", "bundle"):
-        assert scene.ed.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
+        assert scene.ed.confirm(f"{CLOSE}/{act}").status_code == 303
     scene.work()
     page = scene.ed.browser.get(CLOSE).text
     assert ">final standings 1</a>." in page
@@ -174,7 +174,7 @@ def test_the_published_solution_and_complete_receipts_are_public(scene):
     assert scene.vic.browser.get(f"{receipt}?version=7").status_code == 404
     assert receipt in scene.ann.browser.get(f"{HERE}/submissions/{scene.submission_id}").text
 
-    refused = scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"})
+    refused = scene.ed.confirm(f"{CLOSE}/solution")
     assert refused.status_code == 409
     assert "Reveal it before you publish the solution" in refused.text
     assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 404
@@ -184,7 +184,7 @@ def test_the_published_solution_and_complete_receipts_are_public(scene):
     assert "solution.csv" not in scene.ann.browser.get(f"{HERE}/data").text
     scene.reveal()
     assert set(scene.ann.browser.get(receipt).json["splits"]["private"]) == {"shown"}
-    assert scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"}).status_code == 303
+    assert scene.ed.confirm(f"{CLOSE}/solution").status_code == 303
     # The file is not available until it has been checked.
     assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 503
     scene.work()

@@ -114,16 +114,15 @@ def test_a_diagnosis_published_after_the_reveal_is_public(scene):
     page, public = page_of(scene.first), f"{HERE}/leaderboard/private/{scene.first}"
     scene.ed.post(page, {"against": str(scene.second)})
     scene.work()
-    confirmed = {"confirm": "yes"}
-    assert scene.ed.post(f"{page}/publish", confirmed).status_code == 409
+    assert scene.ed.confirm(f"{page}/publish").status_code == 409
     scene.reveal()
-    assert "compares two submissions" in scene.ed.post(f"{page}/publish", confirmed).text
+    assert "compares two submissions" in scene.ed.confirm(f"{page}/publish").text
     scene.ed.post(page)
     scene.work()
     assert scene.ann.browser.get(f"{public}/diagnosis").status_code == 404
     assert scene.ed.post(f"{page}/publish").status_code == 400
-    assert scene.vic.post(f"{page}/publish", confirmed).status_code == 403
-    assert scene.ed.post(f"{page}/publish", confirmed).status_code == 303
+    assert scene.vic.confirm(f"{page}/publish").status_code == 403
+    assert scene.ed.confirm(f"{page}/publish").status_code == 303
 
     stranger = scene.app.test_client()
     assert f"{public}/diagnosis" in stranger.get(public).text
@@ -131,4 +130,4 @@ def test_a_diagnosis_published_after_the_reveal_is_public(scene):
     assert "200 rows (private)" in shown
     assert "predictions.csv" not in shown
     assert "was published" in stranger.get(f"{HERE}/log").text
-    assert scene.ed.post(f"{page}/publish", confirmed).status_code == 409
+    assert scene.ed.confirm(f"{page}/publish").status_code == 409

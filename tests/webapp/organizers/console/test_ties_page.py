@@ -133,14 +133,14 @@ def test_marks_published_after_the_reveal_are_public(scene):
     marks_ties(scene, False)
     scene.ed.post(TIES)
     scene.work()
-    assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 409
+    assert scene.ed.confirm(f"{TIES}/publish").status_code == 409
     scene.reveal()
-    assert "Compare the teams on the current" in scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).text
+    assert "Compare the teams on the current" in scene.ed.confirm(f"{TIES}/publish").text
     scene.ed.post(TIES)
     scene.work()
     assert scene.ed.post(f"{TIES}/publish").status_code == 400
     assert mark not in scene.ann.browser.get(board).text
-    assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 303
+    assert scene.ed.confirm(f"{TIES}/publish").status_code == 303
     public = scene.app.test_client().get(board).text
     assert public.count(mark) == 1
     assert public.index("Bob") < public.index("Cem")

@@ -38,15 +38,14 @@ def test_a_draft_with_settings_a_solution_and_data_is_published(olga: Desk):
     assert accepted["solution"]["row_count"] == len(olga.arena.truth.rows)
     data = {"file": (io.BytesIO(b"id,text\n1,hello\n"), "train.csv"), "description": "Comments"}
     assert olga("POST", f"{DESK}/data", data=data, expect=201).json["name"] == "train.csv"
-    olga("POST", f"{DESK}/state/publish", json={}, expect=400)
-    refused = olga("POST", f"{DESK}/state/publish", json={"confirm": True}, expect=409)
+    refused = olga("POST", f"{DESK}/state/publish", expect=409)
     assert refused.json["error"] == "not_ready"
     assert [each["fields"] for each in refused.json["problems"]] == [["data"]]
     olga.work()
     listed = olga("GET", f"{DESK}/data").json
     assert listed["is_final"]
     assert [(each["name"], each["state"]) for each in listed["files"]] == [("train.csv", "passed")]
-    assert olga("POST", f"{DESK}/state/publish", json={"confirm": True}).json["state"] == "published"
+    assert olga("POST", f"{DESK}/state/publish").json["state"] == "published"
     assert olga("GET", f"{DESK}/data").json["benchmarks"][0]["name"]
     fixed = olga("GET", f"{DESK}/settings").json["locked"]
     assert "rescoring" in fixed["metric"]
@@ -114,8 +113,8 @@ def test_a_competition_is_copied_and_deleted(olga: Desk):
     taken = olga("POST", f"{API}/competitions", json=sent, expect=409).json
     assert "copy" in taken["message"]
     there = f"{API}/competitions/copy/organize"
-    assert "`confirm` is missing" in olga("DELETE", there, expect=400).json["message"]
-    olga("DELETE", f"{there}?confirm=true", expect=204)
+    assert olga("DELETE", there, expect=409).json["error"] == "unconfirmed"
+    olga("DELETE", there, expect=204)
     olga("GET", f"{there}/settings", expect=404)
 
 
@@ -139,7 +138,7 @@ def test_roles_have_the_same_rights_as_on_the_pages(olga: Desk, role: str | None
             session.add(Organizer(competition_id=here, user_id=user_id, role=Role(role), added_at=now))
     pat("GET", f"{DESK}/settings", expect=statuses[0])
     pat("PATCH", f"{DESK}/settings", json={"contact": "x"}, expect=statuses[1])
-    pat("DELETE", f"{DESK}?confirm=true", expect=statuses[2])
+    pat("DELETE", f"{DESK}", expect=statuses[2])
     pat("POST", f"{API}/competitions", json={"slug": "mine", "title": "Mine"}, expect=403)
 
 

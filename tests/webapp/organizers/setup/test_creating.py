@@ -538,10 +538,10 @@ def test_owners_but_not_editors_delete_a_draft(arena, root):
     make(root)
     root.post(f"{HERE}/organizers", {"name": "Ann", "role": "editor"})
     assert "Delete the draft" not in ann.browser.get(f"{HERE}/state").text
-    assert ann.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 403
+    assert ann.confirm(f"{HERE}/state/delete").status_code == 403
     answer = root.post(f"{HERE}/state/delete")
     assert (answer.status_code, "Select the checkbox" in answer.text) == (422, True)
-    assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).location == "/"
+    assert root.confirm(f"{HERE}/state/delete").location == "/"
     assert root.browser.get(f"{HERE}/state").status_code == 404
     assert "Toxicity" not in root.browser.get("/").text
     assert make(root).status_code == 303
@@ -554,7 +554,7 @@ def test_a_draft_with_a_baseline_can_be_deleted(arena, root):
     assert root.post(f"{HERE}/data/baseline", {"file": (file, "b.csv")}).status_code == 303
     page = root.browser.get(f"{HERE}/state").text
     assert "1 test or benchmark submission" in page and "state/delete" in page
-    assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 303
+    assert root.confirm(f"{HERE}/state/delete").status_code == 303
     assert root.browser.get(f"{HERE}/state").status_code == 404
 
 
