@@ -1,16 +1,17 @@
 """Actions, each declared once for both a page form and an API operation.
 
 An action runs in one transaction, which identifies the user, locks the competition and checks the role. Its
-function receives the `Act`, the input and the URL parameters.
+function receives the `Act`, the input and the URL parameters. The same model validates the input of both.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, get_args
 
 from flask import Blueprint, flash, g, redirect, request
 from flask.typing import ResponseReturnValue
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from grader.errors import FairboardError
 from grader.models import Competition, Role
@@ -18,15 +19,17 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from webapp.http import api, auth, context
-from webapp.http.api import operation
+from webapp.http.api import UnreadableFields, operation
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import wants_to_change
 from webapp.http.context import actor, competition_of, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
-from webapp.http.fields import Sent
-from webapp.http.parameters import entered_number
+from webapp.http.fields import Sent, is_list
+from webapp.http.parameters import UnreadableEntry, entered_number
+from webapp.presentation.form_fields import InvalidMoment, moment
 
 Action = Callable[..., Any]
+UNREADABLE = (UnreadableFields, UnreadableEntry, InvalidMoment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class Family:
         done: str | Mapping[str, str] | Callable[..., str],
         method: str = "POST",
         page_path: str | None = None,
-        form: Callable[[], Sent] | None = None,
+        form: Callable[[], Mapping[str, Any]] | None = None,
+        before: Callable[..., Any] | None = None,
         find: Callable[[Any, str], Competition] = competition_of,
         home: Callable[..., str] | None = None,
         shown: Callable[..., ResponseReturnValue] | None = None,
@@ -71,25 +75,30 @@ class Family:
 
         `done` is the success message: a text, a text for each `verb` of the URL, or a function of the outcome
         and the URL parameters. `page_path` is the form's path if it differs from the operation's. `form`
-        reads the input if the form's field names differ. `find` returns the competition to which a form
-        belongs. `shown` and `answer` create the responses of an action whose outcome is shown. `after` runs
-        after the commit. `home` overrides the family's redirect.
+        reads the input if the form's field names differ. `before` runs before the transaction with the URL
+        parameters, such as to store a file; the action receives its result, if any, as `prepared`. `find`
+        returns the competition to which a form belongs. `shown` and `answer` create the responses of an
+        action whose outcome is shown. `after` runs after the commit. `home` overrides the family's redirect.
         """
 
         def register(run: Action) -> Action:
             takes = run.__annotations__.get("sent")
-            read = form or (None if takes is None else lambda: entered(takes))
-            rule = self._form(run, read, done, home or self.home, shown, find, after)
+            rule = self._form(run, takes, form, before, done, home or self.home, shown, find, after)
+            if before is None:
+                context.ACTIONS.add(f"{self.pages.name}.{page}")
+            elif self.role is not None:
+                rule = organizers_only(self.role)(rule)
             self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
-            context.ACTIONS.add(f"{self.pages.name}.{page}")
-            view = self._view(run, takes, answer or self.answer, status, after)
+            view = self._view(run, takes, before, answer or self.answer, status, after)
             scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
             model = None if status == 204 else answers or self.answers
-            checked = operation(scope, answers=model, status=status, tag=self.tag, **described)(view)
+            described_view = operation(
+                scope, answers=model, status=status, tag=self.tag, takes=takes, **described
+            )(view)
             if self.role is not None:
-                checked = organizers_only(self.role)(checked)
+                described_view = organizers_only(self.role)(described_view)
             address = f"{self.pages.url_prefix if self.api is None else self.api}{path}"
-            api.blueprint.add_url_rule(address, run.__name__, checked, methods=[method])
+            api.blueprint.add_url_rule(address, run.__name__, described_view, methods=[method])
             return run
 
         return register
@@ -97,7 +106,9 @@ class Family:
     def _form(
         self,
         run: Action,
-        read: Callable[[], Sent] | None,
+        takes: type[Sent] | None,
+        read: Callable[[], Mapping[str, Any]] | None,
+        before: Callable[..., Any] | None,
         done: str | Mapping[str, str] | Callable[..., str],
         home: Callable[..., str],
         shown: Callable[..., ResponseReturnValue] | None,
@@ -108,6 +119,7 @@ class Family:
             if not context.has_login():
                 return auth.ask_to_log_in()
             try:
+                prepared = _prepared(before, slug=slug, **given)
                 with writing() as session:
                     if g.user is None:
                         return auth.ask_to_log_in()
@@ -117,9 +129,9 @@ class Family:
                         if wants_to_change() or request.form.get("act") == "preview":
                             return self.show(slug=slug, problem=None, **given)
                     act = acting.begin(session, competition=competition, actor=actor())
-                    sent = {} if read is None else {"sent": read()}
-                    outcome = run(act, **sent, **given)
-            except self.refusals as error:
+                    sent = {} if takes is None else {"sent": validated(takes, read)}
+                    outcome = run(act, **sent, **prepared, **given)
+            except (*self.refusals, *UNREADABLE) as error:
                 if wants_json():
                     raise
                 return self.show(slug=slug, problem=error, **given), status_of(error), headers_of(error)
@@ -139,31 +151,64 @@ class Family:
         self,
         run: Action,
         takes: type[Sent] | None,
+        before: Callable[..., Any] | None,
         answer: Callable[..., Any],
         status: int,
         after: Callable[[Act, Any], None],
     ) -> Callable[..., Any]:
-        def view(slug: str, json: Any = None, **given: Any) -> Any:
-            sent = {} if json is None else {"sent": json}
+        def view(slug: str, **given: Any) -> Any:
+            sent = {} if takes is None else {"sent": request.context.json}  # type: ignore[attr-defined]
+            prepared = _prepared(before, slug=slug, **given)
             with writing() as session:
                 act = acting.begin(session, competition=competition_of(session, slug), actor=actor())
-                outcome = run(act, **sent, **given)
+                outcome = run(act, **sent, **prepared, **given)
                 answered = "" if status == 204 else answer(act, outcome, **given)
             after(act, outcome)
             return answered if isinstance(answered, tuple) else (answered, status)
 
         view.__name__, view.__doc__, view.__module__ = run.__name__, run.__doc__, run.__module__
-        view.__annotations__ = {} if takes is None else {"json": takes}
         return view
 
 
-def entered(takes: type[Sent]) -> Any:
-    """Return the form's fields as the input of an action; missing fields are empty."""
+def _prepared(before: Callable[..., Any] | None, **given: Any) -> dict[str, Any]:
+    found = None if before is None else before(**given)
+    return {} if found is None else {"prepared": found}
+
+
+def validated(takes: type[Sent], read: Callable[[], Mapping[str, Any]] | None) -> Sent:
+    """Return the input of a form; raise UnreadableFields."""
+    try:
+        return takes.model_validate(entered(takes) if read is None else read())
+    except ValidationError as error:
+        raise UnreadableFields(error) from None
+
+
+def entered(takes: type[Sent]) -> dict[str, Any]:
+    """Return the form's fields by name; missing required texts are empty, other missing fields absent."""
     found: dict[str, Any] = {}
     for name, field in takes.model_fields.items():
-        is_text = field.annotation in (str, str | None)
-        if field.annotation is bool:
-            found[name] = request.form.get(name) == "yes"
-        else:
-            found[name] = request.form.get(name, "") if is_text else entered_number(name)
-    return takes.model_construct(**found)
+        kinds = list(_kinds(field.annotation))
+        text = request.form.get(name, "")
+        if bool in kinds:
+            found[name] = text == "yes"
+        elif is_list(field.annotation):
+            found[name] = request.form.getlist(name)
+        elif int in kinds:
+            found[name] = entered_number(name)
+        elif datetime in kinds:
+            found[name] = moment(name)
+        elif text or (str in kinds and (field.is_required() or name in request.form)):
+            found[name] = text
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def sentences(problem: FairboardError | None) -> list[str]:
+    """Return the messages of an error that a page shows."""
+    return [] if problem is None else list(getattr(problem, "problems", (problem.message,)))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """Return the types in an annotation such as `Annotated[int, …] | None`."""
+    yield annotation
+    for each in get_args(annotation):
+        yield from _kinds(each)

@@ -50,6 +50,7 @@ PLAIN_WORDS = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "string_type": "must be text",
+    "date_from_datetime_parsing": "must be a date such as 2030-01-31",
 }
 
 
@@ -59,18 +60,18 @@ class UnreadableFields(BadRequest):
     public_name = "unreadable"
 
     def __init__(self, error: ValidationError) -> None:
-        self.problems: list[dict[str, Any]] = [
+        self._problems: list[dict[str, Any]] = [
             {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
             for problem in error.errors(include_url=False)[:MOST_LISTED]
         ]
-        more = error.error_count() - len(self.problems)
-        listed = " ".join(problem["message"] for problem in self.problems)
+        more = error.error_count() - len(self._problems)
+        listed = " ".join(problem["message"] for problem in self._problems)
         super().__init__(f"{listed} There are {more:,} more problems." if more else listed)
 
     @property
     def details(self) -> Mapping[str, Any]:
         """The problems, each with its field."""
-        return {"problems": self.problems}
+        return {"problems": self._problems}
 
 
 class NotJsonType(BadRequest):
@@ -88,8 +89,8 @@ class Operation:
     If `scope` is None, no token is required. With `creates`, an Idempotency-Key is accepted; with
     `shows_secret`, the response is not stored for replays. An operation with `keeps_key` handles its keys
     itself. With `spans`, tokens bound to one competition are accepted although the URL contains none.
-    `takes_file` is the form of an upload, and `answers_file` the media type of a file response. With
-    `checks_version`, `If-Match` is compared.
+    `takes` is the body of a declared action, `takes_file` the form of an upload, and `answers_file` the media
+    type of a file response. With `checks_version`, `If-Match` is compared.
     """
 
     scope: Scope | None
@@ -97,6 +98,7 @@ class Operation:
     keeps_key: bool = False
     shows_secret: bool = False
     spans: bool = False
+    takes: type[BaseModel] | None = None
     takes_file: type[FileForm] | None = None
     answers_file: str | None = None
     checks_version: bool = False
@@ -187,6 +189,7 @@ def operation(
     keeps_key: bool = False,
     shows_secret: bool = False,
     spans: bool = False,
+    takes: type[BaseModel] | None = None,
     takes_file: type[FileForm] | None = None,
     answers_file: str | None = None,
     checks_version: bool = False,
@@ -200,13 +203,14 @@ def operation(
             keeps_key=keeps_key,
             shows_secret=shows_secret,
             spans=spans,
+            takes=takes,
             takes_file=takes_file,
             answers_file=answers_file,
             checks_version=checks_version,
         )
         OPERATIONS[view.__name__] = known
         described = Answers(**{f"HTTP_{status}": answers})
-        checked = SPEC.validate(resp=described, tags=(tag,), operation_id=view.__name__)(view)
+        checked = SPEC.validate(json=takes, resp=described, tags=(tag,), operation_id=view.__name__)(view)
 
         @wraps(checked)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:

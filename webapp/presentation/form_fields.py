@@ -10,6 +10,7 @@ from wtforms import BooleanField, Field, StringField
 from wtforms.utils import unset_value
 
 from grader.errors import OrganizerError
+from grader.text import utc
 
 LAST_MINUTE = time(23, 59)
 
@@ -18,7 +19,7 @@ class InvalidMoment(OrganizerError):
     """An invalid date or time of day."""
 
     public_name = "invalid_moment"
-    message = "Enter the new closing date as a date (2026-03-14) and a time (23:59) in UTC."
+    message = "Enter a date such as 2026-03-14 and a time such as 23:59 (UTC)."
 
 
 class SiteForm(FlaskForm):
@@ -106,8 +107,10 @@ class MomentField(Field):
 
 
 def moment(name: str) -> datetime | None:
-    """Return the time in the fields `<name>_date` and `<name>_time`; raise InvalidMoment."""
+    """Return the time in the field, or in the fields `<name>_date` and `<name>_time`; raise InvalidMoment."""
     try:
+        if text := request.form.get(name, "").strip():
+            return utc(datetime.fromisoformat(text))
         return _moment(request.form.get(f"{name}_date", ""), request.form.get(f"{name}_time", ""))
     except ValueError:
         raise InvalidMoment from None

@@ -27,7 +27,7 @@ from grader.services.webhooks.subscriptions import (
 )
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth
-from webapp.http.actions import Family
+from webapp.http.actions import Family, entered
 from webapp.http.api import blueprint, operation
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
@@ -205,18 +205,9 @@ def _add_lists(owners: Owners) -> None:
         return DeliveryList(deliveries=[views.delivery(each) for each in attempts], next=None)
 
 
-def _entered() -> WebhookRequest:
-    form = request.form
-    return WebhookRequest.model_construct(
-        url=form.get("url", "").strip(), events=form.getlist("events"), format=form.get("format", "")
-    )
-
-
-def _entered_change() -> WebhookChange:
+def _entered_change() -> dict[str, Any]:
     verb = (request.view_args or {})["verb"]
-    if verb == "change":
-        return WebhookChange.model_construct(**dict(_entered()))
-    return WebhookChange.model_construct(is_on=verb == "on")
+    return entered(WebhookRequest) if verb == "change" else {"is_on": verb == "on"}
 
 
 def _rules() -> AddressRules:
@@ -270,7 +261,6 @@ def _add_actions(owners: Owners) -> None:
 
     @add(
         "create",
-        form=_entered,
         shown=lambda made, **given: (with_secret(made, **given), 201),
         creates=True,
         **secret,

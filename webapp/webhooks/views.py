@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from grader.models import BodyFormat, Delivery, OffReason, Webhook
 from grader.services.webhook_outbox import EVENTS, Event
@@ -93,7 +93,7 @@ Events = Annotated[
 class WebhookRequest(Sent):
     """A new webhook."""
 
-    url: Text
+    url: Annotated[Text, StringConstraints(strip_whitespace=True)]
     events: Events
     format: Annotated[
         Text, Field(description="The format of the requests: `json`, or `slack` for one sentence.")
@@ -103,7 +103,7 @@ class WebhookRequest(Sent):
 class WebhookChange(Sent):
     """The changes to a webhook; omitted fields stay the same."""
 
-    url: Text | None = None
+    url: Annotated[Text, StringConstraints(strip_whitespace=True)] | None = None
     events: Events | None = None
     format: Text | None = None
     is_on: bool | None = None

@@ -1,6 +1,6 @@
 """Announcements (page and API): list, post, edit, withdraw."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -13,7 +13,7 @@ from grader.services.competitions.acting import Act
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
-from webapp.http.actions import Family, entered
+from webapp.http.actions import Family, sentences
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
@@ -85,7 +85,7 @@ def _page(
     slug: str,
     *,
     announcement_id: int | None = None,
-    problem: announcements.InvalidAnnouncement | None = None,
+    problem: Any = None,
 ) -> str:
     form: dict[str, str] = request.form.to_dict()
     with reading() as session:
@@ -102,7 +102,7 @@ def _page(
         form=form,
         edited_id=announcement_id,
         drawn=texts.drawn(form.get("body", "")),
-        problems=problem.problems if problem else (),
+        problems=sentences(problem),
     )
 
 
@@ -155,7 +155,6 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
     "/<int:announcement_id>",
     method="PATCH",
     page="edit",
-    form=lambda: entered(AnnouncementRequest),
     done="Announcement updated.",
     after=_format,
 )

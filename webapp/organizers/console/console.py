@@ -29,7 +29,6 @@ from webapp.http.site import current_site
 from webapp.organizers.console import console_view
 from webapp.organizers.console.audit import EntryView
 from webapp.organizers.console.console_view import ActivityView, HealthView
-from webapp.presentation.form_fields import InvalidMoment, moment
 
 blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
 RECENT_COUNT = 5
@@ -135,8 +134,8 @@ def _page(slug: str, *, problem: Any = None) -> str:
         failed_count=failed_count,
         recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
         message=request.form.get("message", competition.pause_message),
-        closes_date=request.form.get("closes_date", ""),
-        closes_time=request.form.get("closes_time", "23:59"),
+        closes_date=request.form.get("closes_at_date", ""),
+        closes_time=request.form.get("closes_at_time", "23:59"),
         export_kinds=[kind.value for kind in tables.TableKind],
         problem=problem.message if problem else "",
     )
@@ -153,7 +152,7 @@ def _free_bytes() -> int | None:
 CONSOLE = Family(
     pages=blueprint,
     tag="running",
-    refusals=(pauses.MessageNeeded, pauses.NotPaused, InvalidCompetition, InvalidMoment),
+    refusals=(pauses.MessageNeeded, pauses.NotPaused, InvalidCompetition),
     show=_page,
     home=lambda slug: url_for("organize_console.index", slug=slug),
     answers=Console,
@@ -165,9 +164,6 @@ CONSOLE = Family(
 @CONSOLE.action(
     "/pause",
     page="pause",
-    form=lambda: PauseRequest.model_construct(
-        message=request.form.get("message", ""), closes_at=moment("closes")
-    ),
     done="Submissions are paused. Leaderboards stay visible, and accepted submissions are still scored.",
 )
 def pause_submissions(act: Act, sent: PauseRequest) -> None:
@@ -178,7 +174,6 @@ def pause_submissions(act: Act, sent: PauseRequest) -> None:
 @CONSOLE.action(
     "/resume",
     page="resume",
-    form=lambda: ResumeRequest.model_construct(closes_at=moment("closes")),
     done="Submissions are open again.",
 )
 def resume_submissions(act: Act, sent: ResumeRequest) -> None:

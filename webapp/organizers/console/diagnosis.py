@@ -25,7 +25,6 @@ from webapp.http.organizer_operations import (
     Started,
     organizers_operation,
 )
-from webapp.http.parameters import UnreadableEntry
 from webapp.http.site import current_site
 from webapp.organizers.closing.views import JobView, job_status
 from webapp.organizers.console.submissions import blueprint
@@ -186,7 +185,6 @@ DIAGNOSES = Family(
         diagnoses.NotScored,
         diagnoses.NotPublishable,
         UnknownSubmissionHere,
-        UnreadableEntry,
     ),
     show=_page,
     home=lambda slug, submission_id: url_for(

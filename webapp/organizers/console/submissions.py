@@ -1,6 +1,6 @@
 """Submissions of all teams (pages and API): search, retry, marks, identical files."""
 
-from typing import Any
+from typing import Any, Literal
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -121,7 +121,7 @@ class Retried(Answer):
 class KindRequest(Sent):
     """The new kind of a submission: ranked, a benchmark, or hidden."""
 
-    kind: SubmissionKind
+    kind: Literal["normal", "benchmark", "hidden"]
 
 
 class Marked(Answer):
@@ -138,7 +138,7 @@ def index(slug: str) -> ResponseReturnValue:
     return page(slug)
 
 
-def page(slug: str, **_: Any) -> str:
+def page(slug: str, *, problem: Any = None, **_: Any) -> str:
     """Render the list of submissions."""
     wanted = _wanted()
     with reading() as session:
@@ -161,6 +161,7 @@ def page(slug: str, **_: Any) -> str:
         statuses=tuple(SubmissionStatus),
         kinds=tuple(SubmissionKind),
         failed_count=failed_count,
+        problem=problem.message if problem else "",
     )
 
 
@@ -288,21 +289,13 @@ def retry_submissions(act: Act) -> list[int]:
     return retries.retry_all(act)
 
 
-def _chosen_kind() -> KindRequest:
-    text = request.form.get("kind", "")
-    return KindRequest.model_construct(
-        kind=SubmissionKind(text) if text in set(SubmissionKind) else SubmissionKind.NORMAL
-    )
-
-
 @SUBMISSIONS.action(
     "/<int:submission_id>/kind",
     page="mark",
     done=lambda marked, **_: f"#{marked.id} is now {marked.kind}.",
-    form=_chosen_kind,
     answers=Marked,
     answer=lambda _act, marked, **_: Marked(id=marked.id, kind=marked.kind),
 )
 def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> Submission:
     """Make a submission a benchmark, hide it, or rank it again."""
-    return decisions.mark(act, submission_id=submission_id, kind=sent.kind)
+    return decisions.mark(act, submission_id=submission_id, kind=SubmissionKind(sent.kind))

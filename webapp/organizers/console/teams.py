@@ -28,7 +28,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import DESK, Reasoned, Searched, organizers_operation
-from webapp.http.parameters import UnreadableEntry, asked_page, asked_text, entered_number
+from webapp.http.parameters import asked_page, asked_text
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits, allowance
 from webapp.submissions.views import AllowanceView
@@ -258,7 +258,6 @@ TEAM = Family(
         moderation.NotGiven,
         moderation.SameName,
         names.InvalidName,
-        UnreadableEntry,
     ),
     show=page,
     home=lambda slug, team_id=None: url_for(
@@ -320,16 +319,6 @@ def reinstate_team(act: Act, sent: Reasoned, team_id: int) -> None:
     decisions.reinstate(act, team=_name(act, team_id), reason=sent.reason)
 
 
-def _entered() -> GrantRequest:
-    """Return the grant entered in a form; an invalid day becomes None and is then rejected."""
-    try:
-        day = date.fromisoformat(request.form.get("day", ""))
-    except ValueError:
-        day = None
-    reason = request.form.get("reason", "")
-    return GrantRequest.model_construct(day=day, count=entered_number("count") or 0, reason=reason)
-
-
 def _given(given: GivenGrant, **_: Any) -> str:
     """Return the success message, with the period in which the extra submissions are valid."""
     granted_at = given.grant.granted_at
@@ -343,7 +332,6 @@ def _given(given: GivenGrant, **_: Any) -> str:
 
 GRANT: dict[str, Any] = {
     "done": _given,
-    "form": _entered,
     "answers": Grant,
     "answer": lambda _act, given, **_: _grant_line(given),
     "status": 201,

@@ -292,10 +292,17 @@ ACTIONS = Family(
 )
 
 
+def _entered_roles() -> dict[str, Any]:
+    """Return the chosen roles; the form's fields are numbered like the columns."""
+    with reading() as session:
+        _, job = _found(session, **request.view_args)
+    return {"roles": chosen_roles(job, request.form)}
+
+
 @ACTIONS.action(
     "/<int:job_id>/roles",
     page="change_roles",
-    form=RolesRequest.model_construct,
+    form=_entered_roles,
     done="",
     shown=lambda again, slug, **_: redirect(
         url_for("organize_solution.show", slug=slug, job_id=again.id), 303
@@ -309,11 +316,8 @@ ACTIONS = Family(
 def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:
     """Check the same file again with other column roles."""
     job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
-    if request.blueprint == blueprint.name:  # the form contains fields of columns
-        roles = chosen_roles(job, request.form)
-    else:
-        found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}
-        roles = found | {name: role for name, role in sent.roles.items() if name in found}
+    found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}
+    roles = found | {name: role for name, role in sent.roles.items() if name in found}
     return check_jobs.add_again(**act.parts, job=job, roles=roles)
 
 

@@ -127,9 +127,9 @@ class CheckView:
         self.commitment = (result.get("commitment") or {}).get("value")
 
 
-def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, ColumnRole]:
-    """Return the column roles from a form; a column without a valid value keeps its role."""
-    return {column.name: _role(form.get(column.field, ""), column.role) for column in CheckView(job).columns}
+def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, str]:
+    """Return the column roles from a form; a column without a field keeps its role."""
+    return {column.name: form.get(column.field, column.role) for column in CheckView(job).columns}
 
 
 def check_status(job: OrganizerJob | None) -> Response:
@@ -138,10 +138,6 @@ def check_status(job: OrganizerJob | None) -> Response:
         return polled({"is_final": True})
     is_final = not organizer_jobs.is_open(job)
     return polled({"state": job.state.value, "progress": job.progress, "is_final": is_final})
-
-
-def _role(chosen: str, before: str) -> ColumnRole:
-    return ColumnRole(chosen if chosen in ROLES else before)
 
 
 def _split(name: str, split: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_the_console_shows_figures_charts_and_open_requests(desk):
 def test_a_pause_is_shown_on_page_and_api_and_leaderboards_stay_readable(desk):
     assert desk.ed.post(f"{DESK}/pause", {"message": ""}).status_code == 409
     date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
-    told = {"message": "Labels are checked until Friday", "closes_date": date, "closes_time": "23:59"}
+    told = {"message": "Labels are checked until Friday", "closes_at_date": date, "closes_at_time": "23:59"}
     assert desk.ed.post(f"{DESK}/pause", told).status_code == 303
     page = desk.ann.browser.get(f"{HERE}/submissions").text
     assert "Submissions are paused: Labels are checked until Friday." in page
@@ -107,7 +107,7 @@ def test_a_pause_is_shown_on_page_and_api_and_leaderboards_stay_readable(desk):
 
 
 def test_a_rejected_pause_keeps_the_entered_values(desk):
-    answer = desk.ed.post(f"{DESK}/pause", {"message": "Wait here", "closes_date": "2001-01-01"})
+    answer = desk.ed.post(f"{DESK}/pause", {"message": "Wait here", "closes_at_date": "2001-01-01"})
     assert answer.status_code == 409
     assert "Wait here</textarea>" in answer.text
     assert 'value="2001-01-01"' in answer.text
