@@ -250,12 +250,14 @@ def test_removing_a_role_requires_confirmation(arena, people: dict[str, Any], wh
         act = {"competition": competition, "actor": Actor(None, "tests"), "now": arena.now()}
         organizers.change(session, user=eva, role=Role.OWNER, **act)
         organizers.add(session, user=session.get_one(User, people["Ann"].user.id), role=Role.OWNER, **act)
-    asked = people["Eva"].post(f"{ROOT}/organizers/remove", {"name": who})
+    asked = people["Eva"].post(f"{ROOT}/organizers/{people[who].user.id}/remove")
     assert asked.status_code == 409 and "Remove organizer" in asked.text
     with arena.database.read() as session:
         user = session.get_one(User, people[who].user.id)
         assert organizers.role_of(session, competition=lookup.get(session, slug="toxicity"), user=user)
-    demoted = people["Eva"].post(f"{ROOT}/organizers/change", {"name": "Eva", "role": "viewer"})
+    demoted = people["Eva"].post(
+        f"{ROOT}/organizers/{people['Eva'].user.id}/change", {"role": "viewer"}
+    )
     assert demoted.status_code == 409 and "Change your role to viewer?" in demoted.text
 
 

@@ -1,8 +1,9 @@
 """Competition state (page and API): publish, archive, unarchive, delete a draft."""
 
+from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, url_for
+from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -24,7 +25,7 @@ from webapp.http import organizer_operations as organizing
 from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import act_on, competition_of, reading, writing
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation
 from webapp.http.organizer_operations import (
     DESK,
@@ -57,20 +58,6 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-@blueprint.post("/delete")
-@organizers_only(Role.OWNER)
-def delete(slug: str) -> ResponseReturnValue:
-    """Delete a draft with all its data."""
-    try:
-        with writing() as session:
-            drafts.delete_draft(**act_on(session, slug).parts)
-            confirm(_delete_question(slug))
-    except drafts.NotDraft as error:
-        return _page(slug, problem=error.message), 409
-    flash(f"Draft {slug} deleted.")
-    return redirect(url_for("competitions.index"), 303)
-
-
 def _page(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -84,7 +71,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         competition=view,
         settings=settings,
         setup=setup,
-        problem=problem,
+        problem=problem.message if problem else "",
         token=_delete_question(slug).token_at(url_for("organize_publishing.delete", slug=slug)),
         submission_count=submission_count,
         usual_dates=usual_dates,
@@ -98,16 +85,6 @@ def organized_state(slug: str) -> Publication:
     """Return the state of a competition, and the items that a draft lacks for publication."""
     with reading() as session:
         return _publication(session, competition_of(session, slug))
-
-
-@api.blueprint.delete(DESK)
-@organizers_operation(Role.OWNER, status=204, tag="setup")
-def delete_draft(slug: str, json: Confirmation) -> Any:
-    """Delete a draft with all its data."""
-    with writing() as session:
-        drafts.delete_draft(**act_on(session, slug).parts)
-        confirm(_delete_question(slug))
-    return "", 204
 
 
 def _delete_question(slug: str) -> Question:
@@ -205,3 +182,28 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> None:
 def unarchive_competition(act: Act, sent: Reasoned) -> None:
     """Unarchive a competition."""
     lifecycle.unarchive(act, reason=sent.reason)
+
+
+DRAFT = replace(
+    STATE,
+    api=DESK,
+    refusals=(drafts.NotDraft,),
+    show=_page,
+    home=lambda **_: url_for("competitions.index"),
+)
+
+
+@DRAFT.action(
+    "",
+    method="DELETE",
+    page="delete",
+    page_path="/delete",
+    done=lambda slug: f"Draft {slug} deleted.",
+    status=204,
+)
+def delete_draft(act: Act, sent: Confirmation) -> str:
+    """Delete a draft with all its data."""
+    slug = act.competition.slug
+    drafts.delete_draft(**act.parts)
+    confirm(_delete_question(slug))
+    return slug
