@@ -24,12 +24,11 @@ from webapp.http.auth import organizers_only
 from webapp.http.confirmation import wants_to_change
 from webapp.http.context import actor, competition_of, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
-from webapp.http.fields import Sent, is_list
-from webapp.http.parameters import UnreadableEntry, entered_number
-from webapp.presentation.form_fields import InvalidMoment, moment
+from webapp.http.fields import FileForm, Sent, is_list
+from webapp.http.parameters import whole_number
+from webapp.presentation.form_fields import entered_moment
 
 Action = Callable[..., Any]
-UNREADABLE = (UnreadableFields, UnreadableEntry, InvalidMoment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,8 @@ class Family:
 
         def register(run: Action) -> Action:
             takes = run.__annotations__.get("sent")
+            is_upload = takes is not None and issubclass(takes, FileForm)
+            body, file = (None, takes) if is_upload else (takes, None)
             rule = self._form(run, takes, form, before, done, home or self.home, shown, find, after)
             if before is None:
                 context.ACTIONS.add(f"{self.pages.name}.{page}")
@@ -93,7 +94,7 @@ class Family:
             scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
             model = None if status == 204 else answers or self.answers
             described_view = operation(
-                scope, answers=model, status=status, tag=self.tag, takes=takes, **described
+                scope, answers=model, status=status, tag=self.tag, takes=body, takes_file=file, **described
             )(view)
             if self.role is not None:
                 described_view = organizers_only(self.role)(described_view)
@@ -115,6 +116,8 @@ class Family:
         find: Callable[[Any, str], Competition],
         after: Callable[[Act, Any], None],
     ) -> Callable[..., ResponseReturnValue]:
+        refusals: tuple[type[FairboardError], ...] = (*self.refusals, UnreadableFields)
+
         def form(slug: str, **given: Any) -> ResponseReturnValue:
             if not context.has_login():
                 return auth.ask_to_log_in()
@@ -131,7 +134,7 @@ class Family:
                     act = acting.begin(session, competition=competition, actor=actor())
                     sent = {} if takes is None else {"sent": validated(takes, read)}
                     outcome = run(act, **sent, **prepared, **given)
-            except (*self.refusals, *UNREADABLE) as error:
+            except refusals as error:
                 if wants_json():
                     raise
                 return self.show(slug=slug, problem=error, **given), status_of(error), headers_of(error)
@@ -142,7 +145,10 @@ class Family:
                 flash(done(outcome, **given))
             else:
                 flash(done if isinstance(done, str) else done[given["verb"]])
-            return redirect(home(slug=slug, **given), 303)
+            target = home(slug=slug, **given)
+            if takes is not None and issubclass(takes, FileForm) and wants_json():
+                return {"location": target}, 201, {"Location": target}  # the page's script opens it
+            return redirect(target, 303)
 
         form.__module__ = run.__module__
         return form
@@ -157,7 +163,7 @@ class Family:
         after: Callable[[Act, Any], None],
     ) -> Callable[..., Any]:
         def view(slug: str, **given: Any) -> Any:
-            sent = {} if takes is None else {"sent": request.context.json}  # type: ignore[attr-defined]
+            sent = {} if takes is None else {"sent": _body(takes)}
             prepared = _prepared(before, slug=slug, **given)
             with writing() as session:
                 act = acting.begin(session, competition=competition_of(session, slug), actor=actor())
@@ -175,6 +181,14 @@ def _prepared(before: Callable[..., Any] | None, **given: Any) -> dict[str, Any]
     return {} if found is None else {"prepared": found}
 
 
+def _body(takes: type[Sent]) -> Sent:
+    """Return the input of an operation."""
+    if issubclass(takes, FileForm):
+        return validated(takes, None)
+    sent: Sent = request.context.json  # type: ignore[attr-defined]
+    return sent
+
+
 def validated(takes: type[Sent], read: Callable[[], Mapping[str, Any]] | None) -> Sent:
     """Return the input of a form; raise UnreadableFields."""
     try:
@@ -184,7 +198,13 @@ def validated(takes: type[Sent], read: Callable[[], Mapping[str, Any]] | None) -
 
 
 def entered(takes: type[Sent]) -> dict[str, Any]:
-    """Return the form's fields by name; missing required texts are empty, other missing fields absent."""
+    """Return the form's fields by name, not validated.
+
+    Missing required texts are empty; other missing fields are absent.
+    """
+    if issubclass(takes, FileForm):  # `before` reads the file; the other fields may be query parameters
+        sent = request.values
+        return {"file": None} | {name: sent[name] for name in takes.model_fields if name in sent}
     found: dict[str, Any] = {}
     for name, field in takes.model_fields.items():
         kinds = list(_kinds(field.annotation))
@@ -193,10 +213,11 @@ def entered(takes: type[Sent]) -> dict[str, Any]:
             found[name] = text == "yes"
         elif is_list(field.annotation):
             found[name] = request.form.getlist(name)
-        elif int in kinds:
-            found[name] = entered_number(name)
         elif datetime in kinds:
-            found[name] = moment(name)
+            found[name] = entered_moment(name)
+        elif int in kinds:
+            number = whole_number(text.strip())
+            found[name] = (text or None) if number is None else number
         elif text or (str in kinds and (field.is_required() or name in request.form)):
             found[name] = text
     return {name: value for name, value in found.items() if value is not None}

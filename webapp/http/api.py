@@ -51,6 +51,7 @@ PLAIN_WORDS = {
     "int_from_float": "must be a whole number",
     "string_type": "must be text",
     "date_from_datetime_parsing": "must be a date such as 2030-01-31",
+    "datetime_from_date_parsing": "must be a time such as 2030-01-31T12:00:00Z",
 }
 
 

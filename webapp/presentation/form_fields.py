@@ -9,17 +9,9 @@ from flask_wtf import FlaskForm
 from wtforms import BooleanField, Field, StringField
 from wtforms.utils import unset_value
 
-from grader.errors import OrganizerError
 from grader.text import utc
 
 LAST_MINUTE = time(23, 59)
-
-
-class InvalidMoment(OrganizerError):
-    """An invalid date or time of day."""
-
-    public_name = "invalid_moment"
-    message = "Enter a date such as 2026-03-14 and a time such as 23:59 (UTC)."
 
 
 class SiteForm(FlaskForm):
@@ -106,14 +98,13 @@ class MomentField(Field):
                 self.data = datetime.combine(entered, chosen.timetz())
 
 
-def moment(name: str) -> datetime | None:
-    """Return the time in the field, or in the fields `<name>_date` and `<name>_time`; raise InvalidMoment."""
+def entered_moment(name: str) -> datetime | str | None:
+    """Return the time in a field, or in `<name>_date` and `<name>_time`; an invalid one as text."""
+    text, day, time_of_day = (request.form.get(f"{name}{part}", "") for part in ("", "_date", "_time"))
     try:
-        if text := request.form.get(name, "").strip():
-            return utc(datetime.fromisoformat(text))
-        return _moment(request.form.get(f"{name}_date", ""), request.form.get(f"{name}_time", ""))
+        return utc(datetime.fromisoformat(text)) if text else _moment(day, time_of_day)
     except ValueError:
-        raise InvalidMoment from None
+        return text or f"{day} {time_of_day}"
 
 
 def _moment(date: str, time_of_day: str) -> datetime | None:

@@ -255,9 +255,7 @@ def test_removing_a_role_requires_confirmation(arena, people: dict[str, Any], wh
     with arena.database.read() as session:
         user = session.get_one(User, people[who].user.id)
         assert organizers.role_of(session, competition=lookup.get(session, slug="toxicity"), user=user)
-    demoted = people["Eva"].post(
-        f"{ROOT}/organizers/{people['Eva'].user.id}/change", {"role": "viewer"}
-    )
+    demoted = people["Eva"].post(f"{ROOT}/organizers/{people['Eva'].user.id}/change", {"role": "viewer"})
     assert demoted.status_code == 409 and "Change your role to viewer?" in demoted.text
 
 

@@ -153,7 +153,7 @@ def _organizers(session: Any, competition: Competition) -> OrganizerList:
 def _home(slug: str, **_: Any) -> str:
     """Return the URL of the page, or of the start page for users who are no longer organizers."""
     with reading() as session:
-        _, role = organizers.competition_and_role(session, slug=slug, user=g.user)
+        role = organizers.competition_and_role(session, slug=slug, user=g.user)[1]
     return url_for("organize_organizers.index", slug=slug) if role else url_for("competitions.index")
 
 

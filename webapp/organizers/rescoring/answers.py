@@ -14,9 +14,9 @@ from grader.services.rescoring.preparation import JobProgress
 from grader.services.rescoring.publication import Amends
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
-from webapp.organizers.rescoring.version_page import MAX_EXTRA
 
 MOST_MOVED = 50
+MAX_EXTRA = 1_000
 
 
 class RescoringRequest(Sent):

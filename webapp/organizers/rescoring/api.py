@@ -1,24 +1,30 @@
 """API for rescoring: prepare, compare, publish, roll back, drop."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from flask import url_for
+from flask import flash, redirect, url_for
+from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
+from grader.errors import OrganizerError
+from grader.models import Competition, OrganizerJob, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import check_jobs
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family
 from webapp.http.api import blueprint
 from webapp.http.confirmation import FIELD, confirm
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
-from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
+from webapp.http.organizer_operations import DESK, Started, organizers_operation
 from webapp.http.site import current_site
 from webapp.organizers.rescoring import answers, difference_page, pages, version_page
 from webapp.organizers.rescoring.answers import (
@@ -53,31 +59,6 @@ def scoring_versions(slug: str) -> ScoringVersionList:
         return ScoringVersionList(versions=[answers.line(each) for each in found], next=None)
 
 
-@blueprint.post(HERE)
-@organizers_operation(Role.EDITOR, answers=VersionStarted, status=202, tag=TAG, creates=True)
-def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
-    """Prepare a rescoring with a checked solution or checked settings, without changing any leaderboard.
-
-    If the same rescoring is already being prepared or was published, its version is returned.
-    """
-    with writing() as session:
-        competition = competition_of(session, slug)
-        solution, changes = pages.checked_solution(
-            session, competition, solution_check=json.solution or 0, settings_check=json.settings
-        )
-        version = preparation.begun(session, competition=competition, solution=solution)
-        if version is None:
-            version = preparation.prepare(
-                session,
-                competition=competition,
-                solution=solution,
-                reason=json.reason,
-                changes=changes,
-                actor=actor(),
-            )
-    return _started(slug, version.number)
-
-
 @blueprint.get(f"{HERE}/settings")
 @organizers_operation(Role.EDITOR, answers=MetricInUse, tag=TAG)
 def rescoring_settings(slug: str) -> MetricInUse:
@@ -93,20 +74,12 @@ def rescoring_settings(slug: str) -> MetricInUse:
         )
 
 
-@blueprint.post(f"{HERE}/settings")
-@organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG, creates=True)
-def check_rescoring_settings(slug: str, json: MetricRequest) -> Any:
-    """Check changed settings against the live solution."""
-    rules = Rules(identities=tuple(json.identities), metric=json.metric)
-    job = act(slug, check_jobs.add_settings_check, rules=rules)
-    return organizing.started(job, url_for("api.rescoring_settings", slug=slug))
-
-
 @blueprint.get(VERSION)
 @organizers_operation(Role.VIEWER, answers=ScoringVersionDetails, tag=TAG)
 def scoring_version(slug: str, number: int) -> ScoringVersionDetails:
     """Return a scoring version and its progress."""
-    return _version(slug, number)
+    with reading() as session:
+        return _details(session, *lookups.scoring_version_of(session, slug, number))
 
 
 @blueprint.get(f"{VERSION}/difference")
@@ -128,74 +101,159 @@ def rescoring_table(slug: str, number: int, table: str) -> Any:
     return TABLES[table](slug=slug, number=number)
 
 
-@blueprint.post(f"{VERSION}/publish")
-@organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
-def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> ScoringVersionDetails:
+def _details(session: Any, competition: Competition, version: ScoringVersion) -> ScoringVersionDetails:
+    progress = preparation.progress(session, scoring_version_id=version.id, now=db.now(session))
+    gaps = rescoring_difference.gaps(session, competition=competition, version=version)
+    return answers.details(version, progress, gaps)
+
+
+def _page(slug: str, *, number: int | None = None, problem: Any = None) -> str:
+    if number is None:
+        return pages.index_page(slug, problem=problem)
+    return version_page.page(slug, number, problem=problem)
+
+
+def _version(act: Act, number: int) -> ScoringVersion:
+    return preparation.get(act.session, competition=act.competition, number=number)
+
+
+RESCORING = Family(
+    pages=pages.blueprint,
+    tag=TAG,
+    refusals=(OrganizerError,),
+    show=_page,
+    home=lambda slug, number: url_for("organize_rescoring.show", slug=slug, number=number),
+    answers=ScoringVersionDetails,
+    answer=lambda act, _outcome, number: _details(act.session, act.competition, _version(act, number)),
+    role=Role.EDITOR,
+)
+
+
+def _show_begun(version: ScoringVersion, slug: str) -> ResponseReturnValue:
+    if version.state is ScoringVersionState.PREPARING:
+        flash(f"Scoring version {version.number} is being prepared. The leaderboards do not change yet.")
+    else:
+        flash(f"Scoring version {version.number} already uses these inputs.")
+    return redirect(url_for("organize_rescoring.show", slug=slug, number=version.number), 303)
+
+
+def _begun(act: Act, version: ScoringVersion) -> Any:
+    url = url_for("api.scoring_version", slug=act.competition.slug, number=version.number)
+    return VersionStarted(number=version.number, url=url), 202, {"Location": url}
+
+
+@RESCORING.action(
+    "",
+    page="prepare",
+    done="",
+    shown=_show_begun,
+    answers=VersionStarted,
+    answer=_begun,
+    status=202,
+    creates=True,
+)
+def prepare_rescoring(act: Act, sent: RescoringRequest) -> ScoringVersion:
+    """Prepare a rescoring with a checked solution or checked settings, without changing any leaderboard.
+
+    If the same rescoring is already being prepared or was published, its version is returned.
+    """
+    here: dict[str, Any] = {"session": act.session, "competition": act.competition}
+    changes = None
+    if sent.settings:
+        solution = check_jobs.accepted_settings(**here, job_id=sent.settings)
+    else:
+        check = check_jobs.get(**here, job_id=sent.solution or 0)
+        solution = check_jobs.accepted(**here, job_id=check.id)
+        changes = {**(check.result["changes"] or {}), "check": check.id}
+    return preparation.begun(**here, solution=solution) or preparation.prepare(
+        **act.parts, solution=solution, reason=sent.reason, changes=changes
+    )
+
+
+@replace(RESCORING, show=pages.settings_page).action(
+    "/settings",
+    page="check_settings",
+    form=pages.entered_settings,
+    done="The settings are being checked against the live solution.",
+    home=lambda slug: url_for("organize_rescoring.index", slug=slug),
+    answers=Started,
+    answer=lambda act, job: organizing.started(
+        job, url_for("api.rescoring_settings", slug=act.competition.slug)
+    ),
+    status=202,
+    creates=True,
+)
+def check_rescoring_settings(act: Act, sent: MetricRequest) -> OrganizerJob:
+    """Check changed settings against the live solution."""
+    rules = Rules(identities=tuple(sent.identities), metric=sent.metric)
+    return check_jobs.add_settings_check(**act.parts, rules=rules)
+
+
+def _compute_difference(slug: str, number: int) -> None:
+    """Fill the cache, so that the locked transaction does not have to compute the difference."""
+    with reading() as session:
+        difference_page.summary(session, *lookups.scoring_version_of(session, slug, number))
+
+
+def _switched(is_live: bool, number: int) -> str:
+    if is_live:
+        return f"All leaderboards now use scoring version {number}."
+    return (
+        f"Scoring version {number} is being prepared again to score the submissions that have arrived since "
+        "then."
+    )
+
+
+@RESCORING.action("/<int:number>/publish", page="publish", before=_compute_difference, done=_switched)
+def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> bool:
     """Publish a prepared version on all leaderboards at once, and e-mail the message to every team."""
-
-    def publish(session: Any, _competition: Competition, version: ScoringVersion, **given: Any) -> None:
-        publication.publish(session, scoring_version_id=version.id, **given)
-
-    _switch(slug, number, json, publish, Switch.publication(number))
-    return _version(slug, number)
+    service = partial(publication.publish, act.session, scoring_version_id=_version(act, number).id)
+    return _switch(act, sent, Switch.publication(number), service)
 
 
-@blueprint.post(f"{VERSION}/rollback")
-@organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
-def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> ScoringVersionDetails:
+@RESCORING.action("/<int:number>/rollback", page="roll_back", before=_compute_difference, done=_switched)
+def roll_back_rescoring(act: Act, sent: RollbackRequest, number: int) -> bool:
     """Make an earlier version live again, or prepare it again if submissions lack scores."""
-
-    def roll_back(session: Any, competition: Competition, _version: ScoringVersion, **given: Any) -> None:
-        publication.roll_back(session, competition=competition, number=number, reason=json.reason, **given)
-
-    _switch(slug, number, json, roll_back, Switch.rollback(number))
-    return _version(slug, number)
-
-
-@blueprint.delete(VERSION)
-@organizers_operation(Role.EDITOR, status=204, tag=TAG)
-def drop_rescoring(slug: str, number: int, json: Confirmation) -> Any:
-    """Drop a version that is being prepared; the leaderboards stay unchanged."""
-    with writing() as session:
-        _, version = lookups.scoring_version_of(session, slug, number)
-        progress = preparation.progress(session, scoring_version_id=version.id)
-        preparation.drop(session, scoring_version_id=version.id, actor=actor())
-        confirm(version_page.drop_question(slug, version, progress))
-    return "", 204
+    service = partial(
+        publication.roll_back,
+        act.session,
+        competition=act.competition,
+        number=number,
+        reason=sent.reason,
+    )
+    return _switch(act, sent, Switch.rollback(number), service)
 
 
-def _switch(
-    slug: str, number: int, json: PublicationRequest, service: Callable[..., None], switch: Switch
-) -> ScoringVersion:
-    """Switch the leaderboards to a version once the client has confirmed the changes.
+def _switch(act: Act, sent: PublicationRequest, switch: Switch, service: Callable[..., Any]) -> bool:
+    """Switch the leaderboards to a version once the user has confirmed the changes; return if it is live.
 
     The service runs before the confirmation is requested, so that its errors are reported first. Requesting
     the confirmation rolls its work back.
     """
-    # This fills the cache, so that the locked transaction below does not have to compute the difference.
-    with reading() as session:
-        difference_page.summary(session, *lookups.scoring_version_of(session, slug, number))
-    with writing() as session:
-        competition, version = lookups.scoring_version_of(session, slug, number)
-        lookup.lock(session, competition_id=competition.id)
-        summary = difference_page.summary(session, competition, version)
-        service(
-            session, competition, version, amends=json.amends(), lose_scores=json.lose_scores, actor=actor()
-        )
-        if version.state is ScoringVersionState.LIVE and summary is not None:
-            fields = json.model_dump_json(exclude={FIELD})
-            confirm(switch.question(slug, summary, notice=json.notice, fields=fields))
-        return version
+    version = _version(act, switch.number)
+    summary = difference_page.summary(act.session, act.competition, version)
+    service(amends=sent.amends(), lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
+    is_live = version.state is ScoringVersionState.LIVE
+    if is_live and summary is not None:
+        fields = sent.model_dump_json(exclude={FIELD})
+        confirm(switch.question(act.competition.slug, summary, notice=sent.notice, fields=fields))
+    return is_live
 
 
-def _started(slug: str, number: int) -> Any:
-    url = url_for("api.scoring_version", slug=slug, number=number)
-    return VersionStarted(number=number, url=url), 202, {"Location": url}
-
-
-def _version(slug: str, number: int) -> ScoringVersionDetails:
-    with reading() as session:
-        competition, version = lookups.scoring_version_of(session, slug, number)
-        progress = preparation.progress(session, scoring_version_id=version.id, now=db.now(session))
-        gaps = rescoring_difference.gaps(session, competition=competition, version=version)
-        return answers.details(version, progress, gaps)
+@RESCORING.action(
+    "/<int:number>",
+    method="DELETE",
+    page="drop",
+    page_path="/<int:number>/drop",
+    done=lambda _, number: (
+        f"Rescoring cancelled. Scoring version {number} was discarded. The leaderboards are unchanged."
+    ),
+    home=lambda slug, **_: url_for("organize_rescoring.index", slug=slug),
+    status=204,
+)
+def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
+    """Drop a version that is being prepared; the leaderboards stay unchanged."""
+    version = _version(act, number)
+    progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
+    preparation.drop(act.session, scoring_version_id=version.id, actor=act.actor, now=act.now)
+    confirm(version_page.drop_question(act.competition.slug, version, progress))

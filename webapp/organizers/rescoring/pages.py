@@ -2,27 +2,24 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.errors import OrganizerError
-from grader.models import Competition, Role, ScoringVersionState
+from grader.models import Role, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import preparation
 from grader.services.solutions import check_jobs
-from grader.services.solutions.check_jobs import NotAcceptable
-from grader.services.solutions.intake import StoredSolution
 from webapp.competitions.views import CompetitionView
+from webapp.http.actions import sentences
 from webapp.http.auth import organizers_only
-from webapp.http.context import act_on, actor, competition_of, reading, writing
-from webapp.http.errors import status_of, wants_json
-from webapp.http.parameters import asked_number, entered_number
+from webapp.http.context import competition_of, reading
+from webapp.http.parameters import asked_number, whole_number
 from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
 from webapp.organizers.setup import forms
-from webapp.organizers.setup.forms import SettingsForm
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import RESCORING
 
@@ -33,64 +30,14 @@ blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
     """List the scoring versions, with the forms to start a rescoring."""
-    return _index(slug)
-
-
-@blueprint.post("")
-@organizers_only(Role.EDITOR)
-def prepare(slug: str) -> ResponseReturnValue:
-    """Start a rescoring with a checked solution or checked settings."""
-    try:
-        with writing() as session:
-            competition = competition_of(session, slug)
-            solution, changes = checked_solution(
-                session,
-                competition,
-                solution_check=entered_number("solution") or 0,
-                settings_check=entered_number("settings"),
-            )
-            version = preparation.prepare(
-                session,
-                competition=competition,
-                solution=solution,
-                reason=request.form.get("reason", ""),
-                changes=changes,
-                actor=actor(),
-            )
-    except OrganizerError as error:
-        if wants_json():
-            raise
-        return _index(slug, problem=error.message), status_of(error)
-    flash(f"Scoring version {version.number} is being prepared. The leaderboards do not change yet.")
-    return redirect(url_for(".show", slug=slug, number=version.number), 303)
+    return index_page(slug)
 
 
 @blueprint.get("/settings")
 @organizers_only(Role.EDITOR)
 def settings(slug: str) -> ResponseReturnValue:
     """Show the settings that a rescoring may change."""
-    return _settings(slug)
-
-
-@blueprint.post("/settings")
-@organizers_only(Role.EDITOR)
-def check_settings(slug: str) -> ResponseReturnValue:
-    """Start a check of changed settings against the live solution."""
-    with writing() as session:
-        act = act_on(session, slug)
-        before = competition_settings.of(act.competition)
-        form = forms.form_of(RESCORING, before, is_sent=True)
-        changes, problem = form.changes(before), ""
-        if not form.errors:
-            rules = Rules(identities=changes["identities"] or (), metric=changes["metric"])
-            try:
-                check_jobs.add_settings_check(**act.parts, rules=rules)
-            except NotAcceptable as error:
-                problem = error.message
-    if problem or form.errors:
-        return _settings(slug, problem=problem, form=form), 422
-    flash("The settings are being checked against the live solution.")
-    return redirect(url_for(".index", slug=slug), 303)
+    return settings_page(slug)
 
 
 @blueprint.get("/settings/status")
@@ -102,35 +49,39 @@ def settings_status(slug: str) -> ResponseReturnValue:
     return check_status(job).make_conditional(request)
 
 
-def checked_solution(
-    session: Any, competition: Competition, *, solution_check: int, settings_check: int | None
-) -> tuple[StoredSolution, dict[str, Any] | None]:
-    """Return the solution to rescore with, and its corrections; None if only settings changed."""
-    if settings_check:
-        return check_jobs.accepted_settings(session, competition=competition, job_id=settings_check), None
-    solution = check_jobs.accepted(session, competition=competition, job_id=solution_check)
-    check = check_jobs.get(session, competition=competition, job_id=solution_check)
-    return solution, {**(check.result["changes"] or {}), "check": solution_check}
+def entered_settings() -> dict[str, Any]:
+    """Return the settings entered in the form; raise InvalidCompetition."""
+    with reading() as session:
+        before = competition_settings.of(competition_of(session, (request.view_args or {})["slug"]))
+    form = forms.form_of(RESCORING, before, is_sent=True)
+    changes = form.changes(before)
+    if form.errors:
+        raise InvalidCompetition([sentence for field in form for sentence in field.errors])
+    return {"identities": changes["identities"] or (), "metric": changes["metric"]}
 
 
-def _settings(slug: str, *, problem: str = "", form: SettingsForm | None = None) -> str:
+def settings_page(slug: str, *, problem: Any = None) -> str:
+    """Render the settings form, with the entered values after an error."""
     with reading() as session:
         competition = competition_of(session, slug)
-        if form is None:
-            live = Rules.from_dict(lookup.live(competition).metric_settings)
-            in_use = competition_settings.of(competition)
-            form = forms.form_of(RESCORING, in_use.changed(identities=live.identities, metric=live.metric))
+        live = Rules.from_dict(lookup.live(competition).metric_settings)
+        in_use = competition_settings.of(competition)
+        used = in_use.changed(identities=live.identities, metric=live.metric)
+        form = forms.form_of(RESCORING, used, is_sent=problem is not None)
         view = CompetitionView(competition, db.now(session))
+    if problem is not None:
+        form.changes(used)  # finds the errors of the fields
     return render_template(
         "rescoring/metric_settings.html",
         competition=view,
         step=RESCORING,
         form=form,
-        problems=[problem] if problem else [],
+        problems=[] if form.errors else sentences(problem),
     )
 
 
-def _index(slug: str, *, problem: str | None = None) -> str:
+def index_page(slug: str, *, problem: Any = None) -> str:
+    """Render the list of scoring versions, with the entered values of the form."""
     with reading() as session:
         competition = competition_of(session, slug)
         versions = preparation.list_all(session, competition=competition)
@@ -155,7 +106,9 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         checks=checks,
         settings_check=settings_check and SettingsCheckView.of(settings_check, live),
         settings_etag=check_status(settings_check).headers["ETag"],
-        chosen=entered_number("solution") or asked_number("solution") or (checks[0].id if checks else None),
+        chosen=whole_number(request.form.get("solution", ""))
+        or asked_number("solution")
+        or (checks[0].id if checks else None),
         reason=request.form.get("reason", ""),
-        problem=problem,
+        problem=problem.message if problem else "",
     )

@@ -23,26 +23,22 @@ from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
 from webapp.http.confirmation import confirm
 from webapp.http.context import act_on, actor, competition_of, is_shell, reading, require_role, writing
-from webapp.http.fields import FileForm
 from webapp.http.organizer_operations import (
     DESK,
-    act,
     organizers_operation,
 )
 from webapp.http.responses import expected_versions
 from webapp.http.site import current_site
-from webapp.organizers.setup import answers, receiving, settings_page
+from webapp.organizers.setup import answers, settings_page
 from webapp.organizers.setup.answers import (
     Draft,
     FigureList,
-    FigureStored,
     NewCompetition,
     SettingsAnswer,
     SettingsChanged,
     SettingsRequest,
     SettingsShown,
 )
-from webapp.submissions import uploads
 
 TAG = "setup"
 SETTINGS = f"{DESK}/settings"
@@ -144,26 +140,6 @@ def figure_list(slug: str) -> FigureList:
         competition = competition_of(session, slug)
         found = figures.list_all(session, competition=competition)
         return FigureList(figures=[answers.figure(slug, each) for each in found])
-
-
-@blueprint.post(FIGURES)
-@organizers_operation(
-    Role.EDITOR, answers=FigureStored, status=201, tag=TAG, takes_file=FileForm, creates=True
-)
-def upload_figure(slug: str) -> Any:
-    """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""
-    name = receiving.add_figure(slug, uploads.received_file())
-    url = url_for("competitions.figure", slug=slug, name=name)
-    return FigureStored(name=name, url=url), 201, {"Location": url}
-
-
-@blueprint.delete(f"{FIGURES}/<name>")
-@organizers_operation(Role.EDITOR, status=204, tag=TAG)
-def remove_figure(slug: str, name: str) -> Any:
-    """Remove a figure; texts that still include it show an error to organizers."""
-    act(slug, figures.remove, name=name)
-    prose.format_saved(slug)
-    return "", 204
 
 
 def _settings(slug: str) -> dict[str, Any]:

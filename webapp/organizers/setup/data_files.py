@@ -3,40 +3,39 @@
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from pydantic import Field
 
 from grader import db
-from grader.errors import OrganizerError, ParticipantError
 from grader.models import (
     DataCheckState,
     DataFile,
     OrganizerJob,
     Role,
+    Submission,
     SubmissionStatus,
 )
+from grader.services.competitions.acting import Act
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
 from grader.services.jobs import organizer_jobs
 from grader.services.submissions import benchmark_entries
+from grader.services.submissions.accepting import NewSubmission
 from grader.services.submissions.refusal import NothingToScore
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family, sentences
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import act_on, competition_of, reading, writing
-from webapp.http.errors import status_of, wants_json
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Sent, Text
-from webapp.http.organizer_operations import (
-    DESK,
-    Job,
-    act,
-    organizers_operation,
-)
+from webapp.http.organizer_operations import DESK, Job, organizers_operation
 from webapp.http.responses import polled
+from webapp.http.site import current_site
 from webapp.organizers.setup import receiving, wizard_steps
+from webapp.organizers.setup.receiving import NamedBlob
 from webapp.organizers.setup.wizard_steps import DATA
 from webapp.submissions import uploads
 
@@ -93,12 +92,6 @@ class ChecksView:
 
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
-REFUSALS = (
-    data_files.NotHeld,
-    data_files.NotTyped,
-    data_files.InvalidDataFile,
-    uploads.FileMissing,
-)
 
 
 class DataFileForm(FileForm):
@@ -171,62 +164,6 @@ def index(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-@blueprint.post("")
-@organizers_only(Role.EDITOR)
-def upload(slug: str) -> ResponseReturnValue:
-    """Add a data file, replacing one with the same name."""
-    try:
-        name = receiving.add_data_file(slug)
-    except REFUSALS as error:
-        return _refused(slug, error)
-    flash(f"{name} uploaded. Participants can download it once it has been checked.")
-    location = url_for("organize_data.index", slug=slug)
-    if wants_json():
-        return {"name": name, "location": location}, 201, {"Location": location}
-    return redirect(location, 303)
-
-
-@blueprint.post("/remove")
-@organizers_only(Role.EDITOR)
-def remove(slug: str) -> ResponseReturnValue:
-    """Remove a data file."""
-    name = request.form.get("name", "")
-    with writing() as session:
-        data_files.remove(**act_on(session, slug).parts, name=name)
-        confirm(_remove_question(slug, name))
-    flash(f"{name} removed.")
-    return redirect(url_for("organize_data.index", slug=slug), 303)
-
-
-@blueprint.post("/allow")
-@organizers_only(Role.EDITOR)
-def allow(slug: str) -> ResponseReturnValue:
-    """Release a file that was held back, once the organizer has typed its confirmation phrase."""
-    name = request.form.get("name", "")
-    try:
-        with writing() as session:
-            data_files.allow(
-                **act_on(session, slug).parts,
-                name=name,
-                typed=request.form.get("typed", ""),
-                reason=request.form.get("reason", ""),
-            )
-    except REFUSALS as error:
-        return _refused(slug, error)
-    flash(f"{name} released.")
-    return redirect(url_for("organize_data.index", slug=slug), 303)
-
-
-@blueprint.post("/check")
-@organizers_only(Role.EDITOR)
-def check_again(slug: str) -> ResponseReturnValue:
-    """Check a data file again."""
-    name = request.form.get("name", "")
-    act(slug, data_files.check_again, name=name)
-    flash(f"{name} is being checked again.")
-    return redirect(url_for("organize_data.index", slug=slug), 303)
-
-
 @blueprint.get("/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
@@ -234,27 +171,7 @@ def status(slug: str) -> ResponseReturnValue:
     return _status(_checks(slug)).make_conditional(request)
 
 
-@blueprint.post("/baseline", endpoint="add_baseline")
-@organizers_only(Role.EDITOR)
-def enter_baseline(slug: str) -> ResponseReturnValue:
-    """Add a prediction file as a benchmark, checked like any submission."""
-    try:
-        entered = receiving.add_baseline(slug)
-    except receiving.BaselineRefused as error:
-        return _page(slug, problems=[each["message"] for each in error.problems]), status_of(error)
-    except (*REFUSALS, NothingToScore) as error:
-        return _refused(slug, error)
-    flash(f"Benchmark “{entered.submission.description}” added.")
-    return redirect(url_for("organize_data.index", slug=slug), 303)
-
-
-def _refused(slug: str, error: OrganizerError | ParticipantError) -> ResponseReturnValue:
-    if wants_json():
-        raise error
-    return _page(slug, problems=[error.message]), status_of(error)
-
-
-def _page(slug: str, *, problems: list[str] | None = None) -> str:
+def _page(slug: str, *, name: str = "", problem: Any = None) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
@@ -271,8 +188,8 @@ def _page(slug: str, *, problems: list[str] | None = None) -> str:
         checks=checks,
         etag=_status(checks).headers["ETag"],
         benchmarks=benchmarks,
-        problems=problems or [],
-        entered_for=request.form.get("name", ""),
+        problems=sentences(problem),
+        entered_for=name,
         typed=request.form.get("typed", ""),
         reason=request.form.get("reason", ""),
         max_bytes=data_files.MAX_BYTES,
@@ -304,68 +221,14 @@ def organized_data(slug: str) -> DataAnswer:
         benchmarks = benchmark_entries.list_all(session, competition=competition)
         return DataAnswer(
             files=[_data_file(each, data_checks.found_in(each)) for each in files],
-            benchmarks=[
-                BenchmarkLine(id=each.id, name=each.description, status=each.status) for each in benchmarks
-            ],
+            benchmarks=[_benchmark(each) for each in benchmarks],
             is_final=job is None or not organizer_jobs.is_open(job),
             job=organizing.job(job) if job else None,
         )
 
 
-@api.blueprint.post(f"{DESK}/data")
-@organizers_operation(
-    Role.EDITOR, answers=DataFileStored, status=201, tag="setup", takes_file=DataFileForm, creates=True
-)
-def upload_data_file(slug: str) -> Any:
-    """Upload a data file, replacing one with the same name, and start its check."""
-    name, url = receiving.add_data_file(slug), url_for("api.organized_data", slug=slug)
-    return DataFileStored(name=name, url=url), 201, {"Location": url}
-
-
-@api.blueprint.delete(f"{DESK}/data/<name>")
-@organizers_operation(Role.EDITOR, status=204, tag="setup")
-def remove_data_file(slug: str, name: str, json: Confirmation) -> Any:
-    """Remove a data file, so that it can no longer be downloaded."""
-    with writing() as session:
-        data_files.remove(**act_on(session, slug).parts, name=name)
-        confirm(_remove_question(slug, name))
-    return "", 204
-
-
-def _remove_question(slug: str, name: str) -> Question:
-    return Question(
-        heading=f"Remove {name}?",
-        sentences=("No one will be able to download it, and links to it will stop working.",),
-        button="Remove file",
-        back=url_for("organize_data.index", slug=slug),
-    )
-
-
-@api.blueprint.post(f"{DESK}/data/<name>/allow")
-@organizers_operation(Role.EDITOR, status=204, tag="setup")
-def allow_data_file(slug: str, name: str, json: ReleaseRequest) -> Any:
-    """Release a data file that was held back; `typed` must be the `phrase` of the file."""
-    act(slug, data_files.allow, name=name, typed=json.typed, reason=json.reason)
-    return "", 204
-
-
-@api.blueprint.post(f"{DESK}/data/<name>/check")
-@organizers_operation(Role.EDITOR, status=202, answers=DataFileStored, tag="setup")
-def check_data_file(slug: str, name: str) -> Any:
-    """Check a data file again."""
-    act(slug, data_files.check_again, name=name)
-    url = url_for("api.organized_data", slug=slug)
-    return DataFileStored(name=name, url=url), 202, {"Location": url}
-
-
-@api.blueprint.post(f"{DESK}/data/baseline")
-@organizers_operation(
-    Role.EDITOR, answers=BenchmarkLine, status=201, tag="setup", takes_file=BaselineForm, creates=True
-)
-def add_baseline(slug: str) -> Any:
-    """Add a prediction file as a benchmark."""
-    entry = receiving.add_baseline(slug).submission
-    return BenchmarkLine(id=entry.id, name=entry.description, status=entry.status), 201
+def _benchmark(submission: Submission) -> BenchmarkLine:
+    return BenchmarkLine(id=submission.id, name=submission.description, status=submission.status)
 
 
 def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
@@ -378,4 +241,103 @@ def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
         warnings=list(found.warnings),
         phrase=found.phrase,
         consequence=found.consequence,
+    )
+
+
+FILES = Family(
+    pages=blueprint,
+    tag="setup",
+    refusals=(
+        data_files.NotHeld,
+        data_files.NotTyped,
+        data_files.InvalidDataFile,
+        receiving.BaselineRefused,
+        uploads.FileMissing,
+        NothingToScore,
+    ),
+    show=_page,
+    home=lambda slug, **_: url_for("organize_data.index", slug=slug),
+    role=Role.EDITOR,
+)
+
+
+def _stored(act: Act, name: str, status: int) -> Any:
+    url = url_for("api.organized_data", slug=act.competition.slug)
+    return DataFileStored(name=name, url=url), status, {"Location": url}
+
+
+@FILES.action(
+    "",
+    page="upload",
+    before=receiving.data_file,
+    done=lambda name: f"{name} uploaded. Participants can download it once it has been checked.",
+    answers=DataFileStored,
+    answer=lambda act, name: _stored(act, name, 201),
+    status=201,
+    creates=True,
+)
+def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> str:
+    """Upload a data file, replacing one with the same name, and start its check."""
+    prepared.hold(act)
+    data_files.add(**act.parts, name=prepared.name, description=sent.description, blob=prepared.blob)
+    return prepared.name
+
+
+@FILES.action(
+    "/<name>",
+    method="DELETE",
+    page="remove",
+    page_path="/<name>/remove",
+    done=lambda _, name: f"{name} removed.",
+    status=204,
+)
+def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
+    """Remove a data file, so that it can no longer be downloaded."""
+    data_files.remove(**act.parts, name=name)
+    confirm(
+        Question(
+            heading=f"Remove {name}?",
+            sentences=("No one will be able to download it, and links to it will stop working.",),
+            button="Remove file",
+            back=url_for("organize_data.index", slug=act.competition.slug),
+        )
+    )
+
+
+@FILES.action("/<name>/allow", page="allow", done=lambda _, name: f"{name} released.", status=204)
+def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
+    """Release a data file that was held back; `typed` must be the `phrase` of the file."""
+    data_files.allow(**act.parts, name=name, typed=sent.typed, reason=sent.reason)
+
+
+@FILES.action(
+    "/<name>/check",
+    page="check_again",
+    done=lambda _, name: f"{name} is being checked again.",
+    answers=DataFileStored,
+    answer=lambda act, _, name: _stored(act, name, 202),
+    status=202,
+)
+def check_data_file(act: Act, name: str) -> None:
+    """Check a data file again."""
+    data_files.check_again(**act.parts, name=name)
+
+
+@FILES.action(
+    "/baseline",
+    page="add_baseline",
+    before=receiving.baseline,
+    done=lambda added: f"Benchmark “{added.submission.description}” added.",
+    after=lambda _act, added: current_site().hints.send(added.job_ids),
+    answers=BenchmarkLine,
+    answer=lambda _act, added: _benchmark(added.submission),
+    status=201,
+    creates=True,
+)
+def add_baseline(act: Act, sent: BaselineForm, prepared: NamedBlob) -> NewSubmission:
+    """Add a prediction file as a benchmark."""
+    prepared.hold(act)
+    user = act.actor.user or benchmark_entries.first_organizer(act.session, competition=act.competition)
+    return benchmark_entries.add(
+        **act.parts, blob=prepared.blob, file_name=prepared.name, name=sent.name, user=user
     )

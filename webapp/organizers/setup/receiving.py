@@ -1,21 +1,18 @@
-"""Organizers' uploads (pages and API): data file, figure, solution, baseline."""
+"""Organizers' uploads (pages and API): storage of data files, figures, solutions and baselines."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
-from flask import g, request
-from werkzeug.datastructures import FileStorage
+from flask import request
 
 from grader.errors import ErrorKind
-from grader.models import OrganizerJob
+from grader.services.competitions.acting import Act
 from grader.services.data_files import files as data_files
 from grader.services.figures import figures
-from grader.services.solutions import check_jobs
-from grader.services.solutions.check_jobs import UploadedFile
-from grader.services.submissions import benchmark_entries
-from grader.services.submissions.accepting import NewSubmission
+from grader.services.figures.figures import Picture
 from grader.storage import blobs
-from webapp.competitions import prose
-from webapp.http.context import act_on, competition_of, is_shell, reading, writing
+from grader.storage.stores import StoredBlob
+from webapp.http.context import competition_of, is_shell, reading
 from webapp.http.errors import BadRequest
 from webapp.http.site import current_site
 from webapp.submissions import uploads
@@ -28,75 +25,57 @@ class BaselineRefused(BadRequest):
     kind = ErrorKind.MISMATCH
 
     def __init__(self, problems: list[dict[str, Any]]) -> None:
-        self.problems = problems
-        super().__init__(" ".join(problem["message"] for problem in problems))
+        self._problems = problems
+        self.problems = [problem["message"] for problem in problems]
+        super().__init__(" ".join(self.problems))
 
     @property
     def details(self) -> dict[str, object]:
         """All problems, in the format of a file check."""
-        return {"problems": self.problems}
+        return {"problems": self._problems}
 
 
-def add_data_file(slug: str) -> str:
-    """Store the data file of this request, replacing one with the same name; return its name."""
-    site = current_site()
+@dataclass(frozen=True, slots=True)
+class NamedBlob:
+    """A stored file and its name, not yet recorded in the database."""
+
+    name: str
+    blob: StoredBlob
+
+    @classmethod
+    def store(cls, name: str, content: Any) -> Self:
+        """Store a file."""
+        return cls(name, current_site().storage.put(content))
+
+    def hold(self, act: Act) -> None:
+        """Keep the stored file until the transaction has recorded it."""
+        blobs.hold(act.session, storage=current_site().storage, sha256=self.blob.sha256)
+
+
+def data_file(**_: Any) -> NamedBlob:
+    """Store the data file of this request."""
     file = uploads.received_file()
-    name = data_files.checked_name(file.filename or "")
-    blob = site.storage.put(file.stream)
-    with writing() as session:
-        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-        data_files.add(
-            **act_on(session, slug).parts,
-            name=name,
-            description=request.values.get("description", ""),
-            blob=blob,
-        )
-    return name
+    return NamedBlob.store(data_files.checked_name(file.filename or ""), file.stream)
 
 
-def add_figure(slug: str, file: FileStorage | None) -> str:
-    """Store a figure, replacing one with the same name; return its name. Raises InvalidFigure."""
+def figure(**_: Any) -> tuple[NamedBlob, Picture]:
+    """Check and store the figure of this request; raise InvalidFigure."""
+    file = uploads.received_file() if request.blueprint == "api" else request.files.get("figure")
     if file is None or not file.filename:
         raise figures.InvalidFigure("No picture was sent. Choose a PNG, JPEG or WebP file.")
-    site = current_site()
-    data = file.stream.read(figures.MAX_BYTES + 1)
-    name, picture = figures.checked(file.filename or "", data)
-    blob = site.storage.put(data)
-    with writing() as session:
-        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-        figures.add(
-            **act_on(session, slug).parts,
-            name=name,
-            picture=picture,
-            blob=blob,
-        )
-    prose.format_saved(slug)
-    return name
+    content = file.stream.read(figures.MAX_BYTES + 1)
+    name, picture = figures.checked(file.filename, content)
+    return NamedBlob.store(name, content), picture
 
 
-def add_solution(slug: str) -> OrganizerJob:
-    """Store the solution in the request, and test.csv if included; return the job that checks it."""
-    site = current_site()
-    file = uploads.received_file()
-    sent = UploadedFile.of(file.filename or "", site.storage.put(file.stream))
-    test_file = request.files.get("test")
-    test = None
-    if test_file is not None and test_file.filename:
-        test = UploadedFile.of(test_file.filename, site.storage.put(test_file.stream))
-    with writing() as session:
-        for each in filter(None, (sent, test)):
-            blobs.hold(session, storage=site.storage, sha256=each.sha256)
-        return check_jobs.add(
-            **act_on(session, slug).parts,
-            file=sent,
-            test=test,
-            finds_test=request.values.get("finds_test", "") != "false",
-        )
+def solution(**_: Any) -> list[NamedBlob]:
+    """Store the solution of this request, and test.csv if included."""
+    files = [uploads.received_file(), request.files.get("test")]
+    return [NamedBlob.store(file.filename, file.stream) for file in files if file and file.filename]
 
 
-def add_baseline(slug: str) -> NewSubmission:
-    """Add the predictions of this request as a benchmark; raise BaselineRefused."""
-    site = current_site()
+def baseline(slug: str) -> NamedBlob:
+    """Check and store the predictions of this request; raise BaselineRefused."""
     with reading() as session:
         competition = competition_of(session, slug)
     sent = uploads.arrived()
@@ -106,15 +85,4 @@ def add_baseline(slug: str) -> NewSubmission:
     if checked is not None and checked.problems:
         raise BaselineRefused(checked.problems)
     sent.stream.seek(0)
-    blob = site.storage.put(sent.stream)
-    with writing() as session:
-        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-        entered = benchmark_entries.add(
-            **act_on(session, slug).parts,
-            blob=blob,
-            file_name=sent.file_name,
-            name=request.values.get("name", ""),
-            user=g.user or benchmark_entries.first_organizer(session, competition=competition),
-        )
-    site.hints.send(entered.job_ids)
-    return entered
+    return NamedBlob.store(sent.file_name, sent.stream)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -22,6 +22,7 @@ from grader.services.competitions.settings_model import (
 )
 from grader.services.competitions.settings_problems import Fault
 from grader.services.figures import figures
+from grader.services.figures.figures import Picture
 from grader.services.rescoring import versions
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
@@ -29,10 +30,13 @@ from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.context import act_on, competition_of, reading, writing
-from webapp.http.errors import status_of
+from webapp.http.fields import FileForm
+from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site
 from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
+from webapp.organizers.setup.answers import FigureStored
 from webapp.organizers.setup.forms import SettingsForm, setting_of
+from webapp.organizers.setup.receiving import NamedBlob
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, SettingsStep
@@ -116,27 +120,6 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     if "next" not in request.form or past or joined or faulty:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
     return redirect(wizard_steps.next_page(page.key, slug), 303)
-
-
-@blueprint.post(f"{STEP}/figures")
-@organizers_only(Role.EDITOR)
-def upload_figure(slug: str, step: str) -> ResponseReturnValue:
-    """Store a figure for the texts, and show the page again with the entered values."""
-    try:
-        name = receiving.add_figure(slug, request.files.get("figure"))
-    except figures.InvalidFigure as error:
-        return _page(slug, BY_KEY[step], is_sent=True, figure_problem=error.message), status_of(error)
-    return _page(slug, BY_KEY[step], is_sent=True, new_figure=name)
-
-
-@blueprint.post(f"{STEP}/figures/<name>/remove")
-@organizers_only(Role.EDITOR)
-def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
-    """Remove a figure, and show the page again with the entered values."""
-    with writing() as session:
-        figures.remove(**act_on(session, slug).parts, name=name)
-    prose.format_saved(slug)
-    return _page(slug, BY_KEY[step], is_sent=True)
 
 
 @blueprint.get("/settings/metric/status")
@@ -320,3 +303,66 @@ METRIC = Family(
 def accept_metric(act: Act, job_id: int) -> None:
     """Use the identities and metric settings of a check from `/rescoring/settings` for a draft."""
     versions.accept_settings(**act.parts, job_id=job_id)
+
+
+def _show_figures(outcome: Any, slug: str, step: str = "", name: str = "") -> str:
+    """Show the page again with the entered values, after its figures have changed."""
+    return _page(slug, BY_KEY[step], is_sent=True, new_figure="" if name else outcome)
+
+
+def _format(act: Act, _outcome: Any) -> None:
+    prose.format_saved(act.competition.slug)
+
+
+FIGURES = Family(
+    pages=blueprint,
+    api=DESK,
+    tag="setup",
+    refusals=(figures.InvalidFigure,),
+    show=lambda slug, step, problem, **_: _page(
+        slug, BY_KEY[step], is_sent=True, figure_problem=problem.message
+    ),
+    home=lambda slug, step, **_: url_for("organize_settings.show", slug=slug, step=step),
+    role=Role.EDITOR,
+)
+
+
+def _stored(act: Act, name: str) -> Any:
+    url = url_for("competitions.figure", slug=act.competition.slug, name=name)
+    return FigureStored(name=name, url=url), 201, {"Location": url}
+
+
+@FIGURES.action(
+    "/figures",
+    page="upload_figure",
+    page_path=f"{STEP}/figures",
+    before=receiving.figure,
+    done="",
+    shown=_show_figures,
+    after=_format,
+    answers=FigureStored,
+    answer=_stored,
+    status=201,
+    creates=True,
+)
+def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture], **_: str) -> str:
+    """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""
+    stored, picture = prepared
+    stored.hold(act)
+    figures.add(**act.parts, name=stored.name, picture=picture, blob=stored.blob)
+    return stored.name
+
+
+@FIGURES.action(
+    "/figures/<name>",
+    method="DELETE",
+    page="remove_figure",
+    page_path=f"{STEP}/figures/<name>/remove",
+    done="",
+    shown=_show_figures,
+    after=_format,
+    status=204,
+)
+def remove_figure(act: Act, name: str, **_: str) -> None:
+    """Remove a figure; texts that still include it show an error to organizers."""
+    figures.remove(**act.parts, name=name)

@@ -1,5 +1,6 @@
 """Solution (page and API): upload, column roles, report, acceptance."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from flask import (
@@ -27,14 +28,14 @@ from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.solutions import check_jobs
-from grader.services.solutions.check_jobs import CheckParameters, NotAcceptable, Purpose
+from grader.services.solutions.check_jobs import CheckParameters, NotAcceptable, Purpose, UploadedFile
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
 from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
-from webapp.http.errors import status_of, wants_json
+from webapp.http.errors import wants_json
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
 from webapp.http.organizer_operations import (
     DESK,
@@ -44,6 +45,7 @@ from webapp.http.organizer_operations import (
 )
 from webapp.http.site import current_site
 from webapp.organizers.setup import receiving, wizard_steps
+from webapp.organizers.setup.receiving import NamedBlob
 from webapp.organizers.setup.solution_view import ROLES, CheckView, ReportView, check_status, chosen_roles
 from webapp.organizers.setup.wizard_steps import SOLUTION
 from webapp.submissions import uploads
@@ -120,22 +122,6 @@ def index(slug: str) -> ResponseReturnValue:
     return _index(slug)
 
 
-@blueprint.post("")
-@organizers_only(Role.EDITOR)
-def upload(slug: str) -> ResponseReturnValue:
-    """Store a solution, and test.csv if included, and start the check."""
-    try:
-        job = receiving.add_solution(slug)
-    except uploads.FileMissing as error:
-        if wants_json():
-            raise
-        return _index(slug, problem=error.message), status_of(error)
-    location = url_for(".show", slug=slug, job_id=job.id)
-    if wants_json():
-        return {"id": job.id, "location": location}, 201, {"Location": location}
-    return redirect(location, 303)
-
-
 @blueprint.get("/<int:job_id>")
 @organizers_only(Role.VIEWER)
 def show(slug: str, job_id: int) -> ResponseReturnValue:
@@ -177,7 +163,7 @@ def _found(session: Any, slug: str, job_id: int) -> tuple[Competition, Organizer
     return competition, check_jobs.get(session, competition=competition, job_id=job_id)
 
 
-def _index(slug: str, *, problem: str | None = None) -> str:
+def _index(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
@@ -193,7 +179,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         report=ReportView(live.solution.report) if live else None,
         checks=[CheckView(job) for job in checks],
         file_limit_bytes=SIZE_CAP,
-        problem=problem,
+        problem=problem.message if problem else None,
     )
 
 
@@ -223,16 +209,6 @@ def organized_solution(slug: str) -> SolutionAnswer:
     """Return the live solution with its report, and the newest checks."""
     with reading() as session:
         return solution_answer(session, competition_of(session, slug))
-
-
-@api.blueprint.post(f"{DESK}/solution")
-@organizers_operation(
-    Role.EDITOR, answers=Started, status=202, tag="setup", takes_file=SolutionForm, creates=True
-)
-def upload_solution(slug: str) -> Any:
-    """Upload a solution and start its check; for a published competition, a corrected solution."""
-    job = receiving.add_solution(slug)
-    return organizing.started(job, url_for("api.solution_check", slug=slug, job_id=job.id))
 
 
 @api.blueprint.get(CHECK)
@@ -292,10 +268,42 @@ ACTIONS = Family(
 )
 
 
+def _started(act: Act, job: OrganizerJob, **_: Any) -> Any:
+    return organizing.started(job, url_for("api.solution_check", slug=act.competition.slug, job_id=job.id))
+
+
+def _show_started(job: OrganizerJob, slug: str, **_: Any) -> ResponseReturnValue:
+    location = url_for("organize_solution.show", slug=slug, job_id=job.id)
+    if wants_json():
+        return {"id": job.id, "location": location}, 201, {"Location": location}
+    return redirect(location, 303)
+
+
+@replace(ACTIONS, show=_index, refusals=(uploads.FileMissing,)).action(
+    "",
+    page="upload",
+    before=receiving.solution,
+    done="",
+    shown=_show_started,
+    answers=Started,
+    answer=_started,
+    status=202,
+    creates=True,
+)
+def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> OrganizerJob:
+    """Upload a solution and start its check; for a published competition, a corrected solution."""
+    for each in prepared:
+        each.hold(act)
+    file, *tests = (UploadedFile.of(each.name, each.blob) for each in prepared)
+    return check_jobs.add(
+        **act.parts, file=file, test=tests[0] if tests else None, finds_test=sent.finds_test
+    )
+
+
 def _entered_roles() -> dict[str, Any]:
     """Return the chosen roles; the form's fields are numbered like the columns."""
     with reading() as session:
-        _, job = _found(session, **request.view_args)
+        _, job = _found(session, **(request.view_args or {}))
     return {"roles": chosen_roles(job, request.form)}
 
 
@@ -304,13 +312,9 @@ def _entered_roles() -> dict[str, Any]:
     page="change_roles",
     form=_entered_roles,
     done="",
-    shown=lambda again, slug, **_: redirect(
-        url_for("organize_solution.show", slug=slug, job_id=again.id), 303
-    ),
+    shown=_show_started,
     answers=Started,
-    answer=lambda act, again, **_: organizing.started(
-        again, url_for("api.solution_check", slug=act.competition.slug, job_id=again.id)
-    ),
+    answer=_started,
     status=202,
 )
 def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:

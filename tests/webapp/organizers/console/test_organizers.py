@@ -67,7 +67,11 @@ def test_an_owner_who_leaves_is_redirected_to_the_list_of_competitions(arena, co
     [
         ({"name": "Nobody", "role": "editor"}, 404, "Nobody"),
         ({"name": "Ann", "role": "editor"}, 409, "Ann already has the role owner"),
-        ({"name": "Bob", "role": "king"}, 400, "`role` input should be 'owner', 'editor' or 'viewer', not 'king'."),
+        (
+            {"name": "Bob", "role": "king"},
+            400,
+            "`role` input should be 'owner', 'editor' or 'viewer', not 'king'.",
+        ),
     ],
 )
 def test_a_rejected_form_keeps_the_entered_values(

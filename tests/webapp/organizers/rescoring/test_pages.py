@@ -135,9 +135,9 @@ def test_invalid_compensation_is_reported_together_and_nothing_is_published(
         f"{ROOT}/rescoring/2/publish",
         {"closes_at": "soon", "extra_submissions": "many", "selection_deadline": "2001-01-01T10:00"},
     )
-    assert answer.status_code == 409
-    assert "The new closing date is not valid" in answer.text
-    assert "The number of extra submissions is not valid" in answer.text
+    assert answer.status_code == 400
+    assert "`closes_at` must be a time such as 2030-01-31T12:00:00Z, not &#39;soon&#39;" in answer.text
+    assert "`extra_submissions` must be a whole number, not &#39;many&#39;" in answer.text
     answer = people["Eva"].confirm(
         f"{ROOT}/rescoring/2/publish",
         {"closes_at": "2001-01-01T10:00", "extra_submissions": "2", "selection_deadline": "2001-01-01T10:00"},
@@ -175,7 +175,7 @@ def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(are
     }
     assert "male" in page(eva, f"{ROOT}/rescoring/settings")
     wrong = eva.post(f"{ROOT}/rescoring/settings", form | {"power": "much", "overall_auc": "0.9"})
-    assert wrong.status_code == 422 and "much" in wrong.text
+    assert wrong.status_code == 409 and "much" in wrong.text
     assert eva.post(f"{ROOT}/rescoring/settings", form | {"identities": "martian"}).status_code == 303
     run_newest(arena)
     assert "no identity column &#39;martian&#39;" in page(eva, f"{ROOT}/rescoring")

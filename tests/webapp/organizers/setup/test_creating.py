@@ -376,13 +376,13 @@ def test_a_solution_uploaded_as_data_is_held_back_until_the_phrase_is_typed(aren
     assert ann.browser.get(address).status_code == 503
     assert root.browser.get(address).data == solution  # Organizers can always download it.
     phrase = re.search(r"Type <code>([^<]+)</code>", page)[1]
-    refused = root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": "publ", "reason": "Why so"})
+    refused = root.post(f"{HERE}/data/extra.csv/allow", {"typed": "publ", "reason": "Why so"})
     assert refused.status_code == 422 and phrase in html.unescape(refused.text)
     assert 'value="publ"' in refused.text and 'value="Why so"' in refused.text  # The entered values are kept.
-    assert root.post(f"{HERE}/data/check", {"name": "extra.csv"}).status_code == 303
+    assert root.post(f"{HERE}/data/extra.csv/check").status_code == 303
     arena.work()
     assert ann.browser.get(address).status_code == 503
-    assert root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": phrase}).status_code == 303
+    assert root.post(f"{HERE}/data/extra.csv/allow", {"typed": phrase}).status_code == 303
     assert ann.browser.get(address).data == solution
     audit = root.browser.get(f"{HERE}/audit").text
     assert "released the data file extra.csv even though it was held back" in audit
@@ -448,9 +448,9 @@ def test_a_data_file_is_replaced_and_removed(arena, root):
     for content in (b"old", b"new"):
         root.post(f"{HERE}/data", {"file": (io.BytesIO(content), "test.csv"), "description": "Test"})
     assert root.browser.get("/competitions/toxicity/data/files/test.csv").data == b"new"
-    assert root.confirm(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 303
+    assert root.confirm(f"{HERE}/data/test.csv/remove").status_code == 303
     assert root.browser.get("/competitions/toxicity/data/files/test.csv").status_code == 404
-    assert root.confirm(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 404
+    assert root.confirm(f"{HERE}/data/test.csv/remove").status_code == 404
 
 
 def test_a_baseline_becomes_a_benchmark_after_its_check(arena, root):
