@@ -264,7 +264,7 @@ class LocalStorage:
 
 
 def copy_bytes(
-    data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None, sha256: str | None = None
+    data: bytes | IO[bytes], file: IO[bytes], max_bytes: int | None, sha256: str | None = None
 ) -> StoredBlob:
     """Copy bytes and return their name, which may be known; raise BlobTooLarge beyond `max_bytes`."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
@@ -275,7 +275,7 @@ def copy_bytes(
             raise BlobTooLarge(max_bytes)
         if sha256 is None:
             digest.update(chunk)
-        target.write(chunk)
+        file.write(chunk)
     return StoredBlob(sha256 or digest.hexdigest(), size)
 
 

@@ -16,6 +16,7 @@ from grader import db
 from grader.db import Base
 from grader.models import OrganizerJob, OrganizerJobKind
 from grader.services.audit.log import Actor
+from grader.services.competitions import acting
 from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.storage import blobs
@@ -161,7 +162,7 @@ def test_bytes_of_a_removed_data_file_are_deleted_by_the_next_collection(service
     _age(service, blob.sha256)
     assert blobs.collect(service.database, service.storage).count == 0
     with service.database.write() as session:
-        files.remove(session, competition=competition, name="test.csv", **who)
+        files.remove(acting.begin(session, competition=competition, **who), name="test.csv")
     assert blobs.collect(service.database, service.storage).count == 1
 
 

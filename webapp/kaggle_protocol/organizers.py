@@ -113,7 +113,7 @@ def create_competition_data(sent: SentFields) -> ResponseReturnValue:
             kept.add(file.name)
         for file in data_files.list_all(session, competition=act.competition):
             if file.name not in kept:
-                data_files.remove(**act.parts, name=file.name)
+                data_files.remove(act, name=file.name)
     url = page_address("organize_data.index", slug=act.competition.slug)
     return {"url": url, "databundleId": act.competition.id, "databundleVersionId": len(kept)}
 
@@ -224,7 +224,7 @@ def _accept_newest(act: Act) -> None:
     newest = check_jobs.newest(act.session, competition=competition, limit=1)
     if competition.state is not CompetitionState.DRAFT or not newest or _is_accepted(competition, newest[0]):
         return
-    versions.accept_check(**act.parts, job_id=newest[0].id)
+    versions.accept_check(act, job_id=newest[0].id)
 
 
 def _is_accepted(competition: Competition, job: OrganizerJob) -> bool:

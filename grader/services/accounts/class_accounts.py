@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy.orm import Session
-
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
-from grader.models import Competition
 from grader.services import counting
 from grader.services.accounts import accounts, api_tokens, password_resets, sign_ups
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.counting import DAY, RateLimit
 
 KIND = "class accounts"
@@ -50,22 +46,13 @@ class NewAccount:
     api_token: str | None
 
 
-def create_all(
-    session: Session,
-    *,
-    competition: Competition,
-    names: Sequence[str],
-    with_tokens: bool,
-    password_hash: str,
-    actor: Actor,
-    now: datetime,
-) -> list[NewAccount]:
+def create_all(act: Act, *, names: Sequence[str], with_tokens: bool, password_hash: str) -> list[NewAccount]:
     """Create an account for each nonblank name, or none at all; raise InvalidClass or TooManyClasses.
 
     `password_hash` is the hash of a random password. Each link can be used once within 14 days. The tokens
     allow reading and submitting in this competition for a year.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    session, competition, actor, now = act.session, act.competition, act.actor, act.now
     nonblank = [name for name in names if name.strip()]
     if not 1 <= len(nonblank) <= MOST:
         raise InvalidClass([f"The list has {len(nonblank):,} names. Enter 1 to {MOST} names, one per line."])

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup, phases
+from grader.services.competitions import acting, phases
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import checks
 from grader.services.jobs import organizer_jobs
@@ -109,11 +110,10 @@ def add(
     return file
 
 
-def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
+def remove(act: Act, *, name: str) -> None:
     """Delete a file; raise UnknownDataFile. Its blob is deleted later, with other orphaned blobs."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    file = get(session, competition=act.competition, name=name)
-    session.delete(file)
+    file = get(act.session, competition=act.competition, name=name)
+    act.session.delete(file)
     act.record("data.remove", f"data file {name}", before=_facts(file))
 
 
@@ -193,19 +193,9 @@ def require_given_out(competition: Competition, file: DataFile) -> None:
         raise BeingChecked(name=file.name)
 
 
-def allow(
-    session: Session,
-    *,
-    competition: Competition,
-    name: str,
-    typed: str,
-    reason: str = "",
-    actor: Actor,
-    now: datetime,
-) -> DataFile:
+def allow(act: Act, *, name: str, typed: str, reason: str = "") -> DataFile:
     """Release a file that is held back; raise NotHeld or NotTyped."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    file = get(session, competition=act.competition, name=name)
+    file = get(act.session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
     if file.check_state is not DataCheckState.HELD and not is_unopened:
         raise NotHeld(name=name)
@@ -214,7 +204,7 @@ def allow(
         raise NotTyped(phrase=seen.phrase)
     file.check_state = DataCheckState.ALLOWED
     covers = sorted(checks.covered(file.findings))
-    file.allowed = {"typed": seen.phrase, "at": now.isoformat(), "covers": covers}
+    file.allowed = {"typed": seen.phrase, "at": act.now.isoformat(), "covers": covers}
     act.record(
         "data.allow",
         f"data file {file.name}",
@@ -228,18 +218,16 @@ def allow(
     return file
 
 
-def check_again(
-    session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
-) -> None:
+def check_again(act: Act, *, name: str) -> None:
     """Check a file again; it cannot be downloaded until the check has finished."""
-    competition = lookup.lock(session, competition_id=competition.id)
+    session, competition = act.session, act.competition
     file = get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
     session.flush()
     last = checks.newest(session, competition=competition)
     if last is not None and last.state is JobState.FAILED:
-        organizer_jobs.dismiss(session, job=last, now=now)
-    checks.request(session, competition=competition, now=now, actor=actor)
+        organizer_jobs.dismiss(session, job=last, now=act.now)
+    checks.request(session, competition=competition, now=act.now, actor=act.actor)
 
 
 def faults(session: Session, *, competition: Competition) -> list[Fault]:

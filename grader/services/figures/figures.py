@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Announcement, Competition, Figure
 from grader.models.competitions import TEXTS
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.storage.stores import StoredBlob
 from grader.text import is_storable, one_line
 
@@ -140,19 +139,9 @@ def checked(name: str, data: bytes) -> tuple[str, Picture]:
     return _name_of(name, picture), picture
 
 
-def add(
-    session: Session,
-    *,
-    competition: Competition,
-    name: str,
-    picture: Picture,
-    blob: StoredBlob,
-    actor: Actor,
-    now: datetime,
-) -> Figure:
+def add(act: Act, *, name: str, picture: Picture, blob: StoredBlob) -> Figure:
     """Add an image that `checked` accepted, or replace the one with the same name; raise InvalidFigure."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    figures = {each.name: each for each in list_all(session, competition=act.competition)}
+    figures = {each.name: each for each in list_all(act.session, competition=act.competition)}
     earlier = figures.get(name)
     if earlier is None and len(figures) >= MAX_COUNT:
         raise InvalidFigure(
@@ -162,19 +151,18 @@ def add(
     figure = earlier or Figure(competition_id=act.competition.id, name=name)
     figure.sha256, figure.size_bytes, figure.uploaded_at = blob.sha256, blob.size, act.now
     figure.media_type, figure.width, figure.height = picture
-    session.add(figure)
-    session.flush()
-    _format_again(session, act.competition)
+    act.session.add(figure)
+    act.session.flush()
+    _format_again(act.session, act.competition)
     act.record("figure.upload", f"figure {name}", before=before, after=_facts(figure))
     return figure
 
 
-def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
+def remove(act: Act, *, name: str) -> None:
     """Delete a figure; raise UnknownFigure. Its blob is deleted later, with other orphaned blobs."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    figure = get(session, competition=act.competition, name=name)
-    session.delete(figure)
-    _format_again(session, act.competition)
+    figure = get(act.session, competition=act.competition, name=name)
+    act.session.delete(figure)
+    _format_again(act.session, act.competition)
     act.record("figure.remove", f"figure {name}", before=_facts(figure))
 
 

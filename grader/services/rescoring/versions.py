@@ -111,20 +111,16 @@ def set_first(
     return version
 
 
-def accept_check(
-    session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
-) -> None:
+def accept_check(act: Act, *, job_id: int) -> None:
     """Use a checked solution for a draft; raise NotAcceptable if it cannot be used."""
-    solution = check_jobs.accepted(session, competition=competition, job_id=job_id)
-    set_first(session, competition=competition, solution=solution, actor=actor, now=now)
+    solution = check_jobs.accepted(act.session, competition=act.competition, job_id=job_id)
+    set_first(**act.parts, solution=solution)
 
 
-def accept_settings(
-    session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
-) -> None:
+def accept_settings(act: Act, *, job_id: int) -> None:
     """Use a metric that was checked with a draft's solution; raise NotAcceptable or NotDraft."""
-    solution = check_jobs.accepted_settings(session, competition=competition, job_id=job_id)
-    set_first(session, competition=competition, solution=solution, actor=actor, now=now)
+    solution = check_jobs.accepted_settings(act.session, competition=act.competition, job_id=job_id)
+    set_first(**act.parts, solution=solution)
 
 
 def copy_solution(

@@ -13,7 +13,7 @@ from grader.files import read_solution
 from grader.models import Competition, OrganizerJob, ScoringVersion, Split
 from grader.receipts import RecountSettings, read_truth
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
@@ -136,13 +136,8 @@ def test_check_of_an_earlier_version_keeps_its_canary_rows_when_accepted(
         row.parameters = row.parameters | request
         row.result = row.result | {"solution": earlier.as_dict()} | earlier.apart()
     with service.database.write() as session:
-        versions.accept_check(
-            session,
-            competition=session.get_one(Competition, draft.id),
-            job_id=job.id,
-            actor=SHELL,
-            now=service.now,
-        )
+        act = acting.begin(session, competition=draft, actor=SHELL, now=service.now)
+        versions.accept_check(act, job_id=job.id)
     solution = live(service, draft).solution
     assert solution.canaries == earlier.canaries
     assert hashlib.sha256(solution.canaries.encode()).hexdigest() == solution.nonce

@@ -16,7 +16,7 @@ from grader.models import Announcement, Competition
 from grader.prose import markdown
 from grader.prose.drawn import TOO_COMPLEX, plain
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.figures import figures, formatted_texts
 from grader.services.figures.figures import picture_of
 from grader.storage.stores import StoredBlob
@@ -157,15 +157,8 @@ def test_new_figure_keeps_the_html_of_texts_without_figures(arena):
             )
     arena.format_texts()
     with arena.database.write() as session:
-        figures.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            name="p.png",
-            picture=picture_of(png(2, 2)),
-            blob=StoredBlob("0" * 64, 1),
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
+        act = acting.begin(session, competition=competition, actor=Actor.shell(), now=arena.now())
+        figures.add(act, name="p.png", picture=picture_of(png(2, 2)), blob=StoredBlob("0" * 64, 1))
         (waiting,) = formatted_texts.waiting(session, limit=9)
     assert waiting.texts == ("![P](p.png)",)
 

@@ -11,6 +11,7 @@ from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
 from grader.services.audit.log import Actor
+from grader.services.competitions import acting
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files
@@ -66,13 +67,9 @@ def messages(job: OrganizerJob, level: str) -> list[str]:
 
 def accept(service, competition: Competition, job: OrganizerJob):
     with service.database.write() as session:
-        versions.accept_check(
-            session,
-            competition=session.get_one(Competition, competition.id),
-            job_id=job.id,
-            actor=SHELL,
-            now=service.now,
-        )
+        draft = session.get_one(Competition, competition.id)
+        act = acting.begin(session, competition=draft, actor=SHELL, now=service.now)
+        versions.accept_check(act, job_id=job.id)
 
 
 def ids_csv(rows: int = 400) -> bytes:

@@ -269,5 +269,5 @@ def create_accounts(act: Act, sent: ClassRequest, prepared: str) -> list[NewAcco
     Either all accounts are created or none.
     """
     return class_accounts.create_all(
-        **act.parts, names=sent.names, with_tokens=sent.with_tokens, password_hash=prepared
+        act, names=sent.names, with_tokens=sent.with_tokens, password_hash=prepared
     )

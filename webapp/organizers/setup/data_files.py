@@ -293,7 +293,7 @@ def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> str:
 )
 def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
     """Remove a data file, so that it can no longer be downloaded."""
-    data_files.remove(**act.parts, name=name)
+    data_files.remove(act, name=name)
     confirm(
         Question(
             heading=f"Remove {name}?",
@@ -307,7 +307,7 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
 @FILES.action("/<name>/allow", page="allow", done=lambda _, name: f"{name} released.", status=204)
 def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
     """Release a data file that was held back; `typed` must be the `phrase` of the file."""
-    data_files.allow(**act.parts, name=name, typed=sent.typed, reason=sent.reason)
+    data_files.allow(act, name=name, typed=sent.typed, reason=sent.reason)
 
 
 @FILES.action(
@@ -320,7 +320,7 @@ def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
 )
 def check_data_file(act: Act, name: str) -> None:
     """Check a data file again."""
-    data_files.check_again(**act.parts, name=name)
+    data_files.check_again(act, name=name)
 
 
 @FILES.action(

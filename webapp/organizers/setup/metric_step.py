@@ -202,7 +202,7 @@ def save(
     rules = Rules(identities=after.identities or (), metric=after.metric)
     if pending is not None and check_jobs.asked_settings(pending).rules == rules:
         if pending.state is JobState.DONE:
-            versions.accept_settings(**everything, job_id=pending.id)
+            versions.accept_settings(act, job_id=pending.id)
             return changed, Told("Saved. Your new metric settings are now in use.", url, goes_on=True)
         if organizer_jobs.is_open(pending):
             return changed, Told("Your new metric settings are still being checked.", url)

@@ -302,7 +302,7 @@ METRIC = Family(
 )
 def accept_metric(act: Act, job_id: int) -> None:
     """Use the identities and metric settings of a check from `/rescoring/settings` for a draft."""
-    versions.accept_settings(**act.parts, job_id=job_id)
+    versions.accept_settings(act, job_id=job_id)
 
 
 def _show_figures(outcome: Any, slug: str, step: str = "", name: str = "") -> str:
@@ -349,7 +349,7 @@ def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture],
     """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""
     stored, picture = prepared
     stored.hold(act)
-    figures.add(**act.parts, name=stored.name, picture=picture, blob=stored.blob)
+    figures.add(act, name=stored.name, picture=picture, blob=stored.blob)
     return stored.name
 
 
@@ -365,4 +365,4 @@ def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture],
 )
 def remove_figure(act: Act, name: str, **_: str) -> None:
     """Remove a figure; texts that still include it show an error to organizers."""
-    figures.remove(**act.parts, name=name)
+    figures.remove(act, name=name)

@@ -333,7 +333,7 @@ def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> Organize
 )
 def accept_solution(act: Act, job_id: int) -> None:
     """Accept a checked solution for a draft."""
-    versions.accept_check(**act.parts, job_id=job_id)
+    versions.accept_check(act, job_id=job_id)
 
 
 @ACTIONS.action(
