@@ -46,15 +46,20 @@ class Organizer:
         self.slug = slug
         self._on_wait = on_wait
         self._confirm = confirm
+        self._confirmed: set[str] = set()  # tokens of questions that are not asked again
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
         try:
             return self._transport.call(method, self._at(path), json=json, query=query)
         except Refused as error:
-            if error.name != "unconfirmed" or not all(map(self._confirms, error.details["questions"])):
+            if error.name != "unconfirmed" or (json or {}).get("confirm") == error.details["confirm"]:
                 raise
-            confirmed = {**(json or {}), "confirm": error.details["confirm"]}
+            token, questions = error.details["confirm"], error.details["questions"]
+            if token not in self._confirmed and not all(map(self._confirms, questions)):
+                raise
+            self._confirmed.add(token)
+            confirmed = {**(json or {}), "confirm": token}
         return self.call(method, path, json=confirmed, **query)
 
     def text(self, path: str, **query: Any) -> str:

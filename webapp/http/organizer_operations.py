@@ -1,7 +1,7 @@
 """Helpers for organizers' API operations: role checks, transactions, background jobs."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,12 +11,10 @@ from grader.services.competitions.settings_problems import Fault
 from grader.services.jobs import organizer_jobs
 from webapp.http.api import operation
 from webapp.http.auth import View, organizers_only
-from webapp.http.context import act_on, writing
 from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Sent, Text
 from webapp.http.parameters import TEXT_MAX_LENGTH
 
 DESK = "/competitions/<slug>/organize"
-Outcome = TypeVar("Outcome")
 
 
 class Reasoned(Sent):
@@ -72,12 +70,6 @@ def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[...
         return organizers_only(role)(operation(Scope.ORGANIZE, **described)(view))
 
     return decorate
-
-
-def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
-    """Call a service for the current user in its own transaction, and return its result."""
-    with writing() as session:
-        return service(**act_on(session, slug).parts, **given)
 
 
 def job(found: OrganizerJob) -> Job:

@@ -8,16 +8,18 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Participation, RequestState, Role
 from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.people import names
 from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, auth
-from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.actions import Family
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.fields import Answer, Moment, Sent, Text
-from webapp.http.organizer_operations import DESK, act, organizers_operation
+from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.parameters import entered_number
 
 blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
@@ -60,24 +62,6 @@ def requests(slug: str) -> ResponseReturnValue:
     return _requests_page(slug)
 
 
-@blueprint.post("/entries")
-@auth.organizers_only(Role.EDITOR)
-def decide(slug: str) -> ResponseReturnValue:
-    """Admit a user or reject the request to join."""
-    admits = request.form.get("decision") == "admit"
-    try:
-        with writing() as session:
-            user = names.get_user(session, name=request.form.get("name", ""))
-            competition = competition_of(session, slug)
-            admissions.decide(session, competition=competition, user=user, admits=admits, actor=actor())
-    except names.UnknownUser as error:
-        if wants_json():
-            raise
-        return _requests_page(slug, problem=error.message), 404
-    flash(f"{user.name} was {'admitted' if admits else 'not admitted'}.")
-    return redirect(url_for("entry.requests", slug=slug), 303)
-
-
 def _page(slug: str, *, problem: str | None = None) -> str:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -94,14 +78,18 @@ def _page(slug: str, *, problem: str | None = None) -> str:
     )
 
 
-def _requests_page(slug: str, *, problem: str | None = None) -> str:
+def _requests_page(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         waiting = admissions.waiting(session, competition=competition)
         refused = admissions.refused(session, competition=competition)
     return render_template(
-        "teams/requests_to_join.html", competition=view, waiting=waiting, refused=refused, problem=problem
+        "teams/requests_to_join.html",
+        competition=view,
+        waiting=waiting,
+        refused=refused,
+        problem=problem.message if problem else "",
     )
 
 
@@ -139,15 +127,24 @@ def entry_requests(slug: str) -> EntryRequestList:
         )
 
 
-@api.blueprint.post(f"{DESK}/entries")
-@organizers_operation(Role.EDITOR, status=204, tag=TAG)
-def decide_entry(slug: str, json: EntryDecision) -> Any:
-    """Admit a user or reject the request to join."""
-    with reading() as session:
-        user = names.get_user(session, name=json.name)
-    act(slug, admissions.decide, user=user, admits=json.admit)
-    return "", 204
-
-
 def _line(found: Participation) -> EntryRequest:
     return EntryRequest(user_id=found.user_id, name=found.user.name, requested_at=found.requested_at)
+
+
+ENTRIES = Family(
+    pages=blueprint,
+    api=DESK,
+    tag=TAG,
+    refusals=(names.UnknownUser,),
+    show=_requests_page,
+    home=lambda slug: url_for("entry.requests", slug=slug),
+    role=Role.EDITOR,
+)
+
+
+@ENTRIES.action("/entries", page="decide", done=lambda decision: decision, status=204)
+def decide_entry(act: Act, sent: EntryDecision) -> str:
+    """Admit a user or reject the request to join."""
+    user = names.get_user(act.session, name=sent.name)
+    admissions.decide(**act.parts, user=user, admits=sent.admit)
+    return f"{user.name} was {'admitted' if sent.admit else 'not admitted'}."

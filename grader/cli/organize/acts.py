@@ -84,23 +84,17 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 
 
 def asking(*, yes: bool) -> OnQuestion:
-    """Return a function that shows a question's effects and, unless `yes`, asks for confirmation.
-
-    A question that was already answered with yes is not repeated.
-    """
-    confirmed: list[Mapping[str, Any]] = []
+    """Return a function that shows a question's effects and, unless `yes`, asks for confirmation."""
+    has_asked = False
 
     def is_confirmed(question: Mapping[str, Any]) -> bool:
-        if question in confirmed:
-            return True
-        if confirmed:
+        nonlocal has_asked
+        if has_asked:
             click.echo("Something has changed in the meantime. Nothing has been done yet.", err=True)
+        has_asked = True
         for sentence in question["sentences"]:
             click.echo(CONTROLS.sub("", sentence), err=True)
-        is_answered = yes or is_answered_yes(CONTROLS.sub("", question["heading"]))
-        if is_answered:
-            confirmed.append(question)
-        return is_answered
+        return yes or is_answered_yes(CONTROLS.sub("", question["heading"]))
 
     return is_confirmed
 

@@ -22,7 +22,7 @@ from grader.models import (
 )
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import acting, lookup, organizers
+from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import checks
 from grader.services.data_files import files as data_files

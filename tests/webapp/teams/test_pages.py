@@ -189,11 +189,11 @@ def test_an_administrator_decides_on_entry_requests(arena, join):
     assert "Requests" not in ann.browser.get(HERE).text
     page = root.browser.get(f"{HERE}/entries")
     assert ("Ann" in main_text(page), "Bob" in main_text(page)) == (True, True)
-    for name, decision in (("Ann", "admit"), ("Bob", "refuse")):
-        assert root.post(f"{HERE}/entries", {"name": name, "decision": decision}).status_code == 303
+    for name, decision in (("Ann", "yes"), ("Bob", "no")):
+        assert root.post(f"{HERE}/entries", {"name": name, "admit": decision}).status_code == 303
     assert "You have joined" in main_text(ann.browser.get(f"{HERE}/join"))
     assert "did not admit you" in main_text(bob.browser.get(f"{HERE}/join"))
-    unknown = root.post(f"{HERE}/entries", {"name": "Nobody", "decision": "admit"})
+    unknown = root.post(f"{HERE}/entries", {"name": "Nobody", "admit": "yes"})
     assert (unknown.status_code, "no account named" in main_text(unknown)) == (404, True)
 
 

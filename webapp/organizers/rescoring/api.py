@@ -43,11 +43,6 @@ from webapp.organizers.rescoring.version_page import Switch
 TAG = "rescoring"
 HERE = f"{DESK}/rescoring"
 VERSION = f"{HERE}/<int:number>"
-TABLES = {
-    "submissions": difference_page.submissions_csv,
-    "teams": difference_page.teams_csv,
-    "selections": difference_page.selections_csv,
-}
 
 
 @blueprint.get(HERE)
@@ -86,7 +81,10 @@ def scoring_version(slug: str, number: int) -> ScoringVersionDetails:
 @organizers_operation(Role.VIEWER, answers=DifferenceAnswer, tag=TAG)
 def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
-    tables = {name: url_for("api.rescoring_table", slug=slug, number=number, table=name) for name in TABLES}
+    tables = {
+        name: url_for("api.rescoring_table", slug=slug, number=number, table=name)
+        for name in difference_page.TABLES
+    }
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         versions = difference_page.compared(session, competition, version)
@@ -94,11 +92,11 @@ def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
         return answers.difference(found, tables=tables)
 
 
-@blueprint.get(f"{VERSION}/<any(submissions, teams, selections):table>.csv")
+@blueprint.get(f"{VERSION}/{difference_page.TABLE}")
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/csv")
 def rescoring_table(slug: str, number: int, table: str) -> Any:
     """Return all submissions, teams or selections under both versions."""
-    return TABLES[table](slug=slug, number=number)
+    return difference_page.send_table(slug, number, table)
 
 
 def _details(session: Any, competition: Competition, version: ScoringVersion) -> ScoringVersionDetails:

@@ -1,6 +1,6 @@
 """Difference page: scores, ranks and top teams in two scoring versions, with CSV files."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from flask import Response, render_template, stream_with_context
@@ -18,6 +18,9 @@ from webapp.http.context import reading
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.views import DifferenceView
+
+TABLES = ("submissions", "teams", "selections")
+TABLE = f"<any({', '.join(TABLES)}):table>.csv"
 
 
 @blueprint.get("/<int:number>/difference")
@@ -38,37 +41,38 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
     )
 
 
-@blueprint.get("/<int:number>/submissions.csv")
+@blueprint.get(f"/<int:number>/{TABLE}")
 @organizers_only(Role.VIEWER)
-def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send the scores of every submission under both versions."""
+def table(slug: str, number: int, table: str) -> ResponseReturnValue:
+    """Send all submissions, teams or selections under both versions as CSV."""
+    return send_table(slug, number, table)
 
-    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
+
+def send_table(slug: str, number: int, table: str) -> Response:
+    """Stream a table of the difference; raise NothingToCompare."""
+    database = current_site().database
+    with reading() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        before, after = (each.number for each in compared(session, competition, version))
+
+    def pieces() -> Iterator[str]:
+        with database.read() as session:
+            competition, version = lookups.scoring_version_of(session, slug, number)
+            yield from _lines(session, competition, compared(session, competition, version), table)
+
+    answer = Response(stream_with_context(pieces()), mimetype="text/csv")
+    name = f"{slug}-{table}-v{before}-v{after}.csv"
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    return answer
+
+
+def _lines(session: Any, competition: Competition, versions: Compared, table: str) -> Iterator[str]:
+    if table == "submissions":
         return rescoring_difference.submissions_csv(session, competition=competition, versions=versions)
-
-    return _csv(slug, number, "submissions", lines)
-
-
-@blueprint.get("/<int:number>/teams.csv")
-@organizers_only(Role.VIEWER)
-def teams_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send the ranks of every team on both leaderboards under both versions."""
-
-    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return rescoring_difference.teams_csv(_preview(session, competition, versions))
-
-    return _csv(slug, number, "teams", lines)
-
-
-@blueprint.get("/<int:number>/selections.csv")
-@organizers_only(Role.VIEWER)
-def selections_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send the submissions that start or stop competing on the private leaderboard."""
-
-    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return rescoring_difference.selections_csv(_preview(session, competition, versions))
-
-    return _csv(slug, number, "selections", lines)
+    found = _preview(session, competition, versions)
+    if table == "teams":
+        return rescoring_difference.teams_csv(found)
+    return rescoring_difference.selections_csv(found)
 
 
 def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
@@ -88,21 +92,3 @@ def compared(session: Any, competition: Competition, version: ScoringVersion) ->
     if versions is None:
         raise rescoring_difference.NothingToCompare(version=version)
     return versions
-
-
-def _csv(
-    slug: str, number: int, name: str, lines: Callable[[Any, Competition, Compared], Iterator[str]]
-) -> Response:
-    database = current_site().database
-    with reading() as session:
-        competition, version = lookups.scoring_version_of(session, slug, number)
-        before, after = (each.number for each in compared(session, competition, version))
-
-    def pieces() -> Iterator[str]:
-        with database.read() as session:
-            competition, version = lookups.scoring_version_of(session, slug, number)
-            yield from lines(session, competition, compared(session, competition, version))
-
-    answer = Response(stream_with_context(pieces()), mimetype="text/csv")
-    answer.headers.set("Content-Disposition", "attachment", filename=f"{slug}-{name}-v{before}-v{after}.csv")
-    return answer

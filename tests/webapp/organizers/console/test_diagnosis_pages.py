@@ -120,7 +120,7 @@ def test_a_diagnosis_published_after_the_reveal_is_public(scene):
     scene.ed.post(page)
     scene.work()
     assert scene.ann.browser.get(f"{public}/diagnosis").status_code == 404
-    assert scene.ed.post(f"{page}/publish").status_code == 400
+    assert scene.ed.post(f"{page}/publish").status_code == 409
     assert scene.vic.confirm(f"{page}/publish").status_code == 403
     assert scene.ed.confirm(f"{page}/publish").status_code == 303
 

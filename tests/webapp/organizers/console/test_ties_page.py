@@ -138,7 +138,7 @@ def test_marks_published_after_the_reveal_are_public(scene):
     assert "Compare the teams on the current" in scene.ed.confirm(f"{TIES}/publish").text
     scene.ed.post(TIES)
     scene.work()
-    assert scene.ed.post(f"{TIES}/publish").status_code == 400
+    assert scene.ed.post(f"{TIES}/publish").status_code == 409
     assert mark not in scene.ann.browser.get(board).text
     assert scene.ed.confirm(f"{TIES}/publish").status_code == 303
     public = scene.app.test_client().get(board).text

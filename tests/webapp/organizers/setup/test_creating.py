@@ -12,6 +12,7 @@ from grader.models import AuditEntry, Competition, CompetitionState
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMES
 from tests.fixtures.databases import set_clock
+from tests.fixtures.desk import open_confirmed
 from webapp.organizers.setup.wizard_steps import STEPS
 
 HERE = "/competitions/toxicity/organize"
@@ -173,7 +174,7 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
     ):
         before, sender = time[0], {"headers": root.bearer} if path.startswith("/api") else {}
         if sender:
-            answer = client.open(path, **{"method": "POST"} | sent | sender)
+            answer = open_confirmed(client, path, **{"method": "POST"} | sent | sender)
         else:
             answer = root.post(path, **sent)
         assert answer.status_code < 400, (path, answer.text)
@@ -540,7 +541,7 @@ def test_owners_but_not_editors_delete_a_draft(arena, root):
     assert "Delete the draft" not in ann.browser.get(f"{HERE}/state").text
     assert ann.confirm(f"{HERE}/state/delete").status_code == 403
     answer = root.post(f"{HERE}/state/delete")
-    assert (answer.status_code, "Select the checkbox" in answer.text) == (422, True)
+    assert (answer.status_code, "This cannot be undone" in answer.text) == (409, True)
     assert root.confirm(f"{HERE}/state/delete").location == "/"
     assert root.browser.get(f"{HERE}/state").status_code == 404
     assert "Toxicity" not in root.browser.get("/").text
