@@ -57,11 +57,11 @@ class GroupRules:
 
 @dataclass(frozen=True, slots=True)
 class GroupValue:
-    """The value of one group, with its number of rows and its standard error."""
+    """The value of one group, with its number of rows and, if the metric has one, its standard error."""
 
     rows: int
     score: float
-    error: float
+    error: float | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the value as JSON data."""
@@ -126,7 +126,9 @@ class GroupedMetric:
         tables: dict[str, dict[str, Any]] = {column: {} for column in self._rules.columns}
         for (column, value), (places, data) in prepared.groups.items():
             result = self._metric.score(data, encoded)
-            tables[column][value] = GroupValue(places.size, result.score, result.errors["score"]).as_dict()
+            tables[column][value] = GroupValue(
+                places.size, result.score, result.errors.get("score")
+            ).as_dict()
         score, errors = overall.score, dict(overall.errors)
         if self._rules.weight < 1:
             measured = self.measure(prepared, encoded)

@@ -9,10 +9,11 @@ import enum
 import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.metrics.interface import (
+    ColumnKind,
     Columns,
     ColumnSpec,
     Description,
@@ -149,6 +151,21 @@ class PythonSettings:
     width: int = 0
     limits: CallLimits = field(default_factory=CallLimits)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON data."""
+        return {**asdict(self), "whole": sorted(self.whole)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "PythonSettings":
+        """Create settings from the output of `as_dict`, also after JSON."""
+        columns = {
+            name: tuple(ColumnSpec(**{**each, "kind": ColumnKind(each["kind"])}) for each in data[name])
+            for name in ("truth", "predictions")
+        }
+        others = {"direction": Direction(data["direction"]), "limits": CallLimits(**data["limits"])}
+        sets = {"whole": frozenset(data["whole"]), "terms": tuple(data["terms"])}
+        return cls(**{**data, **columns, **others, **sets})
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PreparedTable:
@@ -174,6 +191,12 @@ class PythonMetric:
         return self.source.sha256
 
     @property
+    def encoding(self) -> str:
+        """The columns and types of the predictions, on which the encoding depends."""
+        names = [each.name for each in self.settings.predictions]
+        return json.dumps(["python", names, sorted(self.settings.whole & set(names))])
+
+    @property
     def has_rows(self) -> bool:
         """Whether the score is a function of sums over rows."""
         return self.source.signature is MetricSignature.ROWS
@@ -194,8 +217,10 @@ class PythonMetric:
         return self._typed({each.name: predictions[each.name] for each in self.settings.predictions})
 
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedTable:
-        """Return the rows of one split."""
-        return PreparedTable(rows, {name: values[rows] for name, values in self._typed(truth).items()})
+        """Return the rows of one split, without group columns that are no columns of the truth."""
+        names = {self.settings.id, *(each.name for each in self.settings.truth)}
+        table = self._typed({name: values for name, values in truth.items() if name in names})
+        return PreparedTable(rows, {name: values[rows] for name, values in table.items()})
 
     def score(self, prepared: PreparedTable, encoded: Columns) -> MetricResult:
         """Compute the values of one file on one split, as the scorer; raise MetricFailed."""

@@ -1,5 +1,6 @@
 """Metrics of organizers: signatures, public metrics, made-up labels, errors."""
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.metrics.interface import ColumnSpec, Direction, Exactness, Options
+from grader.metrics.groups import GroupedMetric, GroupRules
+from grader.metrics.interface import ColumnKind, ColumnSpec, Direction, Exactness, Options
 from grader.metrics.python_check import described
 from grader.metrics.python_metric import (
     MOST_SOURCE_BYTES,
@@ -284,6 +286,33 @@ def score(solution, submission, row_id_column_name):
     assert np.isfinite(values).all(), values
     return float(np.sum(values))
 """
+
+
+def test_settings_are_stored_as_json():
+    columns = [ColumnSpec("a", ColumnKind.CLASS), ColumnSpec("b", lowest=0)]
+    before = PythonSettings(
+        truth=tuple(columns), direction=Direction.LOWEST, whole=frozenset({"b"}), arguments={"beta": 2}
+    )
+    assert PythonSettings.from_dict(json.loads(json.dumps(before.as_dict()))) == before
+
+
+GROUPED = """
+def score(solution, submission, row_id_column_name):
+    return float((solution["target"] - submission["prediction"]).abs().mean())
+"""
+
+
+@pytest.mark.parametrize(("source", "has_error"), [(GROUPED, False), (RMSE.replace("** 2", "* 1.0"), True)])
+def test_groups_of_a_python_metric_have_values(sandboxes: Sandboxes, source: str, has_error: bool):
+    metric, truth = one_column(sandboxes, source, terms=("score", "mse"), width=1)
+    truth["country"] = np.array(["A", "B", "B"] * (ROWS // 3), dtype=object)
+    grouped = GroupedMetric(metric, GroupRules(("country",)))
+    encoded = grouped.encode({"prediction": truth["target"] + 1 + (truth["country"] == "B")})
+    result = grouped.score(grouped.prepare(truth, np.arange(ROWS)), encoded)
+    groups = result.groups["country"]
+    assert {name: each["rows"] for name, each in groups.items()} == {"A": ROWS // 3, "B": ROWS // 3 * 2}
+    assert groups["A"]["score"] < result.score < groups["B"]["score"]
+    assert (groups["A"]["error"] is not None) == has_error
 
 
 def test_zygote_has_one_thread_and_its_own_network(complete_sandbox: SandboxClient):
