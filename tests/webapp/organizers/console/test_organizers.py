@@ -115,24 +115,20 @@ def test_the_audit_lists_user_action_time_change_and_reason(arena, competition):
     assert "In the public log: A team has another name." in told
 
 
-def test_the_audit_is_filtered_and_paginated(arena, competition):
+def test_the_audit_is_filtered(arena, competition):
     vic = organizer(arena, competition, "Vic", Role.VIEWER)
     with arena.database.write() as session:
-        for number in range(log.PAGE_SIZE + 1):
-            log.record(
-                session,
-                competition=competition,
-                actor=Actor.calendar(),
-                action="grant.give",
-                subject=f"team {number}",
-                now=arena.now(),
-            )
-    first = vic.browser.get(f"{ORGANIZE}/audit?action=grant.give&by=calendar")
-    assert "team 50" in text(first)
-    assert "created competition" not in text(first).split("Show", 1)[1]
-    assert "Page 1 of 2" in text(first)
-    second = vic.browser.get(f"{ORGANIZE}/audit?action=grant.give&by=calendar&page=2")
-    assert "calendar gave extra submissions to team 0 " in text(second)
+        log.record(
+            session,
+            competition=competition,
+            actor=Actor.calendar(),
+            action="grant.give",
+            subject="team 0",
+            now=arena.now(),
+        )
+    found = text(vic.browser.get(f"{ORGANIZE}/audit?action=grant.give&by=calendar"))
+    assert "calendar gave extra submissions to team 0 " in found
+    assert "created competition" not in found.split("Show", 1)[1]
     assert "There are no matching entries." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
 
 

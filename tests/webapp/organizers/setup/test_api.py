@@ -5,8 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from grader.models import Organizer, Role
-from grader.services.competitions import lookup
 from tests.fixtures.desk import API, Desk
 
 DESK = f"{API}/competitions/next/organize"
@@ -124,22 +122,6 @@ def test_files_are_removed_and_a_baseline_is_checked(olga: Desk):
     olga("DELETE", f"{DESK}/data/a.csv", expect=204)
     olga("DELETE", f"{DESK}/data/a.csv", expect=404)
     assert olga("POST", f"{DESK}/data/baseline", expect=409, **sent).json["error"] == "nothing_to_score"
-
-
-@pytest.mark.parametrize(
-    ("role", "statuses"), [("viewer", (200, 403, 403)), ("editor", (200, 200, 403)), (None, (404, 404, 404))]
-)
-def test_roles_have_the_same_rights_as_on_the_pages(olga: Desk, role: str | None, statuses):
-    pat = Desk(olga.arena.person("Pat"))
-    if role is not None:
-        with olga.arena.database.write() as session:
-            here = lookup.get(session, slug="next").id
-            user_id, now = pat.person.user.id, olga.arena.now()
-            session.add(Organizer(competition_id=here, user_id=user_id, role=Role(role), added_at=now))
-    pat("GET", f"{DESK}/settings", expect=statuses[0])
-    pat("PATCH", f"{DESK}/settings", json={"contact": "x"}, expect=statuses[1])
-    pat("DELETE", f"{DESK}", expect=statuses[2])
-    pat("POST", f"{API}/competitions", json={"slug": "mine", "title": "Mine"}, expect=403)
 
 
 def test_review_shows_the_default_dates_of_a_draft_without_an_opening_date(olga: Desk):
