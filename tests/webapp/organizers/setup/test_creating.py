@@ -299,9 +299,12 @@ def test_a_draft_with_a_future_close_shows_that_it_closes(root):
     assert "<span>closed " not in page
 
 
-def test_the_metric_of_a_draft_can_be_changed(arena, root):
+def test_the_weights_of_the_metric_must_sum_to_one(arena, root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
+    answer = root.post(f"{HERE}/settings/metric", form | {"overall_auc": "0.5"})
+    assert answer.status_code == 422
+    assert "must sum to 1, but they sum to 1.25" in answer.text
     changed = {
         "overall_auc": "0.1",
         "subgroup_auc": "0.3",
