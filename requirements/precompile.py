@@ -8,6 +8,8 @@ import sys
 from importlib import import_module
 from pkgutil import walk_packages
 
+from grader.sandbox.zygote import import_packages
+
 # These modules start programs when they are imported.
 PROGRAMS = ("grader.cli.__main__", "webapp.wsgi")
 DEMO = "grader.demo"  # needs scikit-learn, which the image lacks
@@ -21,7 +23,7 @@ LIBRARIES = (
 
 
 def main() -> None:
-    """Import the packages of the processes, and the libraries' programs.
+    """Import the packages of the processes, the libraries' programs, and the packages for metrics.
 
     `fairboard` contains only the library for notebooks, whose modules need packages that the image lacks.
     """
@@ -32,6 +34,7 @@ def main() -> None:
                 import_module(module.name)
     for name in LIBRARIES:
         import_module(name)
+    import_packages()  # last, because it hides packages
 
 
 if __name__ == "__main__":

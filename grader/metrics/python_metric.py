@@ -103,9 +103,10 @@ class MetricSource:
             text = data.decode("utf-8-sig")
             tree = ast.parse(text)
         except SyntaxError as error:
-            raise UnsuitableSource(f"metric.py, line {error.lineno}: {error.msg}.") from error
+            raise UnsuitableSource(f"metric.py, line {error.lineno or 1}: {error.msg}.") from error
         except (ValueError, RecursionError, MemoryError) as error:
-            raise UnsuitableSource("metric.py is not a Python file in UTF-8.") from error
+            problem = "is not in UTF-8" if isinstance(error, ValueError) else "is nested too deeply"
+            raise UnsuitableSource(f"metric.py {problem}.") from error
         defined = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
         counts = {name: len(each.posonlyargs + each.args) for name, each in defined.items()}
         if counts.get("score", 0) >= 3:

@@ -35,7 +35,7 @@ _HIDDEN = {
 # Submodules that no function of a package imports, that start programs, or that are slow.
 _SKIPPED = {
     *("__main__", "_build_utils", "_examples", "_precompute", "_pyinstaller", "conftest", "cupy", "dask"),
-    *("distutils", "f2py", "jax", "mypy_plugin", "tests", "torch"),
+    *("distutils", "f2py", "jax", "mypy_plugin", "tests", "this", "torch"),
 }
 _REPLY = 3
 _NICENESS = 5
@@ -53,19 +53,24 @@ class _HiddenPackages:
 def main(packages: Sequence[str]) -> None:
     """Import the packages, and fork a child for each call until all clients have closed the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client handles Ctrl-C
-    sys.meta_path.insert(0, _HiddenPackages)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in (*packages, *(["narwhals"] if "sklearn" in packages else [])):
-            with suppress(ModuleNotFoundError):
-                _import_all(importlib.import_module(name))
-        functions.warm_up()
+    import_packages(packages)
+    functions.warm_up()
     isolate()
     gc.collect()
     gc.freeze()  # collections in children would copy the memory that they share
     with socket.socket(fileno=sys.stdin.fileno()) as control:
         control.send(READY)
         _serve(control)
+
+
+def import_packages(packages: Sequence[str] = PACKAGES) -> None:
+    """Import all modules of the installed packages; hide other packages."""
+    sys.meta_path.insert(0, _HiddenPackages)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in (*packages, *(["narwhals"] if "sklearn" in packages else [])):
+            with suppress(ModuleNotFoundError):
+                _import_all(importlib.import_module(name))
 
 
 def _import_all(module: ModuleType) -> None:
