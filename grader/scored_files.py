@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files import ColumnRole, FileProblem, FileRejected, SubmissionFile, guess_columns
+from grader.files import ColumnRole, FileProblem, FileRejected, RowIds, SubmissionFile, guess_columns
 from grader.files.reading.numbers import number_of
 from grader.files.solution.column_roles import LABEL_COLUMNS
 from grader.files.solution.columns import SPLITS, Categories
@@ -61,7 +61,7 @@ class MetricSolution:
         try:
             encoded = self.metric.encode(submission.columns)
         except UnsuitablePredictions as error:
-            raise FileRejected("submission", [_unsuitable(error, self.table)]) from error
+            raise FileRejected("submission", [unsuitable(error, self.table.row_ids)]) from error
         return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
 
 
@@ -204,7 +204,8 @@ def _prepared(metric: Metric, truth: Mapping[str, Any], table: TargetTable) -> d
     return prepared
 
 
-def _unsuitable(error: UnsuitablePredictions, table: TargetTable) -> FileProblem:
-    ids = listed([named(each) for each in table.row_ids.smallest(error.rows, 5)], total=len(error.rows))
+def unsuitable(error: UnsuitablePredictions, row_ids: RowIds) -> FileProblem:
+    """Return the problem of a submission whose predictions make the metric undefined."""
+    ids = listed([named(each) for each in row_ids.smallest(error.rows, 5)], total=len(error.rows))
     message = f"{error.reason} This is not so for the ids {ids}."
     return FileProblem("unsuitable_prediction", message, count=len(error.rows))

@@ -40,7 +40,15 @@ def of_settings(settings: Mapping[str, Any]) -> Metric:
     """Return the metric of a scoring version's settings; those without a name are of the bias metric."""
     if is_default(settings):
         return BiasMetric.of(settings)
+    return metric(settings[TAG], options_of(settings))
+
+
+def options_of(settings: Mapping[str, Any]) -> Options:
+    """Return the options in a scoring version's settings; the bias metric has none."""
+    if is_default(settings):
+        return Options()
     options: dict[str, Any] = {
         name: tuple(each) if isinstance(each, list) else each for name, each in settings.items()
     }
-    return metric(options.pop(TAG), Options(**options))
+    del options[TAG]
+    return Options(**options)

@@ -1,5 +1,6 @@
 """Score computation for one file by any metric, with cached solutions and encoded predictions."""
 
+import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
@@ -9,14 +10,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader import counters
 from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
+from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
-from grader.metrics.built_in import PREDICTION
-from grader.metrics.interface import Metric
+from grader.metrics.interface import Metric, UnsuitablePredictions
 from grader.models import Split
+from grader.scored_files import predicted, unsuitable
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
 from grader.services.scoring.jobs import Claim, Outcome, Scores
@@ -40,12 +41,12 @@ class EncodedFile:
     `other_labels` are the names of its columns with predictions of other labels.
     """
 
-    encoded: NDArray[Any]
+    encoded: Any
     notes: list[dict[str, Any]]
     other_labels: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, file: SubmissionFile, encoded: NDArray[Any]) -> "EncodedFile":
+    def of(cls, file: SubmissionFile, encoded: Any) -> "EncodedFile":
         """Return the encoded predictions with the facts of their file."""
         return cls(encoded, [note.as_dict() for note in file.notes], file.other_labels)
 
@@ -88,7 +89,7 @@ class EncodedCache:
 
 def _key(submission_sha256: str, row_ids_sha256: str, encoding: str) -> str:
     """Return the key; ranks, which most metrics use, have the key of earlier versions."""
-    suffix = "" if encoding == RANKS else f"-{encoding}"
+    suffix = "" if encoding == RANKS else f"-{hashlib.sha256(encoding.encode()).hexdigest()[:16]}"
     return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}{suffix}"
 
 
@@ -97,6 +98,7 @@ class PreparedSolution:
     """A solution prepared for scoring by a metric: its row ids and the prepared rows of each split."""
 
     metric: Metric
+    submission: SubmissionColumns
     row_ids: RowIds
     splits: dict[Split, Any]
 
@@ -104,10 +106,12 @@ class PreparedSolution:
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
         """Read and prepare the solution against which a claim is scored."""
         metric = registry.of_settings(claim.metric_settings)
+        options = registry.options_of(claim.metric_settings)
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
         columns = truth.columns
         return cls(
             metric,
+            SubmissionColumns(tuple(predicted(each, options) for each in metric.describe().predictions)),
             RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
         )
@@ -180,9 +184,14 @@ class Calculator:
 
     def _read(self, claim: Claim, solution: PreparedSolution) -> EncodedFile:
         data = self._storage.read(claim.submission_sha256)
-        read = read_submission(data, solution.row_ids, other_labels=claim.other_labels)
-        file = EncodedFile.of(read, solution.metric.encode({PREDICTION: read.predictions}))
-        if self._cache:
+        row_ids, names = solution.row_ids, claim.other_labels
+        read = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
+        try:
+            encoded = solution.metric.encode(read.columns)
+        except UnsuitablePredictions as error:
+            raise FileRejected("submission", [unsuitable(error, row_ids)]) from error
+        file = EncodedFile.of(read, encoded)
+        if self._cache and isinstance(encoded, np.ndarray):
             encoding = solution.metric.encoding
             self._cache.put(claim.submission_sha256, claim.row_ids_sha256, file, encoding)
         return file

@@ -44,8 +44,8 @@ def test_ranks_belong_to_one_file_and_row_order(cache: EncodedCache):
 def test_predictions_encoded_for_several_metrics_are_kept_next_to_each_other(cache: EncodedCache):
     table = np.random.default_rng(2).random((50, 3))
     cache.put(FILE, ROW_IDS, ranked())
-    cache.put(FILE, ROW_IDS, EncodedFile(table, []), "multi_class_log_loss-1")
-    found = cache.get(FILE, ROW_IDS, "multi_class_log_loss-1")
+    cache.put(FILE, ROW_IDS, EncodedFile(table, []), "log loss of a/b")
+    found = cache.get(FILE, ROW_IDS, "log loss of a/b")
     assert found is not None and np.array_equal(found.encoded, table)
     assert cache.get(FILE, ROW_IDS, "rmse-1") is None
     unchanged = cache.get(FILE, ROW_IDS)

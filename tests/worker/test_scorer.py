@@ -3,14 +3,18 @@
 import logging
 import math
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from sklearn.metrics import f1_score
 from sqlalchemy import select, update
 
 from grader.models import (
     STANDING_ORDER,
+    Competition,
     JobState,
     Score,
     ScoringJob,
@@ -22,7 +26,8 @@ from grader.models import (
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
-from grader.worker.calculator import PreparedSolution
+from grader.storage.disk_cache import DiskCache
+from grader.worker.calculator import EncodedCache, PreparedSolution
 from grader.worker.scorer import Scorer
 from tests.fixtures.service import write_predictions, write_solution
 
@@ -145,11 +150,17 @@ def test_every_final_job_state_has_a_submission_status():
     assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)
 
 
-def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
+def with_metric(service, settings: dict[str, Any]) -> tuple[Competition, ScoringVersion]:
+    """Return a competition that is scored by another metric, before it has submissions."""
     competition = service.competition()
     with service.database.write() as session:
         version = session.get_one(ScoringVersion, competition.live_scoring_version_id)
-        version.metric_settings = {"name": "rmse"}
+        version.metric_settings = settings
+    return competition, version
+
+
+def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
+    competition, version = with_metric(service, {"name": "rmse"})
     files = [
         service.submit(competition, user=name, skill=skill, after=timedelta(minutes=minutes))
         for minutes, (name, skill) in enumerate([("ada", 0.0), ("bob", 0.5), ("eva", 0.2)])
@@ -174,3 +185,40 @@ def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
         )
         shown = [(each.submission_id, version.scale.text(each.score_units)) for each in ranked]
         assert shown == [(each.submission_id, f"{each.score:.5f}") for each in by_score]
+
+
+def test_text_classes_are_scored_with_the_terms_of_their_metric(service, tmp_path: Path):
+    classes = ["civil", "toxic"]
+    competition, _ = with_metric(service, {"name": "macro_f1", "classes": classes})
+    rows = [line.split(",") for line in write_solution().decode().split()[1:]]
+    guesses = [(int(label) + (place % 3 == 0)) % 2 for place, (_, label, *_) in enumerate(rows)]
+    lines = [
+        "id,prediction",
+        *(f"{row[0]},{classes[guess]}" for row, guess in zip(rows, guesses, strict=True)),
+    ]
+    csv = "\n".join(reversed([*lines[1:], "id,prediction"])).encode()
+    cache = EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**7))
+    for _ in range(2):  # the second time from the cache
+        accepted = service.submit(competition, csv=csv)
+        assert Scorer(service.database, service.storage, lease=LEASE, ranks=cache).run(*accepted.job_ids)
+    public = [place for place, row in enumerate(rows) if row[-1] == "Public"]
+    truth, given = [int(rows[place][1]) for place in public], [guesses[place] for place in public]
+    expected = f1_score(truth, given, average=None)
+    with service.database.read() as session:
+        one, other = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id))
+        assert one.terms == pytest.approx(dict(zip(("f1_civil", "f1_toxic"), expected, strict=True)))
+        assert one.score == pytest.approx(expected.mean())
+        assert np.sum(one.evidence["cells"]) == len(public)
+        assert set(one.errors) == {"score", *one.terms}
+        assert (one.score, one.terms, one.evidence, one.errors) == (
+            other.score, other.terms, other.evidence, other.errors
+        )  # fmt: skip
+
+
+def test_predictions_for_which_a_metric_is_undefined_are_rejected_with_line_and_value(service):
+    competition, _ = with_metric(service, {"name": "rmsle"})
+    accepted = service.submit(competition, csv=write_predictions().replace(b"\nr3,", b"\nr3,-"))
+    service.score(accepted)
+    (problem,) = service.submission(accepted).problems
+    assert (problem["code"], problem["line"]) == ("out_of_range", 5)
+    assert "expected a number from 0 to" in problem["message"]

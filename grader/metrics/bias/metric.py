@@ -1,5 +1,6 @@
 """The bias metric behind the interface of all metrics."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -121,7 +122,8 @@ class BiasMetric:
             Direction.HIGHEST,
             Exactness.COUNTS,
             (ColumnSpec(TARGET), *annotations),
-            (ColumnSpec(PREDICTION),),
+            # Only the order of the predictions counts.
+            (ColumnSpec(PREDICTION, lowest=-sys.float_info.max, highest=sys.float_info.max),),
             TERMS,
             cells=CELLS,
             formula=FORMULA,
