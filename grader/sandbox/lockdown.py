@@ -78,6 +78,8 @@ def lock(output: int, *, cpu_seconds: int, memory_mb: int, parent: int) -> dict[
     Only the descriptor `output` stays writable; callers close all others. `memory_mb` is in addition to the
     current memory. The process ends with its parent, whose id is `parent`.
     """
+    if len(list(Path("/proc/self/task").iterdir())) > 1:
+        raise OSError(errno.EBUSY, "another thread would stay unlocked")
     missing = dict[str, str]()
     memory = _address_space() + memory_mb * _MEBIBYTE  # while files can be read
     _require(_prctl(_SET_NO_NEW_PRIVILEGES, 1))
@@ -211,17 +213,23 @@ class Layers:
         return f"{present or 'none'}" + (f" (missing: {absent})" if absent else "")
 
 
-@cache
 def layers() -> Layers:
-    """Return the layers in force, as measured in a process that locks itself; cached."""
+    """Return the layers in force, as measured once in a process that locks itself."""
     if not sys.platform.startswith("linux"):
         return Layers((), dict.fromkeys(LAYERS, "it exists only on Linux"))
-    command = (sys.executable, "-I", "-S", str(Path(__file__)))
     try:
-        run = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=True, env={})
-        missing = dict(json.loads(run.stdout))
+        return _measured_layers()
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        missing = dict.fromkeys(LAYERS, f"the test of the lock-down failed ({type(error).__name__})")
+        reason = f"the test of the lock-down failed ({type(error).__name__})"
+        return Layers((), dict.fromkeys(LAYERS, reason))
+
+
+@cache
+def _measured_layers() -> Layers:
+    command = (sys.executable, "-I", "-S", str(Path(__file__)))
+    environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    run = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=True, env=environment)
+    missing = dict(json.loads(run.stdout))
     return Layers(tuple(name for name in LAYERS if name not in missing), missing)
 
 

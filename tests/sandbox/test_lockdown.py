@@ -1,7 +1,9 @@
 """The filter of system calls for each architecture, interpreted, because tests run on one of them."""
 
+import os
 import re
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,4 +87,19 @@ def test_only_seccomp_is_indispensable():
 
 def test_other_systems_have_no_layer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lockdown.sys, "platform", "darwin")
-    assert lockdown.layers.__wrapped__().refusal is not None
+    assert lockdown.layers().refusal is not None
+
+
+def test_failed_measurement_is_repeated(monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(lockdown, "_PROBE_SECONDS", 0)
+        lockdown._measured_layers.cache_clear()
+        assert "the test of the lock-down failed (TimeoutExpired)" in str(lockdown.layers().refusal)
+    assert lockdown.layers().refusal is None
+
+
+def test_process_with_two_threads_is_not_locked():
+    with ThreadPoolExecutor() as executor:
+        executor.submit(int).result()
+        with pytest.raises(OSError, match="another thread would stay unlocked"):
+            lockdown.lock(1, cpu_seconds=1, memory_mb=1, parent=os.getppid())
