@@ -364,6 +364,7 @@ def made_up_truth(truth: Columns, public: RowArray, *, id_column: str, seed: int
     """
     rng = np.random.default_rng(seed)
     rows = len(truth[id_column])
+    public = public if len(public) > 1 else np.arange(rows)
     first = rng.integers(len(public), size=rows)
     second = first + rng.integers(1, max(len(public), 2), size=rows)  # another row
     one, other = public[first], public[second % len(public)]

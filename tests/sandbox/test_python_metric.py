@@ -252,6 +252,14 @@ def test_made_up_texts_keep_their_form_and_missing_values():
     assert any(not isinstance(each, str) for each in made_up)
 
 
+@pytest.mark.parametrize(("rows", "public"), [(1, 1), (5, 0), (5, 1), (2, 2)])
+def test_labels_can_be_made_up_for_few_rows(rows: int, public: int):
+    truth = {"id": np.arange(rows), "number": np.linspace(0, 1, rows), "is": np.arange(rows) % 2 == 0}
+    made_up = made_up_truth(truth, np.arange(public), id_column="id")
+    assert {name: len(values) for name, values in made_up.items()} == dict.fromkeys(truth, rows)
+    assert rows < 3 or not set(made_up["number"].tolist()) & set(truth["number"].tolist())
+
+
 def test_slow_metric_ends_at_its_limit(sandboxes: Sandboxes):
     metric, truth = one_column(sandboxes, "def grade(submission, answers):\n    while True: pass")
     metric = replace(metric, settings=replace(metric.settings, limits=CallLimits(seconds=0.2)))
