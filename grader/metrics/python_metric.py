@@ -260,7 +260,7 @@ class PythonMetric:
         submission = {each: values[prepared.rows] for each, values in encoded.items()}
         return SandboxRequest(
             self.source.text,
-            self.source.signature,
+            self.source.signature.value,
             prepared.rows.size * self.settings.width if self.has_rows else 1,
             solution=prepared.solution,
             submission={name: prepared.solution[name]} | submission,

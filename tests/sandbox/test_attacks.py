@@ -28,6 +28,7 @@ from tests.sandbox import hostile_metric
 HEAD = (Path(__file__).parent / "hostile_metric.py").read_text().partition("# Files")[0]
 # Some machines forbid these to every process.
 NEED_MORE_RIGHTS = {"share_semaphore", "new_namespace"}
+MODULES = ("client", "compatibility", "functions", "lockdown")
 SHORT = CallLimits(seconds=0.2, memory_mb=128)
 OF_METRIC = {CallStatus.ERROR, CallStatus.DIED, CallStatus.WRONG_RESULT}
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The sandbox needs Linux.")
@@ -184,6 +185,17 @@ def test_endless_loop_does_not_block_other_calls(sandbox: SandboxClient):
     assert ended == []
     thread.join()
     assert ended == [CallStatus.TIME]
+
+
+def test_child_imports_no_module_of_the_project(sandbox: SandboxClient):
+    source = (
+        "import sys\ndef combine(sums, n):\n    print(sorted(m for m in sys.modules if m[:7] == 'grader.'))\n"
+    )
+    outcome = sandbox.call(SandboxRequest(f"{source}    return 1", "combine", 1, sums=[[1.0]], rows=2))
+    names = {name.strip("' ") for name in outcome.log.strip().strip("[]").split(",")}
+    assert names == {"grader.sandbox", *(f"grader.sandbox.{each}" for each in MODULES)}
+    foreign = SandboxRequest("", "combine", 1, settings={"status": CallStatus.OK})
+    assert sandbox.call(foreign).status is CallStatus.DIED
 
 
 def test_killed_zygote_is_replaced(sandbox: SandboxClient):
