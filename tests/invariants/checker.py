@@ -229,9 +229,10 @@ class Checker:
 
 
 def _differences(score: Score, recounted: Recounted) -> Iterator[str]:
+    values = {"score": score.score, **score.terms}
     for name, value in recounted.values.items():
-        if getattr(score, name) != value:
-            yield f"{name} is {getattr(score, name)!r}; the recount returns {value!r}"
+        if values[name] != value:
+            yield f"{name} is {values[name]!r}; the recount returns {value!r}"
     counts = dict(recounted.counts)
     stored = {each["name"]: each for each in score.evidence["identities"] if each["in_score"]}
     counted = {each["name"]: each for each in counts.pop("identities")}
