@@ -320,7 +320,7 @@ FIGURES = Family(
     tag="setup",
     refusals=(figures.InvalidFigure,),
     show=lambda slug, step, problem, **_: _page(
-        slug, BY_KEY[step], is_sent=True, figure_problem=problem.message
+        slug, BY_KEY[step], is_sent=True, figure_problem=problem.message if problem else ""
     ),
     home=lambda slug, step, **_: url_for("organize_settings.show", slug=slug, step=step),
     role=Role.EDITOR,
