@@ -109,7 +109,7 @@ def test_a_file_creates_a_whole_competition_on_another_machine(olga, admin, fold
     for words in (("apply", "hate", folder / "soon.toml"), ("change", "hate", "--closes", soon)):
         kept = olga("competition", *words)
         assert (kept.exit_code, "less than a day away" in kept.stderr) == (1, True), kept.output
-        assert "Nothing was changed. Answer y to save" in kept.stderr
+        assert "Nothing was changed. Answer y to confirm" in kept.stderr
     assert olga("competition", *words, input="y\n").stdout == "Changed hate.\n"
     later = olga("competition", "change", "hate", "--closes", "2999-03-01")
     assert later.exit_code == 0, later.output
