@@ -243,6 +243,7 @@ def run(
     Raises BackupInProgress, BackupInterrupted or any error of `make`.
     """
     with database.write() as session:
+        backup_runs.hold_lock(session)
         run_id = backup_runs.begin(session, target=target, now=db.now(session)).id
     reach("backup.after_begin")
     try:

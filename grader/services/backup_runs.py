@@ -86,9 +86,13 @@ def is_due(session: Session, *, target: str, interval: timedelta, now: datetime)
     return last is None or last.started_at <= now - interval
 
 
-def begin(session: Session, *, target: str, now: datetime) -> BackupRun:
-    """Start a run; raise BackupInProgress if there is one already."""
+def hold_lock(session: Session) -> None:
+    """Let no other process start a run until the transaction ends; call this before reading the clock."""
     counting.hold_lock(session, "backup")
+
+
+def begin(session: Session, *, target: str, now: datetime) -> BackupRun:
+    """Start a run under the lock; raise BackupInProgress if there is one already."""
     for run in session.scalars(select(BackupRun).where(BackupRun.ended_at.is_(None))):
         if run.lease_until > now:
             raise BackupInProgress(started_at=run.started_at, free_at=run.lease_until)

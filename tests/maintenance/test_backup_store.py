@@ -4,7 +4,8 @@ import errno
 import io
 import json
 import os
-from datetime import timedelta
+import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,27 @@ def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path, monkeyp
     with pytest.raises(CannotBackUp, match="is in the blob storage"):
         run(service, inside)
     assert "in the blob storage" in (status(service).error or "")
+
+
+def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, tmp_path):
+    held, released = threading.Event(), threading.Event()
+
+    def hold():
+        with service.database.write() as session:
+            backup_runs.hold_lock(session)
+            held.set()
+            released.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    before = datetime.now(UTC)
+    threading.Timer(0.3, released.set).start()
+    backups.run(service.settings, service.database, service.storage, target=str(tmp_path / "backup"))
+    holder.join()
+    with service.database.read() as session:
+        run = session.scalars(select(BackupRun)).one()
+    assert run.started_at >= before + timedelta(seconds=0.3)
 
 
 def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
