@@ -303,6 +303,7 @@ def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path, monkeyp
 
 
 def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, tmp_path):
+    service.settings.data_dir.mkdir(exist_ok=True)
     held, released = threading.Event(), threading.Event()
 
     def hold():
