@@ -165,6 +165,7 @@ def test_a_reveal_without_a_verification_shows_a_warning_first(arena, people: di
     asked = eva.post(path, {"confirm": "yes"})
     assert asked.status_code == 409 and "Reveal without verification?" in asked.text
     assert "The competing submissions have not been verified." in asked.text
+    assert "an open competition closes" in asked.text
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").revealed_at is None
     assert eva.post(path, hidden_fields(asked.text)).status_code == 303

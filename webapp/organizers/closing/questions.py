@@ -70,7 +70,7 @@ def verified(slug: str, heading: str, state: CloseState) -> Question:
         advice = "You can verify after the close, once every submission accepted in time has its result."
     return Question(
         heading=other_heading,
-        sentences=(state.unverified, advice),
+        sentences=(EFFECTS[heading], state.unverified, advice),
         button=other_button,
         back=here,
         is_final=True,
