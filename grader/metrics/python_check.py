@@ -1,8 +1,10 @@
 """The setup check of a Python metric: whether it works, is reproducible, and prefers good files."""
 
 import importlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,14 +142,15 @@ def check_files(
             raise ValueError(f"The {name} needs a column {id_column!r} with a different id in each row.")
     usage = next((name for name in true.columns if str(name).lower() == "usage"), None)
     if usage is not None:
-        true = true[true[usage].str.lower() != "ignored"]
+        true[usage] = _splits(true[usage])
+        true = true[true[usage] != "ignored"]
     true = true.sort_values(id_column, ignore_index=True)
     if missing := set(true[id_column]) - set(predicted[id_column]):
         raise ValueError(f"{len(missing)} ids of the solution are not in the sample submission.")
     predicted = predicted.set_index(id_column).loc[true[id_column]].reset_index(drop=True)
     public = np.arange(len(true))
     if usage is not None:
-        public = np.flatnonzero(true.pop(usage).str.lower() == "public")
+        public = np.flatnonzero(true.pop(usage) == "public")
     tables = [{str(name): values.to_numpy() for name, values in each.items()} for each in (true, predicted)]
     names = {name for table in tables for name in table}
     settings = PythonSettings(
@@ -170,11 +173,32 @@ def check_files(
 def _read(path: Path) -> Any:
     """Return a table with the types of `read_csv`; in texts, only empty cells are missing values."""
     pandas = importlib.import_module("pandas")
-    table = pandas.read_csv(path)
-    if texts := [name for name in table if table[name].dtype.kind not in "biuf"]:
-        as_text = pandas.read_csv(path, usecols=texts, dtype=str, keep_default_na=False, na_values=[""])
-        table[texts] = as_text[texts].astype(object)
+    # Without index_col=False, a further field in the first row would shift all columns silently.
+    read = partial(pandas.read_csv, path, index_col=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)
+            table = read()
+            if texts := [name for name in table if table[name].dtype.kind not in "biuf"]:
+                as_text = read(usecols=texts, dtype=str, keep_default_na=False, na_values=[""])
+                table[texts] = as_text[texts].astype(object)
+    except pandas.errors.ParserWarning:
+        raise ValueError(f"{path.name}: a row has more fields than the header.") from None
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
     return table
+
+
+def _splits(usage: Any) -> Any:
+    """Return the split of each row in lowercase; raise ValueError for anything else."""
+    splits = usage.astype(str).str.strip().str.lower()
+    unknown = np.flatnonzero(~splits.isin(["public", "private", "ignored"]))
+    if unknown.size:
+        raise ValueError(
+            f"Line {unknown[0] + 2:,} of the solution: {usage.name} is {usage[unknown[0]]!r}; expected "
+            f"Public, Private or Ignored. Affected lines: {unknown.size:,}."
+        )
+    return splits
 
 
 class _Check:

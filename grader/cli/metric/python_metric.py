@@ -30,10 +30,14 @@ def check(source: Path, argument: tuple[str, ...], as_json: bool, **options: Any
     The metric runs in the same sandbox as on a site. The exit code is 2 if it cannot be used.
     """
     from grader.metrics.python_check import check_files
+    from grader.metrics.python_metric import UnsuitableSource
     from grader.sandbox import SandboxUnavailable
 
     try:
         result = check_files(source.read_bytes(), **options, arguments=dict(map(_argument, argument)))
+    except UnsuitableSource as error:
+        click.echo(f"{error}\nThe metric cannot be used.", err=True)
+        raise click.exceptions.Exit(REJECTED) from error
     except (SandboxUnavailable, ValueError) as error:
         raise click.ClickException(str(error)) from error
     if as_json:
