@@ -8,13 +8,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files import ColumnRole, FileProblem, FileRejected, RowIds, SubmissionFile, guess_columns
+from grader.files import ColumnRole, FileProblem, FileRejected, Note, RowIds, SubmissionFile, guess_columns
 from grader.files.reading.numbers import number_of
 from grader.files.solution.column_roles import LABEL_COLUMNS
 from grader.files.solution.columns import SPLITS, Categories
 from grader.files.solution.targets import TargetTable, read_targets
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns, codes_of
-from grader.metrics.groups import GroupedMetric, GroupRules
+from grader.metrics.groups import GroupedMetric, GroupRules, PreparedGroups
 from grader.metrics.interface import (
     ColumnKind,
     ColumnSpec,
@@ -30,6 +30,7 @@ from grader.text import listed, named
 
 # The columns of a metric do not depend on the names of the classes, which are known only after reading.
 _SOME_CLASSES = ("0", "1")
+MOST_GROUPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,16 @@ class MetricSolution:
     table: TargetTable
     columns: SubmissionColumns
     splits: Mapping[str, tuple[int, Any]]
+
+    @property
+    def notes(self) -> list[Note]:
+        """Remarks on groups in which the metric is undefined."""
+        return [
+            Note("group_skipped", f"{split}, {column} = {value}: {' '.join(reasons)} The group has no value.")
+            for split, (_, prepared) in self.splits.items()
+            if isinstance(prepared, PreparedGroups)
+            for (column, value), reasons in prepared.skipped.items()
+        ]
 
     def results(self, submission: SubmissionFile) -> dict[str, MetricResult]:
         """Return the values on each split; raise FileRejected if they are undefined."""
@@ -101,8 +112,11 @@ def read_for_metric(
     classes = options.classes or _SOME_CLASSES
     positive = options.positive if options.classes else None
     expected = metric_of(name, replace(options, classes=classes, positive=positive)).describe().truth
+    is_over_columns = tuple(column.name for column in expected) == options.columns
+    if options.columns and not is_over_columns:
+        raise ValueError(f"{name} has one column, so it needs no names of several columns.")
     renamed = expected
-    if not options.columns:
+    if not is_over_columns:
         renamed = tuple(_named(column, target or _label_of(source)) for column in expected)
     table = read_targets(
         source,
@@ -112,6 +126,8 @@ def read_for_metric(
         texts=[each.name for each in renamed if each.kind is not ColumnKind.NUMBER],
         groups=groups,
     )
+    if large := [each for each in groups if len(table.groups[each].values) > MOST_GROUPS]:
+        raise FileRejected("solution", [_too_many_groups(each, table.groups[each]) for each in large])
     if table.texts and not options.classes:
         (column,) = table.texts.values()
         is_list = renamed[0].kind is ColumnKind.CLASSES
@@ -175,6 +191,12 @@ def _values(column: ColumnSpec, table: TargetTable, options: Options) -> NDArray
     if codes is None:
         raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed)])
     return codes[categories.codes]
+
+
+def _too_many_groups(name: str, column: Categories) -> FileProblem:
+    count, most = f"{len(column.values):,}", f"at most {MOST_GROUPS:,} groups"
+    message = f"The column {named(name)} has {count} different values; expected {most}."
+    return FileProblem("too_many_groups", message, count=len(column.values), expected=most, found=count)
 
 
 def _unknown_classes(name: str, categories: Categories, allowed: PredictedColumn) -> FileProblem:

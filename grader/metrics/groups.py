@@ -70,12 +70,16 @@ class GroupValue:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PreparedGroups:
-    """The overall data of a split, and that of each group with the places of its rows in the split."""
+    """The overall data of a split, and that of each group with the places of its rows in the split.
+
+    `skipped` are the reasons for groups in which the metric is undefined.
+    """
 
     overall: Any
     size: int
     power: float
     groups: Mapping[tuple[str, str], tuple[RowArray, Any]]
+    skipped: Mapping[tuple[str, str], tuple[str, ...]]
 
 
 class GroupedMetric:
@@ -100,11 +104,15 @@ class GroupedMetric:
 
         Other groups in which the metric is undefined are skipped, with their reasons.
         """
-        groups, skipped = dict[tuple[str, str], tuple[RowArray, Any]](), dict[tuple[str, str], Any]()
+        groups = dict[tuple[str, str], tuple[RowArray, Any]]()
+        skipped = dict[tuple[str, str], tuple[str, ...]]()
         for column in self._rules.columns:
-            values = truth[column][rows]
-            for value in sorted({str(each) for each in values} - {""}):
-                places = np.flatnonzero(values == value)
+            names, codes = np.unique(truth[column][rows].astype(str), return_inverse=True)
+            order = np.argsort(codes, kind="stable")
+            starts = np.searchsorted(codes[order], np.arange(1, names.size))
+            for value, places in zip(names.tolist(), np.split(order, starts), strict=True):
+                if not value:
+                    continue
                 try:
                     groups[column, value] = places, self._metric.prepare(truth, rows[places])
                 except UnsuitableTruth as error:
@@ -118,7 +126,7 @@ class GroupedMetric:
             raise UnsuitableTruth(reasons)
         is_highest = self._metric.describe().direction is Direction.HIGHEST
         overall = self._metric.prepare(truth, rows)
-        return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups)
+        return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups, skipped)
 
     def score(self, prepared: PreparedGroups, encoded: Any) -> MetricResult:
         """Compute the overall values and those of each group."""

@@ -1,6 +1,7 @@
 """Metrics of the order of predictions, and of lists of classes."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,9 +107,9 @@ class RankMetric(BuiltIn):
             score, np.where(ranked.labels, of_positive[ranked.ranks], of_negative[ranked.ranks])
         )
 
+    @abstractmethod
     def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
         """Return the score, its evidence, and its influences."""
-        raise NotImplementedError
 
 
 class RocAuc(RankMetric):

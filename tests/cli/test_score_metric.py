@@ -170,12 +170,38 @@ def test_the_table_names_the_metric_and_the_worst_group(score, truth):
         ("a", "--metric accuracy --label kind --classes a,b", "The target kind contains c;"),
         ("1", "--metric rmse --label price --power 2", "--power: only for the metric bias"),
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
+        ("1", "--metric rmse --label price --columns a", "rmse has one column"),
+        ("1", "--groups region", "--groups: specify a --metric other than bias"),
     ],
 )
 def test_unsuitable_files_and_options_are_explained(score, prediction, arguments, message):
     failure = score({"prediction": [prediction] * ROWS}, *arguments.split(), exit_code=None)
     assert failure.exit_code in (1, 2)
     assert message in failure.output
+
+
+def test_a_group_in_which_the_metric_is_undefined_is_named(run, tmp_path):
+    rows = [f"{n},{n % 2 if n < 8 else 1},{'ab'[n >= 8]},0.{n}" for n in range(12)]
+    for name, places in (("truth", (0, 1, 2)), ("file", (0, 3))):
+        lines = [
+            [each.split(",")[place] for place in places] for each in ["id,target,part,prediction", *rows]
+        ]
+        (tmp_path / name).write_text("\n".join(map(",".join, lines)))
+    options = ("--metric", "roc_auc", "--groups", "part")
+    result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), *options)
+    assert "Note: all, part = b: The target must be 0 in some rows and 1 in others" in result.stderr
+    assert "part      a" in result.stdout
+
+
+def test_a_column_with_very_many_values_cannot_contain_groups(run, tmp_path):
+    (tmp_path / "truth").write_text("id,target,part\n" + "".join(f"{n},1,{n}\n" for n in range(1001)))
+    (tmp_path / "file").write_text("id,prediction\n" + "".join(f"{n},1\n" for n in range(1001)))
+    options = ("--metric", "rmse", "--groups", "part")
+    result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), *options)
+    assert (result.exit_code, "1,001 different values; expected at most 1,000 groups" in result.output) == (
+        2,
+        True,
+    )
 
 
 def test_predictions_for_which_the_metric_is_undefined_are_named_by_id(score):

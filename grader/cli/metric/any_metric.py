@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from grader.metrics.interface import MetricResult
     from grader.scored_files import MetricSolution
 
+_NOT_FOR_BIAS = {
+    "columns": "--columns",
+    "classes": "--classes",
+    "positive": "--positive",
+    "cutoff": "--cutoff",
+    "groups": "--groups",
+}
 _ONLY_FOR_BIAS = {
     "identities": "--identities",
     "roles": "--role",
@@ -32,9 +39,11 @@ _ONLY_FOR_BIAS = {
 
 def _checked(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
     """Return the name of a metric; fail with a list of all names if it is unknown."""
+    if name in (None, "bias"):
+        return name
     from grader.metrics.registry import METRICS
 
-    if name is not None and name not in METRICS and name != "bias":
+    if name not in METRICS:
         raise click.BadParameter(
             f"There is no metric {name!r}. Metrics: bias, {', '.join(METRICS)}.", ctx, param
         )
@@ -81,7 +90,7 @@ class MetricOutcome:
             "direction": about.direction,
             "exactness": about.exactness,
             "splits": {split: self._split(split, each) for split, each in self.results.items()},
-            "notes": [note.as_dict() for note in self.notes],
+            "notes": [note.as_dict() for note in (*self.solution.notes, *self.notes)],
         }
 
     def _split(self, split: str, result: "MetricResult") -> dict[str, Any]:
@@ -107,16 +116,24 @@ class MetricOutcome:
         return lines
 
 
+def require_bias_options() -> None:
+    """Raise UsageError if an option for other metrics was given."""
+    if wrong := _specified(_NOT_FOR_BIAS):
+        raise click.UsageError(f"{', '.join(wrong)}: specify a --metric other than bias.")
+
+
+def _specified(names: Mapping[str, str]) -> list[str]:
+    source_of = click.get_current_context().get_parameter_source
+    return [option for name, option in names.items() if source_of(name) is ParameterSource.COMMANDLINE]
+
+
 def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> None:
     """Score a submission with a metric other than that of bias."""
     from grader.files import read_submission
     from grader.metrics.interface import Options
     from grader.scored_files import read_for_metric
 
-    source_of = click.get_current_context().get_parameter_source
-    wrong = [
-        option for name, option in _ONLY_FOR_BIAS.items() if source_of(name) is ParameterSource.COMMANDLINE
-    ]
+    wrong = _specified(_ONLY_FOR_BIAS)
     if chosen.format_name == "latex":
         wrong.append("--format latex")
     if wrong:
@@ -136,7 +153,7 @@ def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) 
         show_json(outcome.as_dict())
         return
     _describe(prepared)
-    for note in outcome.notes:
+    for note in (*prepared.notes, *outcome.notes):
         click.echo(f"Note: {note.message}", err=True)
     click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
 

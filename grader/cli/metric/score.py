@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import REJECTED
-from grader.cli.metric.any_metric import any_metric_options, score_any
+from grader.cli.metric.any_metric import any_metric_options, require_bias_options, score_any
 from grader.cli.metric.solution_roles import role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
@@ -61,7 +61,7 @@ def score(**options: Any) -> None:
 
     \b
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
-    fairboard score solution.csv submission.csv --metric rmse --target price --groups region
+    fairboard score solution.csv submission.csv --metric rmse --label price --groups region
     fairboard score data.csv --label toxicity --prediction model_a,model_b
     fairboard score data.parquet --identities male,female --prediction model_a
     fairboard score --from-jigsaw FOLDER submission.csv
@@ -75,6 +75,8 @@ def score(**options: Any) -> None:
     chosen = SimpleNamespace(**options)
     solution, submission = solution_files(chosen.from_jigsaw, chosen.solution, chosen.submission)
     is_bias = chosen.metric == "bias"
+    if is_bias:
+        require_bias_options()
     if is_bias and (submission is None) == (chosen.prediction is None):
         raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
     if chosen.as_json and chosen.format_name:
