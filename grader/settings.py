@@ -52,6 +52,14 @@ class RequiredFactor(enum.StrEnum):
     ORGANIZERS = "organizers"
 
 
+class HostMetrics(enum.StrEnum):
+    """Who may upload metrics that are written in Python."""
+
+    ADMINISTRATORS = "administrators"
+    ORGANIZERS = "organizers"
+    OFF = "off"
+
+
 class SmtpSecurity(enum.StrEnum):
     """Encryption of the connection to the mail server."""
 
@@ -238,6 +246,11 @@ class Settings(BaseSettings):
     )
     scoring_memory_mb: int = Field(
         4096, ge=256, description="Maximum address space of a scoring process, in MB."
+    )
+    host_metrics: HostMetrics = Field(
+        HostMetrics.ADMINISTRATORS,
+        description="Who may upload metrics written in Python: administrators, organizers or off. Uploaded "
+        "metrics stay in use.",
     )
     sweep_interval_seconds: float = Field(
         5, gt=0, description="Interval between two runs of the sweeper, in seconds."

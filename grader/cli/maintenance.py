@@ -341,6 +341,7 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     yield from site_status.of_service(settings)
     yield from site_status.of_broker(settings)
     yield from _of_arithmetic()
+    yield from doctor_checks.of_sandbox(settings)
     storage = open_storage(settings.storage())
     yield from doctor_checks.of_storage(storage)
     yield from doctor_checks.of_backup_target(settings)

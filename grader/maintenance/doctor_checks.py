@@ -20,11 +20,12 @@ from grader.errors import FairboardError
 from grader.maintenance import backup_store, schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
+from grader.sandbox import layers
 from grader.services import backup_runs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs, queue_health
 from grader.services.scoring.queue_health import HealthSign
-from grader.settings import PREFIX, Settings
+from grader.settings import PREFIX, HostMetrics, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 from grader.text import counted
@@ -91,6 +92,15 @@ def of_settings(settings: Settings) -> Iterator[DoctorFinding]:
         )
     if not settings.sends_mail():
         yield ok("settings", "No e-mail is sent because no mail server is configured.")
+
+
+def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
+    """Report the layers that lock down metrics which organizers write."""
+    found = layers()
+    if found.refusal and settings.host_metrics is not HostMetrics.OFF:
+        yield warning("sandbox", f"{found.refusal} Uploads of such metrics are refused.")
+    else:
+        yield ok("sandbox", f"Layers in force for metrics written in Python: {found}.")
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:

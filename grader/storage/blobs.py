@@ -18,7 +18,16 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from grader import db
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Solution, Submission
+from grader.models import (
+    AnnouncedUpload,
+    Competition,
+    DataFile,
+    Figure,
+    OrganizerJob,
+    ScoringVersion,
+    Solution,
+    Submission,
+)
 from grader.storage.stores import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
@@ -34,6 +43,11 @@ REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Solution.row_ids_sha256,
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
+)
+# Columns with settings, which may contain the name of a metric.py.
+REQUIRED_IN_SETTINGS: tuple[InstrumentedAttribute[Any], ...] = (
+    ScoringVersion.metric_settings,
+    Competition.draft_metric,
 )
 # Conditions under which rows need their blobs; rejected files, for example, are deleted after a day.
 _NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
@@ -90,7 +104,10 @@ def hold(session: Session, *, storage: Storage, sha256: str) -> None:
 
 def required(session: Session, *, among: Collection[str] | None = None) -> set[str]:
     """Return the names of all blobs that must be in the storage."""
-    return {sha256 for column in REQUIRED for sha256 in session.scalars(_values(column, among))}
+    names = {sha256 for column in REQUIRED for sha256 in session.scalars(_values(column, among))}
+    return names.union(
+        *(names_in(value) for column in REQUIRED_IN_SETTINGS for value in session.scalars(select(column)))
+    )
 
 
 def named(session: Session, *, among: Collection[str] | None = None) -> set[str]:
@@ -117,12 +134,13 @@ def names_in(value: Any) -> Iterator[str]:
 def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
     """Return the required blobs that are not `stored`."""
     missing = []
-    for column in REQUIRED:
+    for column in (*REQUIRED, *REQUIRED_IN_SETTINGS):
         kind = column.class_.__tablename__.replace("_", " ")
         rows = select(column.class_.id, column).where(_is_needed(column)).order_by(column.class_.id)
-        for row_id, sha256 in session.execute(rows):
-            if sha256 not in stored:
-                missing.append(MissingBlob(sha256, f"{kind} {row_id}"))
+        for row_id, value in session.execute(rows):
+            for sha256 in names_in(value):
+                if sha256 not in stored:
+                    missing.append(MissingBlob(sha256, f"{kind} {row_id}"))
     return missing
 
 

@@ -148,6 +148,7 @@ def _findings(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     """Run the checks of `fairboard doctor` that take milliseconds and write nothing."""
     yield from doctor_checks.of_settings(settings)
     yield from doctor_checks.of_disks(settings)
+    yield from doctor_checks.of_sandbox(settings)
     yield from of_service(settings)
     yield from doctor_checks.of_scoring(session)
     yield from doctor_checks.of_backups(settings, session)

@@ -19,7 +19,10 @@ from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import Urgency
 from grader.models import Submission
+from grader.sandbox import Layers
 from grader.services.mail import outbox
+from grader.settings import HostMetrics
+from grader.supervisor import status as site_status
 from grader.worker.scheduled_tasks import Keeper
 
 ALARM_STORAGE = ("alarm", "storage")
@@ -279,6 +282,21 @@ def test_the_doctor_names_the_remedy_for_an_unknown_schema(admin, service, revis
         session.execute(text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
     (alarm,) = [message for level, _, message in findings(admin)[1] if level == "alarm"]
     assert words in alarm and "`fairboard migrate`" not in alarm
+
+
+@on_sqlite
+def test_the_doctor_and_the_status_list_the_layers_of_the_sandbox(admin, service, monkeypatch):
+    (found,) = [each for each in findings(admin)[1] if each[1] == "sandbox"]
+    assert found[0] == "ok" and "Layers in force for metrics written in Python: " in found[2]
+    with service.database.read() as session:
+        state = site_status.read(service.settings, session)
+    assert found[2] in {each.message for each in state.findings}
+    none = Layers((), {"seccomp": "the kernel has none"})
+    monkeypatch.setattr(doctor_checks, "layers", lambda: none)
+    (found,) = doctor_checks.of_sandbox(service.settings)
+    assert (found.level, "the kernel has none. Uploads" in found.message) == ("warning", True)
+    off = service.settings.model_copy(update={"host_metrics": HostMetrics.OFF})
+    assert [each.level for each in doctor_checks.of_sandbox(off)] == ["ok"]
 
 
 @on_sqlite

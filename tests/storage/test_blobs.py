@@ -14,9 +14,9 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from grader import db
 from grader.db import Base
-from grader.models import OrganizerJob, OrganizerJobKind
+from grader.models import Competition, OrganizerJob, OrganizerJobKind
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting
+from grader.services.competitions import acting, lookup
 from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.storage import blobs
@@ -24,6 +24,7 @@ from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS
 
+COLUMNS = (*blobs.REQUIRED, *blobs.MENTIONED, *blobs.REQUIRED_IN_SETTINGS)
 # Columns that could contain a blob's name according to their type, but do not reference a blob.
 NAME_NO_BLOB = {
     "data_file.allowed": "words",
@@ -53,7 +54,6 @@ NAME_NO_BLOB = {
     "audit_entry.origin": "a word",
     "audit_entry.before": "former values",
     "audit_entry.after": "new values",
-    "competition.draft_metric": "settings",
     "competition.positive_name": "a name",
     "competition.negative_name": "a name",
     "competition.row_name": "a name",
@@ -74,7 +74,6 @@ NAME_NO_BLOB = {
     "score.terms": "numbers",
     "scoring_job.problems": "sentences",
     "scoring_job.notes": "sentences",
-    "scoring_version.metric_settings": "settings",
     "scoring_version.created_by": "a name",
     "solution.report": "counts",
     "submission.problems": "sentences",
@@ -91,7 +90,7 @@ def test_every_column_that_could_reference_a_blob_is_listed():
         for column in table.columns
         if isinstance(column.type, JSON) or (isinstance(column.type, String) and column.type.length == 64)
     }
-    known = {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
+    known = {_column(each) for each in COLUMNS}
     assert could == known | set(NAME_NO_BLOB), "Add new columns to grader.storage.blobs or to NAME_NO_BLOB."
     assert not known & set(NAME_NO_BLOB)
     assert all(
@@ -115,7 +114,7 @@ def test_every_stored_blob_is_referenced_in_a_listed_column(
             for value in session.scalars(select(column))
             if stored.intersection(blobs.names_in(value))
         }
-        assert places <= {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
+        assert places <= {_column(each) for each in COLUMNS}
         assert stored <= blobs.named(session)
 
 
@@ -152,6 +151,26 @@ def test_blobs_of_organizers_jobs_are_kept(service):
         session.get_one(OrganizerJob, job.id).result = {"parts": [{"changes_sha256": found}]}
     _age(service, asked, found)
     assert blobs.collect(service.database, service.storage).count == 0
+
+
+def test_metric_files_of_drafts_and_scoring_versions_are_kept_and_required(service):
+    competition = service.competition()
+    names = [service.storage.put(source).sha256 for source in (b"def score", b"def grade", b"def rows")]
+    with service.database.write() as session:
+        competition = session.get_one(Competition, competition.id)
+        competition.draft_metric = {"metric": {"name": "python", "source": names[0]}}
+        version = lookup.live(competition)
+        version.metric_settings = {**version.metric_settings, "source": names[1]}
+    _age(service, *names)
+    blobs.collect(service.database, service.storage, is_sure=True)
+    assert [service.storage.exists(name) for name in names] == [True, True, False]
+    service.storage.delete(names[1])
+    with service.database.read() as session:
+        stored = {blob.sha256 for blob in service.storage.blobs()}
+        assert set(names[:2]) <= blobs.required(session)
+        assert [each.row for each in blobs.missing(session, stored=stored)] == [
+            f"scoring version {version.id}"
+        ]
 
 
 def test_bytes_of_a_removed_data_file_are_deleted_by_the_next_collection(service):
