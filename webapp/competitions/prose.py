@@ -1,6 +1,7 @@
 """Organizers' texts on pages: stored HTML and previews."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flask import g, url_for
@@ -50,15 +51,18 @@ def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
     return _with_addresses(html, slug)
 
 
-def format_saved(slug: str) -> dict[str, Drawn]:
+def has_faults(competition: Competition, name: str) -> bool:
+    """Return whether the stored HTML of a text of a competition shows errors."""
+    kept = (competition.formatted or {}).get(formatted_texts.key_of(getattr(competition, name)))
+    return bool(kept and kept["faults"])
+
+
+def format_saved(slug: str) -> None:
     """Format saved texts after the commit; the sweeper formats any that are left over."""
     site = current_site()
-    if site.shell is not None:
-        return {}
-    try:
-        return site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
-    except ShareUsed:
-        return {}
+    if site.shell is None:
+        with suppress(ShareUsed):
+            site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
 
 
 def figure_url(slug: str, figure: FigureSource) -> str:

@@ -55,11 +55,12 @@ class Family:
         self,
         path: str,
         *,
-        page: str,
-        done: str | Mapping[str, str] | Callable[..., str],
+        page: str | None = None,
+        done: str | Mapping[str, str] | Callable[..., str] = "",
         method: str = "POST",
         page_path: str | None = None,
-        form: Callable[[], Mapping[str, Any]] | None = None,
+        form: Callable[..., Mapping[str, Any] | BaseModel] | None = None,
+        checks_version: Callable[..., None] | None = None,
         before: Callable[..., Any] | None = None,
         find: Callable[[Any, str], Competition] = competition_of,
         home: Callable[..., str] | None = None,
@@ -70,31 +71,43 @@ class Family:
         after: Callable[[Act, Any], None] = lambda _act, _outcome: None,
         **described: Any,
     ) -> Callable[[Action], Action]:
-        """Register a function as the form `page` and as the operation with the function's name.
+        """Register a function as the form `page`, if any, and as the operation with the function's name.
 
         `done` is the success message: a text, a text for each `verb` of the URL, or a function of the outcome
         and the URL parameters. `page_path` is the form's path if it differs from the operation's. `form`
-        reads the input if the form's field names differ. `before` runs before the transaction with the URL
-        parameters, such as to store a file; the action receives its result, if any, as `prepared`. `find`
-        returns the competition to which a form belongs. `shown` and `answer` create the responses of an
-        action whose outcome is shown. `after` runs after the commit. `home` overrides the family's redirect.
+        reads the input if the form's field names differ; it receives the `Act` and the URL parameters.
+        `checks_version` raises an error if what the user has read has changed since. `before` runs before
+        the transaction with the URL parameters, such as to store a file; the action receives its result, if
+        any, as `prepared`. `find` returns the competition to which a form belongs. `shown` and `answer`
+        create the responses of an action whose outcome is shown. `after` runs after the commit. `home`
+        overrides the family's redirect.
         """
 
         def register(run: Action) -> Action:
             takes = run.__annotations__.get("sent")
             is_upload = takes is not None and issubclass(takes, FileForm)
             body, file = (None, takes) if is_upload else (takes, None)
-            rule = self._form(run, takes, form, before, done, home or self.home, shown, find, after)
-            if before is None:
-                context.ACTIONS.add(f"{self.pages.name}.{page}")
-            elif self.role is not None:
-                rule = organizers_only(self.role)(rule)
-            self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
-            view = self._view(run, takes, before, answer or self.answer, status, after)
+            if page is not None:
+                rule = self._form(
+                    run, takes, form, checks_version, before, done, home or self.home, shown, find, after
+                )
+                if before is None:
+                    context.ACTIONS.add(f"{self.pages.name}.{page}")
+                elif self.role is not None:
+                    rule = organizers_only(self.role)(rule)
+                self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
+            view = self._view(run, takes, checks_version, before, answer or self.answer, status, after)
             scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
             model = None if status == 204 else answers or self.answers
             described_view = operation(
-                scope, answers=model, status=status, tag=self.tag, takes=body, takes_file=file, **described
+                scope,
+                answers=model,
+                status=status,
+                tag=self.tag,
+                takes=body,
+                takes_file=file,
+                checks_version=checks_version is not None,
+                **described,
             )(view)
             if self.role is not None:
                 described_view = organizers_only(self.role)(described_view)
@@ -108,7 +121,8 @@ class Family:
         self,
         run: Action,
         takes: type[Sent] | None,
-        read: Callable[[], Mapping[str, Any]] | None,
+        read: Callable[..., Mapping[str, Any] | BaseModel] | None,
+        checks_version: Callable[..., None] | None,
         before: Callable[..., Any] | None,
         done: str | Mapping[str, str] | Callable[..., str],
         home: Callable[..., str],
@@ -121,6 +135,9 @@ class Family:
         def form(slug: str, **given: Any) -> ResponseReturnValue:
             if not context.has_login():
                 return auth.ask_to_log_in()
+            if self.role is not None and (wants_to_change() or request.form.get("act") == "preview"):
+                context.identify()
+                return organizers_only(self.role)(self.show)(slug=slug, problem=None, **given)
             try:
                 prepared = _prepared(before, slug=slug, **given)
                 with writing() as session:
@@ -129,10 +146,12 @@ class Family:
                     competition = find(session, slug)
                     if self.role is not None:
                         require_role(session, slug, self.role)
-                        if wants_to_change() or request.form.get("act") == "preview":
-                            return self.show(slug=slug, problem=None, **given)
                     act = acting.begin(session, competition=competition, actor=actor())
-                    sent = {} if takes is None else {"sent": validated(takes, read)}
+                    if checks_version is not None:
+                        checks_version(act, **given)
+                    sent = {}
+                    if takes is not None:
+                        sent["sent"] = _validated(takes, read(act, **given) if read else entered(takes))
                     outcome = run(act, **sent, **prepared, **given)
             except refusals as error:
                 if wants_json():
@@ -157,6 +176,7 @@ class Family:
         self,
         run: Action,
         takes: type[Sent] | None,
+        checks_version: Callable[..., None] | None,
         before: Callable[..., Any] | None,
         answer: Callable[..., Any],
         status: int,
@@ -167,6 +187,8 @@ class Family:
             prepared = _prepared(before, slug=slug, **given)
             with writing() as session:
                 act = acting.begin(session, competition=competition_of(session, slug), actor=actor())
+                if checks_version is not None:
+                    checks_version(act, **given)
                 outcome = run(act, **sent, **prepared, **given)
                 answered = "" if status == 204 else answer(act, outcome, **given)
             after(act, outcome)
@@ -184,15 +206,15 @@ def _prepared(before: Callable[..., Any] | None, **given: Any) -> dict[str, Any]
 def _body(takes: type[Sent]) -> Sent:
     """Return the input of an operation."""
     if issubclass(takes, FileForm):
-        return validated(takes, None)
+        return _validated(takes, entered(takes))
     sent: Sent = request.context.json  # type: ignore[attr-defined]
     return sent
 
 
-def validated(takes: type[Sent], read: Callable[[], Mapping[str, Any]] | None) -> Sent:
+def _validated(takes: type[Sent], fields: Mapping[str, Any] | BaseModel) -> Sent:
     """Return the input of a form; raise UnreadableFields."""
     try:
-        return takes.model_validate(entered(takes) if read is None else read())
+        return takes.model_validate(fields)
     except ValidationError as error:
         raise UnreadableFields(error) from None
 

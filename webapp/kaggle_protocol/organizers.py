@@ -162,7 +162,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
         act = act_on(session, sent, Role.OWNER)
         is_later = act.competition.opens_at is not None and act.competition.opens_at > act.now
         if opening is not None or is_later:
-            competition_settings.change(**act.parts, changes={"opens_at": opening or act.now})
+            competition_settings.change(act, changes={"opens_at": opening or act.now})
         entered = None
         if not is_scheduled:
             entered = benchmark_entries.publish(**act.parts, storage=site.storage)
@@ -291,7 +291,7 @@ def update_competition_settings(sent: SentFields) -> ResponseReturnValue:
         # The command reads and sends whole seconds, but stored times are finer.
         times = {name: asked_time(new, name) for name in names if name in TIMES}
         changes |= {TIMES[name]: time for name, time in times.items() if time_text(time) != shown[name]}
-        competition_settings.change(**act.parts, changes=changes)
+        competition_settings.change(act, changes=changes)
         if PAUSE in names:
             _pause(act, is_wanted=new.flag(PAUSE, default=False))
         session.refresh(competition)

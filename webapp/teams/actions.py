@@ -92,7 +92,6 @@ def _link(slug: str, token: str) -> str:
 @TEAM.action(
     "/team/link",
     page="make_link",
-    done="",
     shown=_shown_link,
     answers=TeamLink,
     answer=lambda act, token: TeamLink(token=token, url=_link(act.competition.slug, token)),

@@ -205,8 +205,7 @@ def _add_lists(owners: Owners) -> None:
         return DeliveryList(deliveries=[views.delivery(each) for each in attempts], next=None)
 
 
-def _entered_change() -> dict[str, Any]:
-    verb = (request.view_args or {})["verb"]
+def _entered_change(_act: Act, verb: str, **_: int) -> dict[str, Any]:
     return entered(WebhookRequest) if verb == "change" else {"is_on": verb == "on"}
 
 
@@ -295,7 +294,6 @@ def _add_actions(owners: Owners) -> None:
         "/<int:webhook_id>",
         method="DELETE",
         page_path="/<int:webhook_id>/delete",
-        done="",
         shown=deleted,
         answer=lambda *_, **__: "",
         status=204,

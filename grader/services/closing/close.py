@@ -35,6 +35,7 @@ from grader.services import webhook_outbox as webhooks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases, settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
@@ -140,17 +141,14 @@ class Revealed:
     failed_count: int
 
 
-def close_now(
-    session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
-) -> Competition:
+def close_now(act: Act, *, reason: str = "") -> None:
     """Close an open competition.
 
     Entry and mergers end, and dates that derive from the close move with it.
 
     Raises NotYetOpen, AlreadyClosed or Archived.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    competition, now = act.competition, act.now
     if competition.state is CompetitionState.ARCHIVED:
         raise Archived
     phase = phases.phase(competition, now)
@@ -160,15 +158,7 @@ def close_now(
         raise AlreadyClosed(competition.closes_at)
     ends = dict(settings.of(competition))
     changes = {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
-    settings.change(
-        session,
-        competition=competition,
-        changes={"closes_at": now, **changes},
-        actor=actor,
-        reason=reason,
-        now=now,
-    )
-    return competition
+    settings.change(act, changes={"closes_at": now, **changes}, reason=reason)
 
 
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:

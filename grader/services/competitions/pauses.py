@@ -75,14 +75,7 @@ def _sentence(message: str) -> str:
 
 def _move_close(act: Act, closes_at: datetime | None, reason: str) -> None:
     if closes_at is not None and closes_at != act.competition.closes_at:
-        settings.change(
-            act.session,
-            competition=act.competition,
-            changes={"closes_at": closes_at},
-            actor=act.actor,
-            reason=reason,
-            now=act.now,
-        )
+        settings.change(act, changes={"closes_at": closes_at}, reason=reason)
 
 
 def _record(act: Act, action: str, before: dict[str, Any], sentence: str) -> None:

@@ -6,15 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
-from grader.services.audit import log
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, phases
 from grader.services.competitions import metric as metric_choice
+from grader.services.competitions import phases
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     KINDS,
@@ -150,24 +147,15 @@ def locks(competition: Competition, now: datetime) -> dict[str, str]:
     }
 
 
-def change(
-    session: Session,
-    *,
-    competition: Competition,
-    changes: Mapping[str, Any],
-    actor: Actor,
-    reason: str = "",
-    now: datetime,
-) -> frozenset[str]:
+def change(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozenset[str]:
     """Change settings and return the names of the changed ones; raise InvalidCompetition.
 
     Dates that were not set explicitly follow the close. If the metric of a draft changes, the draft loses its
     solution, which was checked with the previous metric. Participants must accept changed rules before their
     next upload. The public log of a published competition shows changes of deadlines, limits and rules.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    faults = refusals(competition, changes, now)
-    if faults:
+    competition = act.competition
+    if faults := refusals(competition, changes, act.now):
         raise InvalidCompetition(sentences(faults))
     before, before_shown = of(competition), _shown(competition)
     after = _changed(before, changes)
@@ -178,22 +166,18 @@ def change(
     apply(after, competition)
     if is_draft and changed & set(METRIC):
         _drop_solution(competition)
-    session.flush()
+    act.session.flush()
     after_shown = _shown(competition)
     logged = changed | _differing(before_shown, after_shown)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="competition.change",
-        subject="settings",
+    act.record(
+        "competition.change",
+        "settings",
         before=changes_as_json(before_shown, logged),
         after=changes_as_json(after_shown, logged),
         reason=reason,
         public_text=""
         if is_draft
         else public_change_text(before_shown, after_shown, logged, competition.rules_version),
-        now=now,
     )
     return changed
 
@@ -202,14 +186,6 @@ def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) ->
     """Return a hash of the values of these settings, for use as an ETag."""
     values = json.dumps(changes_as_json(settings, names), default=str)
     return hashlib.sha256(values.encode()).hexdigest()[:16]
-
-
-def has_version(
-    session: Session, *, competition: Competition, expected: Collection[str], names: Collection[str] = NAMES
-) -> bool:
-    """Lock a competition and return whether its settings match one of the expected versions."""
-    locked = lookup.lock(session, competition_id=competition.id)
-    return version_of(of(locked), names) in expected
 
 
 def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[Fault]:

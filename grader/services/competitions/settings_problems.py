@@ -1,6 +1,6 @@
 """Validation of settings: values, date order, conflicts."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -36,6 +36,21 @@ class Fault(NamedTuple):
     def as_problem(self) -> dict[str, Any]:
         """Return the fault as an item of `problems` in an error."""
         return {"fields": list(self.names), "message": self.sentence}
+
+
+class RefusedSettings(InvalidCompetition):
+    """Invalid settings; each problem names its fields."""
+
+    public_name = "refused_settings"
+
+    def __init__(self, faults: Collection[Fault]) -> None:
+        self.faults = faults
+        super().__init__(sentences(faults))
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """All problems, each with the fields that it concerns."""
+        return {"problems": [fault.as_problem() for fault in self.faults]}
 
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:

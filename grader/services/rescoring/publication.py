@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, contains_eager
@@ -99,19 +98,13 @@ def _sentences(act: Act, amends: Amends) -> Iterator[str]:
 def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
     """Apply the compensation; raise InvalidPublication if parts of it cannot be applied."""
     reason = f"Scoring version {version.number} was published."
-    values: dict[str, Any] = {
-        "competition": act.competition,
-        "reason": reason,
-        "actor": act.actor,
-        "now": act.now,
-    }
     problems: list[str] = []
     if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
         with _collected(problems):
-            settings.change(act.session, changes={"closes_at": amends.closes_at}, **values)
+            settings.change(act, changes={"closes_at": amends.closes_at}, reason=reason)
     if amends.selection_deadline is not None:
         with _collected(problems):
-            selections.reopen(act.session, until=amends.selection_deadline, **values)
+            selections.reopen(**act.parts, until=amends.selection_deadline, reason=reason)
     if amends.extra_submissions:
         day = amends.extra_day or act.now.astimezone(UTC).date()
         with _collected(problems):

@@ -183,7 +183,7 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
         decisions.reinstate(act, team="bob")
         decisions.mark(act, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK)
         admissions.decide(session, user=dora, admits=False, **given)
-        settings.change(session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given)
+        settings.change(act, changes={"max_daily_submissions": 7}, reason="A quiet week.")
         close.reveal(session, **(given | {"now": service.now + WEEK}))
         close.finalize(session, **(given | {"now": service.now + WEEK}))
     found = {entry.action: entry for entry in entries(service, competition)}

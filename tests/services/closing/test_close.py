@@ -399,7 +399,8 @@ def test_closing_now_settles_like_a_scheduled_close_and_moves_default_dates(serv
     service.score(service.submit(competition, after=HOUR))
     with pytest.raises(NotYetOpen):
         close_now(service, competition, -HOUR)
-    closed = close_now(service, competition, 2 * HOUR)
+    close_now(service, competition, 2 * HOUR)
+    closed = service.reload(competition)
     assert closed.closes_at == service.now + 2 * HOUR
     assert phases.phase(closed, service.now + 2 * HOUR) is Phase.CLOSED
     assert closed.reveals_at in (None, closed.closes_at + WEEK)

@@ -10,8 +10,7 @@ from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Score, ScoringJob, ScoringVersion, Submission
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import announcements, lookup
-from grader.services.competitions import settings as competition_settings
+from grader.services.competitions import acting, announcements, lookup
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.rescoring import versions
@@ -144,9 +143,7 @@ def test_published_competition_cannot_be_deleted(service):
         delete(service, service.competition())
 
 
-def test_concurrent_change_of_a_deleted_draft_finds_no_draft(service, draft: Competition):
+def test_concurrent_act_on_a_deleted_draft_finds_no_draft(service, draft: Competition):
     delete(service, draft)
     with service.database.write() as session, pytest.raises(lookup.UnknownCompetition):
-        competition_settings.change(
-            session, competition=draft, changes={"title": "Late"}, actor=SHELL, now=service.now
-        )
+        acting.begin(session, competition=draft, actor=SHELL, now=service.now)

@@ -8,7 +8,7 @@ import pytest
 
 from grader.models import EntryMode
 from grader.services.audit.log import Actor
-from grader.services.competitions import settings
+from grader.services.competitions import acting, settings
 from tests.fixtures.arena import main_text
 
 HERE = "/competitions/toxicity"
@@ -153,13 +153,8 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena, join):
     ann = arena.person("Ann")
     join(ann)
     with arena.database.write() as session:
-        settings.change(
-            session,
-            competition=competition,
-            changes={"rules": "Be kinder."},
-            actor=Actor(None, "tests"),
-            now=arena.now(),
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"), now=arena.now())
+        settings.change(act, changes={"rules": "Be kinder."})
     page = ann.browser.get(f"{HERE}/join")
     assert "The rules have changed since you accepted them." in main_text(page)
     assert buttons(page) == {"Accept"}

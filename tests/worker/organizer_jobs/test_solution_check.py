@@ -231,14 +231,8 @@ def test_changed_settings_require_another_check(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     job = check(draft, solution_csv())
-    with service.database.write() as session:
-        competition_settings.change(
-            session,
-            competition=session.get_one(Competition, draft.id),
-            changes={"metric": MetricSettings(power=-3.0)},
-            actor=SHELL,
-            now=service.now,
-        )
+    changes = {"metric": MetricSettings(power=-3.0)}
+    service.act(competition_settings.change, competition=draft, changes=changes)
     with pytest.raises(NotAcceptable, match="settings changed"):
         accept(service, draft, job)
 
@@ -311,14 +305,8 @@ def test_identity_with_one_invalid_value_stops_a_draft_until_its_role_is_chosen(
 def test_identity_of_the_settings_keeps_its_role_and_its_problem_is_reported(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
-    with service.database.write() as session:
-        competition_settings.change(
-            session,
-            competition=session.get_one(Competition, draft.id),
-            changes={"identities": ("female", "muslim")},
-            actor=SHELL,
-            now=service.now,
-        )
+    changes = {"identities": ("female", "muslim")}
+    service.act(competition_settings.change, competition=draft, changes=changes)
     job = check(draft, spoilt(solution_csv(), "muslim", "2"))
     [problem] = job.result["problems"]
     assert (problem["code"], problem["lines"]) == ("identity_out_of_range", [21])

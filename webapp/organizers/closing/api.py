@@ -97,7 +97,7 @@ CLOSE = Family(
 def close_competition(act: Act, sent: CloseRequest) -> None:
     """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
     question = questions.close_now(act)
-    closing.close_now(**act.parts, reason=sent.reason.strip())
+    closing.close_now(act, reason=sent.reason.strip())
     confirm(question)
 
 

@@ -253,9 +253,8 @@ def _accounts(made: list[NewAccount]) -> list[ClassAccount]:
 @CLASS.action(
     "/accounts",
     page="create_accounts",
-    form=lambda: {**entered(ClassRequest), "names": request.form.get("names", "").splitlines()},
+    form=lambda _act: {**entered(ClassRequest), "names": request.form.get("names", "").splitlines()},
     before=_password_hash,
-    done="",
     shown=lambda made, slug: (_page(slug, made=_accounts(made)), 201),
     answers=ClassAccounts,
     answer=lambda _act, made: ClassAccounts(accounts=_accounts(made)),

@@ -143,7 +143,6 @@ def _begun(act: Act, version: ScoringVersion) -> Any:
 @RESCORING.action(
     "",
     page="prepare",
-    done="",
     shown=_show_begun,
     answers=VersionStarted,
     answer=_begun,

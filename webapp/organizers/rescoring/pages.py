@@ -9,6 +9,7 @@ from grader import db
 from grader.models import Role, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import preparation
@@ -49,10 +50,9 @@ def settings_status(slug: str) -> ResponseReturnValue:
     return check_status(job).make_conditional(request)
 
 
-def entered_settings() -> dict[str, Any]:
+def entered_settings(act: Act) -> dict[str, Any]:
     """Return the settings entered in the form; raise InvalidCompetition."""
-    with reading() as session:
-        before = competition_settings.of(competition_of(session, (request.view_args or {})["slug"]))
+    before = competition_settings.of(act.competition)
     form = forms.form_of(RESCORING, before, is_sent=True)
     changes = form.changes(before)
     if form.errors:

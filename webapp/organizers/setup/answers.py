@@ -85,9 +85,15 @@ class SettingsRequest(SettingsSent):
 
     confirm: Text = ""
 
+    @property
     def values(self) -> dict[str, Any]:
-        """Return all settings."""
+        """All settings, with defaults for those missing from the request."""
         return {name: value for name, value in self if name != FIELD}
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The settings in the request."""
+        return {name: value for name, value in self.values.items() if name in self.model_fields_set}
 
 
 class SafeStep(Answer):

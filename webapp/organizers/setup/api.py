@@ -1,19 +1,23 @@
 """API for the setup: new competition, settings, figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from flask import Response, g, url_for
+from flask import Response, g, request, url_for
 from werkzeug.exceptions import Forbidden
 
 from grader import db
-from grader.models import Role
+from grader.models import Competition, Role
 from grader.models.competitions import TEXTS
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import FOLLOWING_DATES, CompetitionSettings
-from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
+from grader.services.competitions.settings_problems import Fault, RefusedSettings
 from grader.services.figures import figures
 from grader.services.people import names
 from grader.services.rescoring import versions
@@ -21,15 +25,15 @@ from grader.services.setup import drafts, settings_file
 from webapp.competitions import prose
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
-from webapp.http.confirmation import confirm
-from webapp.http.context import act_on, actor, competition_of, is_shell, reading, require_role, writing
+from webapp.http.confirmation import Question, confirm
+from webapp.http.context import actor, competition_of, is_shell, reading, require_role, writing
 from webapp.http.organizer_operations import (
     DESK,
     organizers_operation,
 )
 from webapp.http.responses import expected_versions
 from webapp.http.site import current_site
-from webapp.organizers.setup import answers, settings_page
+from webapp.organizers.setup import answers, metric_step, settings_page
 from webapp.organizers.setup.answers import (
     Draft,
     FigureList,
@@ -39,25 +43,15 @@ from webapp.organizers.setup.answers import (
     SettingsRequest,
     SettingsShown,
 )
+from webapp.organizers.setup.forms import settings_of
+from webapp.organizers.setup.metric_step import Saved
+from webapp.organizers.setup.settings_page import METRIC_STEP
+from webapp.presentation import formats
 
 TAG = "setup"
-SETTINGS = f"{DESK}/settings"
+# Only pages save by steps, so the API operations do not return the errors of these functions.
+_STEPS = MappingProxyType({METRIC_STEP: metric_step.save})
 FIGURES = f"{DESK}/figures"
-
-
-class RefusedSettings(InvalidCompetition):
-    """Invalid settings; each problem names its fields."""
-
-    public_name = "refused_settings"
-
-    def __init__(self, faults: list[Fault]) -> None:
-        self._faults = faults
-        super().__init__(sentences(faults))
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """All problems, each with the fields that it concerns."""
-        return {"problems": [each.as_problem() for each in self._faults]}
 
 
 @blueprint.post("/competitions")
@@ -90,37 +84,14 @@ def create_competition(json: NewCompetition) -> Any:
     return Draft(slug=draft.slug, title=draft.title, url=url), 201, {"Location": url}
 
 
-@blueprint.get(SETTINGS)
+@blueprint.get(f"{DESK}/settings")
 @organizers_operation(Role.VIEWER, answers=SettingsAnswer, tag=TAG)
 def organized_settings(slug: str) -> SettingsAnswer:
     """Return the settings of a competition, and the reasons why some are locked."""
-    found = _settings(slug)
+    with reading() as session:
+        found = _settings(competition_of(session, slug), db.now(session))
     g.version = found["version"]
     return SettingsAnswer(**found)
-
-
-@blueprint.put(SETTINGS)
-@organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
-def replace_settings(slug: str, json: SettingsRequest) -> Any:
-    """Replace all settings of a competition; settings missing from the request get their defaults.
-
-    A date of a published competition that has passed or is less than a day away must be confirmed.
-    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
-    """
-    return _change(slug, json.values())
-
-
-@blueprint.patch(SETTINGS)
-@organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
-def change_settings(slug: str, json: SettingsRequest) -> Any:
-    """Change some settings of a competition; settings missing from the request stay unchanged.
-
-    A date of a published competition that has passed or is less than a day away must be confirmed.
-    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
-    """
-    return _change(
-        slug, {name: each for name, each in json.values().items() if name in json.model_fields_set}
-    )
 
 
 @blueprint.get(f"{DESK}/settings.toml")
@@ -142,37 +113,101 @@ def figure_list(slug: str) -> FigureList:
         return FigureList(figures=[answers.figure(slug, each) for each in found])
 
 
-def _settings(slug: str) -> dict[str, Any]:
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        found = competition_settings.of(competition)
-        providers = current_site().settings.providers()
-        warnings = settings_warnings.warnings(competition, now, providers=providers)
-        return {
-            "version": competition_settings.version_of(found),
-            "settings": SettingsShown.model_construct(**dict(found)),
-            "locked": competition_settings.locks(competition, now),
-            "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
-            "warnings": [organizing.fault(each) for each in warnings],
-            "safe_step": settings_warnings.proposed_step(competition),
-        }
+def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
+    found = competition_settings.of(competition)
+    providers = current_site().settings.providers()
+    warnings = settings_warnings.warnings(competition, now, providers=providers)
+    return {
+        "version": competition_settings.version_of(found),
+        "settings": SettingsShown.model_construct(**dict(found)),
+        "locked": competition_settings.locks(competition, now),
+        "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
+        "warnings": [organizing.fault(each) for each in warnings],
+        "safe_step": settings_warnings.proposed_step(competition),
+    }
 
 
-def _change(slug: str, changes: Mapping[str, Any]) -> Any:
-    with writing() as session:
-        act = act_on(session, slug)
-        competition, now = act.competition, act.now
-        expected = expected_versions()
-        if expected is not None and not competition_settings.has_version(
-            session, competition=competition, expected=expected
-        ):
-            raise competition_settings.ChangedMeanwhile
-        if faults := competition_settings.refusals(competition, changes, now):
-            raise RefusedSettings(faults)
-        changed = competition_settings.change(**act.parts, changes=changes)
-        if doubtful := settings_warnings.to_confirm(competition, changed, now):
-            confirm(settings_page.takes_effect_soon(competition, "dates", doubtful, now))
-    if changed.intersection(TEXTS):
-        prose.format_saved(slug)
-    found = _settings(slug)
-    return SettingsChanged(**found, changed=sorted(changed)), 200, {"ETag": f'"{found["version"]}"'}
+def _changed(act: Act, saved: Saved) -> Any:
+    found = _settings(act.competition, act.now)
+    return SettingsChanged(**found, changed=sorted(saved.changed)), 200, {"ETag": f'"{found["version"]}"'}
+
+
+def _format(act: Act, saved: Saved) -> None:
+    if saved.changed.intersection(TEXTS):
+        prose.format_saved(act.competition.slug)
+
+
+def _require_unchanged(act: Act, step: str = "") -> None:
+    """Raise ChangedMeanwhile if the settings have changed since the client or the page read them."""
+    expected = {request.form["version"]} if "version" in request.form else expected_versions()
+    version = competition_settings.version_of(competition_settings.of(act.competition), settings_of(step))
+    if expected is not None and version not in expected:
+        raise competition_settings.ChangedMeanwhile
+
+
+SETTINGS = replace(
+    settings_page.FIGURES,
+    refusals=(RefusedSettings, competition_settings.ChangedMeanwhile),
+    answers=SettingsChanged,
+    answer=_changed,
+)
+
+
+@SETTINGS.action("/settings", method="PUT", checks_version=_require_unchanged, after=_format)
+def replace_settings(act: Act, sent: SettingsRequest) -> Saved:
+    """Replace all settings of a competition; settings missing from the request get their defaults.
+
+    A date of a published competition that has passed or is less than a day away must be confirmed.
+    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
+    """
+    return _save(act, sent.values)
+
+
+@SETTINGS.action(
+    "/settings",
+    method="PATCH",
+    page="save",
+    page_path=settings_page.STEP,
+    form=settings_page.entered,
+    shown=settings_page.saved,
+    checks_version=_require_unchanged,
+    after=_format,
+)
+def change_settings(act: Act, sent: SettingsRequest, step: str = "") -> Saved:
+    """Change some settings of a competition; settings missing from the request stay unchanged.
+
+    A date of a published competition that has passed or is less than a day away must be confirmed.
+    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
+    """
+    return _save(act, sent.changes, step=step)
+
+
+def _save(act: Act, changes: Mapping[str, Any], *, step: str = "") -> Saved:
+    """Change settings; raise RefusedSettings, or Unconfirmed for dates that take effect soon."""
+    if faults := competition_settings.refusals(act.competition, changes, act.now):
+        raise RefusedSettings(faults)
+    if save_step := _STEPS.get(step):
+        outcome = save_step(act, changes)
+    else:
+        outcome = Saved(competition_settings.change(act, changes=changes))
+    if doubtful := settings_warnings.to_confirm(act.competition, outcome.changed, act.now):
+        confirm(_takes_effect_soon(act, step or "dates", doubtful))
+    return outcome
+
+
+def _takes_effect_soon(act: Act, step: str, doubtful: Sequence[Fault]) -> Question:
+    """Return the confirmation for saving dates that have passed or take effect within a day."""
+    names = sorted({name for fault in doubtful for name in fault.names})
+    reveals = "reveals_at" in names
+    return Question(
+        heading="Save a date that reveals the private leaderboard now?"
+        if reveals
+        else "Save a date that takes effect within a day?",
+        sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
+        button="Save",
+        back=url_for("organize_settings.show", slug=act.competition.slug, step=step),
+        state=repr([(name, getattr(act.competition, name)) for name in names]),
+        is_final=reveals,
+        can_change=True,
+        problems=[fault.as_problem() for fault in doubtful],
+    )

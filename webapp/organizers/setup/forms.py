@@ -17,6 +17,7 @@ from grader.services.competitions.settings_model import (
     MAX_COUNT,
     MAX_LENGTHS,
     METRIC_PARTS,
+    NAMES,
     SETTINGS,
     WEIGHTS,
     CompetitionSettings,
@@ -24,7 +25,7 @@ from grader.services.competitions.settings_model import (
 )
 from grader.services.competitions.settings_problems import Fault
 from grader.text import is_storable
-from webapp.organizers.setup.wizard_steps import SettingsStep
+from webapp.organizers.setup.wizard_steps import BY_KEY, SettingsStep
 from webapp.presentation.form_fields import MomentField, SiteForm, TextEntry, TickBox
 
 
@@ -150,6 +151,11 @@ def form_of(
 def setting_of(name: str) -> str:
     """Return the setting that a field belongs to; all parts of the metric belong to `metric`."""
     return "metric" if name in METRIC_PARTS else name
+
+
+def settings_of(step: str) -> Collection[str]:
+    """Return the settings on a step's page, or all settings for an empty name."""
+    return frozenset(map(setting_of, BY_KEY[step].names)) if step else NAMES
 
 
 @cache

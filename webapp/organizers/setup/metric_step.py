@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import url_for
 
@@ -173,38 +173,47 @@ class Told:
     goes_on: bool = False
 
 
-def save(
-    act: Act, before: CompetitionSettings, changes: Mapping[str, Any]
-) -> tuple[frozenset[str], Told | None]:
-    """Save the step; return the changed settings, and a message if the metric settings changed.
+class Saved(NamedTuple):
+    """The changed settings, and a message if the metric settings changed."""
+
+    changed: frozenset[str]
+    told: Told | None = None
+
+
+def save(act: Act, changes: Mapping[str, Any]) -> Saved:
+    """Save the step.
 
     The live solution and its metric stay in use until the check of the new metric settings is accepted.
     Saving the same settings again accepts them.
     """
+    session, competition = act.session, act.competition
+    if report(session, competition) is None:
+        return Saved(competition_settings.change(act, changes=changes))
+    before = competition_settings.of(competition)
     after = before.changed(**changes)
     is_other = after.metric_choice != before.metric_choice
-    session, competition, everything = act.session, act.competition, act.parts
     if competition.live_scoring_version is None:
-        changed = competition_settings.change(**everything, changes=changes)
-        job = check_jobs.check_choice(**everything, choice=after.metric_choice) if is_other else None
+        changed = competition_settings.change(act, changes=changes)
+        job = check_jobs.check_choice(**act.parts, choice=after.metric_choice) if is_other else None
         if job is None:
-            return changed, None
+            return Saved(changed)
         url = url_for("organize_solution.show", slug=competition.slug, job_id=job.id)
-        return changed, Told("Saved. The solution is being checked with your new metric settings.", url)
+        words = "Saved. The solution is being checked with your new metric settings."
+        return Saved(changed, Told(words, url))
     rest = {name: value for name, value in changes.items() if name not in METRIC}
-    changed = competition_settings.change(**everything, changes=rest)
+    changed = competition_settings.change(act, changes=rest)
     pending = pending_check(session, competition)
     if not is_other:
         if pending is not None:
             organizer_jobs.dismiss(session, job=pending, now=act.now)
-        return changed, None
+        return Saved(changed)
     url = url_for("organize_settings.show", slug=competition.slug, step="metric")
     rules = Rules(identities=after.identities or (), metric=after.metric)
     if pending is not None and check_jobs.asked_settings(pending).rules == rules:
         if pending.state is JobState.DONE:
             versions.accept_settings(act, job_id=pending.id)
-            return changed, Told("Saved. Your new metric settings are now in use.", url, goes_on=True)
+            return Saved(changed, Told("Saved. Your new metric settings are now in use.", url, goes_on=True))
         if organizer_jobs.is_open(pending):
-            return changed, Told("Your new metric settings are still being checked.", url)
-    check_jobs.check_choice(**everything, choice=after.metric_choice)
-    return changed, Told("Your new metric settings are being checked against the solution.", url)
+            return Saved(changed, Told("Your new metric settings are still being checked.", url))
+    check_jobs.check_choice(**act.parts, choice=after.metric_choice)
+    return Saved(changed, Told("Your new metric settings are being checked against the solution.", url))

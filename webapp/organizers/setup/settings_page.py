@@ -9,7 +9,9 @@ from flask.typing import ResponseReturnValue
 from wtforms import Field
 
 from grader import db
+from grader.errors import FairboardError
 from grader.models import Competition, Role
+from grader.models.competitions import TEXTS
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
 from grader.services.competitions.acting import Act
@@ -20,7 +22,7 @@ from grader.services.competitions.settings_model import (
     METRIC_IS_FIXED,
     Kind,
 )
-from grader.services.competitions.settings_problems import Fault
+from grader.services.competitions.settings_problems import Fault, RefusedSettings
 from grader.services.figures import figures
 from grader.services.figures.figures import Picture
 from grader.services.rescoring import versions
@@ -28,19 +30,18 @@ from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
-from webapp.http.confirmation import Question, confirm, wants_to_change
-from webapp.http.context import act_on, competition_of, reading, writing
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import FileForm
 from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site
 from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
-from webapp.organizers.setup.answers import FigureStored
-from webapp.organizers.setup.forms import SettingsForm, setting_of
+from webapp.organizers.setup.answers import FigureStored, SettingsRequest
+from webapp.organizers.setup.forms import SettingsForm, setting_of, settings_of
+from webapp.organizers.setup.metric_step import Saved
 from webapp.organizers.setup.receiving import NamedBlob
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, SettingsStep
-from webapp.presentation import formats
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
 METRIC_STEP = "metric"
@@ -61,65 +62,44 @@ def show(slug: str, step: str) -> ResponseReturnValue:
     return _page(slug, BY_KEY[step])
 
 
-@blueprint.post(STEP)
-@organizers_only(Role.EDITOR)
-def save(slug: str, step: str) -> ResponseReturnValue:
-    """Save the settings of a step, or show all problems at once and keep the entered values."""
-    page = BY_KEY[step]
-    if wants_to_change() or request.form.get("act") == "preview":
-        return _page(slug, page, is_sent=True)
-    others: list[str] = []
-    changed: frozenset[str] = frozenset()
-    past: list[Fault] = []
-    joined: list[Fault] = []
-    told: metric_step.Told | None = None
-    written: list[str] = []
-    expected = request.form.get("version")
-    with writing() as session:
-        act = act_on(session, slug)
-        competition, now = act.competition, act.now
-        is_stale = expected is not None and not competition_settings.has_version(
-            session, competition=competition, expected=(expected,), names=_settings_of(page)
-        )
-        before = competition_settings.of(competition)
-        report = metric_step.report(session, competition) if page.key == METRIC_STEP else None
-        without = {
-            *competition_settings.locks(competition, now),
-            *(metric_step.UNTICKED if report else ()),
-        }
-        form = forms.form_of(page, before, is_sent=True, without=without)
-        changes = form.changes(before)
-        if report is not None:
-            ticks = request.form.getlist("identities")
-            changes["identities"] = metric_step.chosen(ticks, before, report)
-        unread = form.errors.keys()
-        faults = competition_settings.refusals(competition, changes, now)
-        others = form.tell(fault for fault in faults if not set(fault.names) & unread)
-        is_refused = bool(form.errors or others or is_stale)
-        if not is_refused:
-            if report is None:
-                changed = competition_settings.change(**act.parts, changes=changes)
-            else:
-                changed, told = metric_step.save(act, before, changes)
-            written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
-            past = settings_warnings.date_warnings_of_change(competition, changed, now)
-            joined = settings_warnings.joined_names_warnings(competition) if "identities" in changed else []
-            if doubtful := settings_warnings.to_confirm(competition, changed, now):
-                confirm(takes_effect_soon(competition, page.key, doubtful, now))
-    if is_stale:
-        return _page(slug, page, is_sent=True, is_stale=True), 412
-    if is_refused:
-        return _page(slug, page, form=form, others=others), 422
-    formatted = prose.format_saved(slug) if written else {}
-    faulty = any(formatted[text].faults for text in written if text in formatted)
+def entered(act: Act, step: str) -> SettingsRequest:
+    """Return the settings entered on a step's page; raise RefusedSettings with all problems at once.
+
+    The service validates the values, because its messages name the fields as the page does.
+    """
+    competition, before = act.competition, competition_settings.of(act.competition)
+    report = metric_step.report(act.session, competition) if step == METRIC_STEP else None
+    locks = competition_settings.locks(competition, act.now)
+    without = {*locks, *(metric_step.UNTICKED if report else ())}
+    form = forms.form_of(BY_KEY[step], before, is_sent=True, without=without)
+    changes = form.changes(before)
+    if report is not None:
+        ticks = request.form.getlist("identities")
+        changes["identities"] = metric_step.chosen(ticks, before, report)
+    if unread := form.errors.keys():
+        own = [Fault(sentence, (field.name,)) for field in form for sentence in field.errors]
+        faults = competition_settings.refusals(competition, changes, act.now)
+        raise RefusedSettings([*own, *(fault for fault in faults if not set(fault.names) & unread)])
+    return SettingsRequest.model_construct(**changes)
+
+
+def saved(outcome: Saved, slug: str, step: str) -> ResponseReturnValue:
+    """Show a message and the warnings about the changed settings, and redirect."""
+    changed, told = outcome
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        past = settings_warnings.date_warnings_of_change(competition, changed, now)
+        joined = "identities" in changed and settings_warnings.joined_names_warnings(competition)
+        faulty = any(prose.has_faults(competition, name) for name in changed.intersection(TEXTS))
+        words = _past_words(competition, past, now)
     flash(told.words if told else "Saved." if changed else "Nothing was changed.")
-    for words in _past_words(slug, past):
-        flash(words)
+    for sentence in words:
+        flash(sentence)
     if told is not None and not (told.goes_on and "next" in request.form):
         return redirect(told.url, 303)
     if "next" not in request.form or past or joined or faulty:
-        return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
-    return redirect(wizard_steps.next_page(page.key, slug), 303)
+        return redirect(url_for("organize_settings.show", slug=slug, step=step), 303)
+    return redirect(wizard_steps.next_page(step, slug), 303)
 
 
 @blueprint.get("/settings/metric/status")
@@ -131,38 +111,16 @@ def metric_status(slug: str) -> ResponseReturnValue:
     return check_status(job).make_conditional(request)
 
 
-def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
+def _past_words(competition: Competition, past: Sequence[Fault], now: datetime) -> list[str]:
     """Return the warnings about past dates; those shown next to a field are only counted."""
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        locks = competition_settings.locks(competition, now)
-        shown = {fault.sentence for fault in settings_warnings.date_warnings(competition, now)}
+    locks = competition_settings.locks(competition, now)
+    shown = {fault.sentence for fault in settings_warnings.date_warnings(competition, now)}
     beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
     words = [fault.sentence for fault in past if fault not in beside]
     if beside:
         lies = "One date is" if len(beside) == 1 else f"{len(beside)} dates are"
         words.append(f"{lies} in the past. See the consequences below.")
     return words
-
-
-def takes_effect_soon(
-    competition: Competition, step: str, doubtful: Sequence[Fault], now: datetime
-) -> Question:
-    """Return the confirmation for saving dates that have passed or take effect within a day."""
-    names = sorted({name for fault in doubtful for name in fault.names})
-    reveals = "reveals_at" in names
-    return Question(
-        heading="Save a date that reveals the private leaderboard now?"
-        if reveals
-        else "Save a date that takes effect within a day?",
-        sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(now)}."),
-        button="Save",
-        back=url_for("organize_settings.show", slug=competition.slug, step=step),
-        state=repr([(name, getattr(competition, name)) for name in names]),
-        is_final=reveals,
-        can_change=True,
-        problems=[fault.as_problem() for fault in doubtful],
-    )
 
 
 class Group(NamedTuple):
@@ -199,43 +157,41 @@ def _groups(
         )
 
 
-def _settings_of(step: SettingsStep) -> frozenset[str]:
-    return frozenset(map(setting_of, step.names))
+def show_sent(slug: str, step: str, *, problem: FairboardError | None, **_: str) -> str:
+    """Render a step's page with the entered values and the problems of an action."""
+    return _page(slug, BY_KEY[step], is_sent=True, problem=problem)
 
 
 def _page(
     slug: str,
     step: SettingsStep,
     *,
-    form: SettingsForm | None = None,
-    others: Sequence[str] = (),
     is_sent: bool = False,
-    is_stale: bool = False,
-    figure_problem: str = "",
+    problem: FairboardError | None = None,
     new_figure: str = "",
 ) -> str:
+    is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
         locks = competition_settings.locks(competition, now)
         setup = wizard_steps.wizard(session, competition, now=now, current=step.key)
-        is_refused = form is not None or is_sent
-        sent = request.form.getlist("identities") if is_refused else None
+        sent = request.form.getlist("identities") if is_sent else None
         ticks = metric_step.of(session, competition, settings, sent=sent) if step.key == METRIC_STEP else None
-        if form is None:
-            without = {*locks, *(metric_step.UNTICKED if ticks else ())}
-            form = forms.form_of(step, settings, is_sent=is_sent, without=without)
+        without = {*locks, *(metric_step.UNTICKED if ticks else ())}
+        form = forms.form_of(step, settings, is_sent=is_sent, without=without)
+        others = form.tell(problem.faults) if isinstance(problem, RefusedSettings) else []
         job = metric_step.pending_check(session, competition) if ticks else None
-        entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
+        entered = {name: form[name].data for name in DATES if name in form} if is_sent else {}
         providers = current_site().settings.providers()
         warnings = settings_warnings.warnings(competition, now, providers=providers, entered=entered)
         proposal = settings_warnings.proposed_step(competition)
-        if "feedback" in form and proposal and not is_refused and not settings.feedback.has_step:
+        if "feedback" in form and proposal and not is_sent and not settings.feedback.has_step:
             form.feedback_step.data = proposal.step
         view = CompetitionView(competition, now)
         shown = forms.form_of(step, settings) if locks or is_stale else form
-        version = competition_settings.version_of(settings, _settings_of(step))
-        if is_refused and not is_stale:
+        version = competition_settings.version_of(settings, settings_of(step.key))
+        if is_sent and not is_stale:
             version = request.form.get("version", version)
         conflicts = None
         if is_stale:
@@ -249,7 +205,7 @@ def _page(
         "setup/settings.html",
         previews={name: known.drawn(form[name]._value()) for name in texts} if known else {},
         figures=[(each, prose.figure_url(slug, each)) for each in known.figures] if known else (),
-        figure_problem=figure_problem,
+        figure_problem=problem.message if isinstance(problem, figures.InvalidFigure) else "",
         new_figure=new_figure,
         competition=view,
         step=step,
@@ -319,9 +275,7 @@ FIGURES = Family(
     api=DESK,
     tag="setup",
     refusals=(figures.InvalidFigure,),
-    show=lambda slug, step, problem, **_: _page(
-        slug, BY_KEY[step], is_sent=True, figure_problem=problem.message if problem else ""
-    ),
+    show=show_sent,
     home=lambda slug, step, **_: url_for("organize_settings.show", slug=slug, step=step),
     role=Role.EDITOR,
 )
@@ -337,7 +291,6 @@ def _stored(act: Act, name: str) -> Any:
     page="upload_figure",
     page_path=f"{STEP}/figures",
     before=receiving.figure,
-    done="",
     shown=_show_figures,
     after=_format,
     answers=FigureStored,
@@ -358,7 +311,6 @@ def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture],
     method="DELETE",
     page="remove_figure",
     page_path=f"{STEP}/figures/<name>/remove",
-    done="",
     shown=_show_figures,
     after=_format,
     status=204,

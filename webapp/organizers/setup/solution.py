@@ -283,7 +283,6 @@ def _show_started(job: OrganizerJob, slug: str, **_: Any) -> ResponseReturnValue
     "",
     page="upload",
     before=receiving.solution,
-    done="",
     shown=_show_started,
     answers=Started,
     answer=_started,
@@ -300,10 +299,9 @@ def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> 
     )
 
 
-def _entered_roles() -> dict[str, Any]:
+def _entered_roles(act: Act, job_id: int) -> dict[str, Any]:
     """Return the chosen roles; the form's fields are numbered like the columns."""
-    with reading() as session:
-        _, job = _found(session, **(request.view_args or {}))
+    job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
     return {"roles": chosen_roles(job, request.form)}
 
 
@@ -311,7 +309,6 @@ def _entered_roles() -> dict[str, Any]:
     "/<int:job_id>/roles",
     page="change_roles",
     form=_entered_roles,
-    done="",
     shown=_show_started,
     answers=Started,
     answer=_started,

@@ -229,7 +229,7 @@ def test_all_errors_are_reported_together_and_the_entered_values_are_kept(arena,
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     wrong = {"closes_at_date": "soon", "max_daily_submissions": "many", "selection_count": ""}
     answer = root.post(f"{HERE}/settings/dates", form | wrong)
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     for words in (
         "Closes: enter a date",
         ("Submissions per UTC day: enter a whole"),
@@ -252,7 +252,7 @@ def test_unreadable_and_invalid_values_are_reported_together(root):
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     wrong = {"selection_count": "two", "opens_at_date": "2030-01-02", "closes_at_date": "2030-01-01"}
     answer = root.post(f"{HERE}/settings/dates", form | wrong)
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "Selected submissions: enter a whole" in answer.text
     assert answer.text.count("closing time must be after the opening time") == 1
     assert answer.text.index("must be after the opening") > answer.text.index('name="closes_at_date"')
@@ -303,7 +303,7 @@ def test_the_weights_of_the_metric_must_sum_to_one(arena, root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     answer = root.post(f"{HERE}/settings/metric", form | {"overall_auc": "0.5"})
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "must sum to 1, but they sum to 1.25" in answer.text
     changed = {
         "overall_auc": "0.1",
@@ -489,7 +489,7 @@ def test_a_competition_is_archived_and_restored(arena, root):
     assert root.post(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 409
     assert root.confirm(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 303
     assert "archived" in root.browser.get(f"{HERE}/state").text
-    assert root.post(f"{HERE}/settings/basics", {"title": "New"}).status_code in {303, 422}
+    assert root.post(f"{HERE}/settings/basics", {"title": "New"}).status_code in {303, 409}
     assert settings_of(arena, "toxicity").title == "Toxicity"
     assert root.post(f"{HERE}/state/unarchive").status_code == 303
     assert "Archive" in root.browser.get(f"{HERE}/state").text
@@ -505,7 +505,7 @@ def test_contact_and_discussion_are_links_only_if_they_are_urls(arena, root):
     assert 'href="https://forum.example.org/t/1"' in page
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     bad = {"discussion_url": "javascript:alert(1)"}
-    assert root.post(f"{HERE}/settings/basics", form | bad).status_code == 422
+    assert root.post(f"{HERE}/settings/basics", form | bad).status_code == 409
 
 
 def test_pages_use_the_organizers_names_of_the_classes(arena, root):

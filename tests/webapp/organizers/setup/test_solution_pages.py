@@ -217,7 +217,7 @@ def test_saving_a_checked_choice_again_uses_it_and_reverting_discards_it(site):
 def test_saving_without_an_identity_is_rejected_with_the_reason(site):
     accepted(site)
     answer = site.olga.post(METRIC, formula(feedback="score"))
-    assert answer.status_code == 422 and "No identity is selected for the score" in answer.text
+    assert answer.status_code == 409 and "No identity is selected for the score" in answer.text
     assert ticked(answer.text) == []
 
 
