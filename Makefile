@@ -44,7 +44,7 @@ demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its r
 test: setup ## run all tests except system tests and long tests
 	$(PYTEST) -m "not system and not long"
 
-test-system: setup ## run the system tests, which start, kill and replace processes of an installation
+test-system: setup ## run the system tests: killed processes, browsers, crawls and fuzzing of whole sites
 	$(PYTEST) -m "system and not long"
 
 test-long: setup ## run the long tests, including the PostgreSQL tests

@@ -49,8 +49,9 @@ pytest_plugins = (
     "tests.fixtures.worlds",
 )
 
-# The tests in these folders start, kill and replace real processes. They run with `make test-system`.
-SYSTEM_FOLDERS = ("deploy", "demo", "faults", "kaggle_client", "supervisor")
+# The tests in these folders start and kill real processes, or crawl or fuzz a whole site. They run with
+# `make test-system`.
+SYSTEM_FOLDERS = ("browser", "demo", "deploy", "faults", "fuzz", "kaggle_client", "supervisor")
 
 # The longest files run first. Each file runs in one process, so a long one at the end would occupy only that
 # process.
@@ -61,7 +62,6 @@ LONGEST_FILES = (
     "security/test_feedback.py",
     "browser/test_every_page.py",
     "fuzz/test_parameters.py",
-    "test_killed_runs.py",
     "faults/test_rollout.py",
     "faults/test_backup.py",
     "faults/test_kills.py",
@@ -113,7 +113,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @cache
 def _is_system(path: Path) -> bool:
-    """Return whether a file's tests start, kill and replace real processes."""
+    """Return whether a file's tests belong to `make test-system`."""
     is_in_folder = path.is_relative_to(HERE) and path.relative_to(HERE).parts[0] in SYSTEM_FOLDERS
     return is_in_folder or (path.suffix == ".py" and "mark.system" in path.read_text())
 
@@ -131,7 +131,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
-    """Mark the tests of real processes, and move the longest files to the front of the random order."""
+    """Mark the tests of `make test-system`, and move the longest files to the front of the random order."""
     for item in items:
         if _is_system(item.path):
             item.add_marker("system")

@@ -12,7 +12,7 @@ from tests.browser.looks import faults
 from tests.fixtures.arena import Arena
 from tests.fixtures.identity_providers import NodeProvider
 
-pytestmark = [pytest.mark.browser, pytest.mark.system]
+pytestmark = pytest.mark.browser
 PASSWORD = "correct horse battery"
 
 

@@ -11,6 +11,8 @@ from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import addresses
 
+pytestmark = pytest.mark.system
+
 DRAFT, UNKNOWN = (
     "drafted",
     "unknown",

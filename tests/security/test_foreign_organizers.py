@@ -17,6 +17,8 @@ from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
 
+pytestmark = pytest.mark.system
+
 # Cookies and CSRF tokens are excluded, because they can contain short names by chance.
 SIGNED = re.compile(r"[\w-]+\.[\w-]{6}\.[\w-]{27}")
 NAMES = ("Aces", "Bob", "Cem", "Dora", "Edda", "predictions.csv")

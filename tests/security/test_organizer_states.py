@@ -22,6 +22,8 @@ from tests.fixtures import routes
 from tests.fixtures.desk import API, Desk
 from tests.fixtures.walks import Asker, visits
 
+pytestmark = pytest.mark.system
+
 SLUG = routes.SLUG
 DESK = f"{API}/competitions/{SLUG}/organize"
 HOUR = timedelta(hours=1)

@@ -13,6 +13,8 @@ from grader.services import monitoring
 from tests.fixtures.examples import examples
 from tests.fixtures.worlds import OPENS, SLUG, Truth, World
 
+pytestmark = pytest.mark.system
+
 API = "/api/v1"
 VALUES = (
     "x",

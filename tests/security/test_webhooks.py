@@ -14,6 +14,8 @@ from grader.services.webhooks import payloads
 from grader.visibility import Feedback
 from tests.fixtures.worlds import Truth, World
 
+pytestmark = pytest.mark.system
+
 SITE = "https://board.example"
 # Ids are random, and the number of random values drawn depends on the contents of caches.
 DELIVERY = re.compile(rb'("delivery": ")[0-9a-f]{32}')

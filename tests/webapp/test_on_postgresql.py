@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.fixtures.walks import walk
 from tests.fixtures.worlds import Truth, World
+
+pytestmark = pytest.mark.system
 
 
 def test_all_pages_and_api_reads_work_on_postgresql(

@@ -16,6 +16,8 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.people import names
 
+pytestmark = pytest.mark.system
+
 load_all_checks()
 KEPT: list[Any] = CHECKS.get_by_names(
     [
