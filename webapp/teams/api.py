@@ -10,7 +10,7 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
 from grader.services.limits import limits
 from grader.services.submissions import selections
-from grader.services.teams import invitations, memberships, mergers, participations, rosters
+from grader.services.teams import invitations, memberships, mergers, rosters
 from grader.services.teams.waiting import WaitingKind
 from webapp.http import inbox
 from webapp.http.api import blueprint, operation
@@ -18,25 +18,9 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.fields import Answer, Moment
 from webapp.submissions.answers import allowance, selection
 from webapp.teams import answers
-from webapp.teams.answers import Entry, EntryAndTeam, Invitation, InvitingTeam, JoinRequest, MergerOutlook
+from webapp.teams.answers import EntryAndTeam, Invitation, InvitingTeam, MergerOutlook
 
 TAG = "teams"
-
-
-@blueprint.post("/competitions/<slug>/join")
-@operation(Scope.SUBMIT, answers=Entry, tag=TAG)
-def join(slug: str, json: JoinRequest) -> Entry:
-    """Join, ask to join, or accept the rules again; joining twice has no effect."""
-    with writing() as session:
-        participations.join(
-            acting.as_person(session, competition_of(session, slug), g.user),
-            accepted_rules_version=json.accepted_rules_version,
-            code=json.code or "",
-        )
-    with reading() as session:
-        competition = competition_of(session, slug)
-        membership = memberships.of_person(session, competition=competition, user=g.user, now=db.now(session))
-    return answers.entry(membership)
 
 
 @blueprint.get("/competitions/<slug>/team")

@@ -7,7 +7,6 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Participation, RequestState, Role
-from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.people import names
 from grader.services.teams import admissions, memberships, participations
@@ -16,11 +15,11 @@ from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, auth
 from webapp.http.actions import Family
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.errors import status_of, wants_json
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import DESK, organizers_operation
-from webapp.http.parameters import entered_number
+from webapp.teams import answers
+from webapp.teams.answers import Entry, JoinRequest
 
 blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
 TAG = "running"
@@ -32,29 +31,6 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-@blueprint.post("/join")
-@auth.login_required
-def join(slug: str) -> ResponseReturnValue:
-    """Join, ask to join, or accept the rules again."""
-    try:
-        with writing() as session:
-            joined = participations.join(
-                acting.as_person(session, competition_of(session, slug), g.user),
-                accepted_rules_version=entered_number("accepted_rules_version"),
-                code=request.form.get("code", ""),
-            )
-    except EntryRefused as error:
-        if wants_json():
-            raise
-        return _page(slug, problem=error.message), status_of(error)
-    if joined.state is RequestState.OPEN:
-        flash("Your request was sent to the organizers.")
-        return redirect(url_for("entry.show", slug=slug), 303)
-    flash("You joined the competition.")
-    target = request.form.get("next")
-    return redirect(auth.safe_target(target) if target else url_for("submissions.index", slug=slug), 303)
-
-
 @blueprint.get("/entries")
 @auth.organizers_only(Role.VIEWER)
 def requests(slug: str) -> ResponseReturnValue:
@@ -62,7 +38,7 @@ def requests(slug: str) -> ResponseReturnValue:
     return _requests_page(slug)
 
 
-def _page(slug: str, *, problem: str | None = None) -> str:
+def _page(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         rules = prose.stored(competition, slug, competition.rules)
@@ -73,9 +49,40 @@ def _page(slug: str, *, problem: str | None = None) -> str:
         competition=view,
         rules=rules,
         membership=membership,
-        problem=problem,
+        problem=problem.message if problem else "",
         next=request.values.get("next", ""),
     )
+
+
+def _joined(entered: Participation, slug: str) -> ResponseReturnValue:
+    if entered.state is RequestState.OPEN:
+        flash("Your request was sent to the organizers.")
+        return redirect(url_for("entry.show", slug=slug), 303)
+    flash("You joined the competition.")
+    target = request.form.get("next")
+    return redirect(auth.safe_target(target) if target else url_for("submissions.index", slug=slug), 303)
+
+
+def _entry(act: Act, _entered: Participation) -> Entry:
+    membership = memberships.of_person(act.session, competition=act.competition, user=act.user, now=act.now)
+    return answers.entry(membership)
+
+
+JOINING = Family(
+    pages=blueprint,
+    tag="teams",
+    refusals=(EntryRefused,),
+    show=_page,
+    home=lambda slug: url_for("entry.show", slug=slug),
+    answers=Entry,
+    answer=_entry,
+)
+
+
+@JOINING.action("/join", page="join", shown=_joined)
+def join(act: Act, sent: JoinRequest) -> Participation:
+    """Join, ask to join, or accept the rules again; joining twice has no effect."""
+    return participations.join(act, accepted_rules_version=sent.accepted_rules_version, code=sent.code or "")
 
 
 def _requests_page(slug: str, *, problem: Any = None) -> str:
