@@ -50,10 +50,12 @@ def read(text: str):
     """Read a file as the commands do; fail unless the result is storable settings or problems."""
     try:
         found = settings_file.read(text)
-        found.require_readable()
+        problems = found.problems
     except InvalidCompetition as refused:
-        assert refused.problems
-        assert all(problem.strip().endswith((".", "?")) for problem in refused.problems)
+        problems = tuple(refused.problems)
+        assert problems
+    if problems:
+        assert all(problem.strip().endswith((".", "?")) for problem in problems)
         return
     after = competition_settings.cleaned(CompetitionSettings().changed(**found.changes))
     if not competition_settings.problems(after, is_draft=True):

@@ -67,9 +67,14 @@ class Unconfirmed(ParticipantError):
     @property
     def details(self) -> Mapping[str, Any]:
         """The question, and the token that confirms it."""
-        question = {"heading": self.question.heading, "sentences": list(self.question.sentences)}
-        problems = {"problems": list(self.question.problems)} if self.question.problems else {}
-        return {"questions": [question], FIELD: self.question.token, **problems}
+        asked = self.question
+        question = {
+            "heading": asked.heading,
+            "sentences": list(asked.sentences),
+            "is_final": asked.is_final,
+        }
+        problems = {"problems": list(asked.problems)} if asked.problems else {}
+        return {"questions": [question], FIELD: asked.token, **problems}
 
 
 def confirm(question: Question) -> None:

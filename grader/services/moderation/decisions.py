@@ -95,8 +95,10 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
     """Mark a submission as ranked, as a benchmark without a rank, or as hidden.
 
     Benchmarks and hidden submissions do not count towards the limits and cannot be selected. Raises
-    UnknownSubmissionHere, OnlyATest.
+    UnknownSubmissionHere, OnlyATest, and ValueError for LATE.
     """
+    if kind is SubmissionKind.LATE:
+        raise ValueError("A submission is late because of its time and cannot be marked as late.")
     submission = act.session.get(Submission, submission_id)
     if submission is None or submission.competition_id != act.competition.id:
         raise UnknownSubmissionHere(submission_id=submission_id)

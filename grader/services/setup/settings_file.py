@@ -50,11 +50,6 @@ class CompetitionFile:
         """The paths of all files in the settings file."""
         return tuple(path for path in (self.solution, self.baseline, *self.data) if path)
 
-    def require_readable(self) -> None:
-        """Raise InvalidCompetition if the file has problems."""
-        if self.problems:
-            raise InvalidCompetition(self.problems)
-
 
 class _Unreadable(ValueError):
     """A value has the wrong type for its key; the message completes the sentence "… must be"."""

@@ -96,11 +96,6 @@ def kind(situation: Situation) -> SubmissionKind:
     return SubmissionKind.LATE if is_late else SubmissionKind.NORMAL
 
 
-def takes_files(competition: Competition, now: datetime) -> bool:
-    """Return whether teams may submit files at `now`, either on time or late."""
-    return of_phase(competition, now) is None
-
-
 def of_phase(
     competition: Competition, now: datetime
 ) -> CompetitionNotOpen | SubmissionsPaused | CompetitionClosed | None:

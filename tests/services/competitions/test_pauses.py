@@ -28,7 +28,7 @@ def test_uploaders_see_the_pause_message_until_the_competition_is_resumed(servic
     pause(service, competition)
     with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\. This upload"):
         service.submit(competition)
-    assert not refusal.takes_files(service.reload(competition), service.now)
+    assert refusal.of_phase(service.reload(competition), service.now)
     resume(service, competition)
     service.submit(competition)
     with service.database.read() as session:

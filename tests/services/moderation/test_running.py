@@ -216,6 +216,8 @@ def test_test_submission_becomes_a_benchmark_and_is_never_ranked(service):
     service.act(decisions.mark, competition=competition, kind=SubmissionKind.BENCHMARK, **given)
     with pytest.raises(OnlyATest):
         service.act(decisions.mark, competition=competition, kind=SubmissionKind.NORMAL, **given)
+    with pytest.raises(ValueError, match="cannot be marked as late"):
+        service.act(decisions.mark, competition=competition, kind=SubmissionKind.LATE, **given)
     with service.database.read() as session:
         assert session.scalars(select(Standing)).all() == []
 

@@ -89,13 +89,13 @@ def test_archived_competition_accepts_no_files(service, is_revealed: bool):
     competition = service.competition()
     if is_revealed:
         service.reveal(competition)
-    assert refusal.takes_files(service.reload(competition), service.now)
+    assert refusal.of_phase(service.reload(competition), service.now) is None
     service.act(lifecycle.archive, competition=competition)
-    assert not refusal.takes_files(service.reload(competition), service.now)
+    assert refusal.of_phase(service.reload(competition), service.now)
     with pytest.raises(CompetitionArchived):
         service.submit(competition)
     service.act(lifecycle.unarchive, competition=competition)
-    assert refusal.takes_files(service.reload(competition), service.now)
+    assert refusal.of_phase(service.reload(competition), service.now) is None
     service.submit(competition)
 
 

