@@ -109,6 +109,55 @@ def read_for_metric(
     ValueError
         The metric does not exist or needs other options.
     """
+    known = read_truth(source, name, options, target=target, groups=groups)
+    metric = metric_of(name, known.options)
+    description = metric.describe()
+    columns = predicted_columns(description, known.options)
+    scored = GroupedMetric(metric, GroupRules(tuple(groups))) if groups else metric
+    prepared = _prepared(scored, known.columns, known.table)
+    return MetricSolution(scored, description, known.options, known.table, columns, prepared)
+
+
+@dataclass(frozen=True, eq=False)
+class MetricTruth:
+    """The targets and groups of a solution.
+
+    Attributes
+    ----------
+    options : Options
+        With the classes of the solution, unless they were specified.
+    table : TargetTable
+    names : tuple of str
+        The columns of the file with the targets.
+    targets : dict of str to ndarray
+        The targets by their names in the metric: numbers, or the positions of classes.
+    """
+
+    options: Options
+    table: TargetTable
+    names: tuple[str, ...]
+    targets: Mapping[str, NDArray[Any]]
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The targets, and the groups as texts."""
+        groups = {name: np.array(column.texts(), object) for name, column in self.table.groups.items()}
+        return {**self.targets, **groups}
+
+
+def read_truth(
+    source: Path | bytes | BinaryIO,
+    name: str,
+    options: Options,
+    *,
+    target: str | None = None,
+    groups: Sequence[str] = (),
+    usage: Sequence[str] | None = None,
+) -> MetricTruth:
+    """Read the targets and groups of a solution; the parameters and errors are those of `read_for_metric`.
+
+    `usage` is that of `read_targets`.
+    """
     classes = options.classes or _SOME_CLASSES
     positive = options.positive if options.classes else None
     expected = metric_of(name, replace(options, classes=classes, positive=positive)).describe().truth
@@ -125,6 +174,7 @@ def read_for_metric(
         },
         texts=[each.name for each in renamed if each.kind is not ColumnKind.NUMBER],
         groups=groups,
+        usage=usage,
     )
     if large := [each for each in groups if len(table.groups[each].values) > MOST_GROUPS]:
         raise FileRejected("solution", [_too_many_groups(each, table.groups[each]) for each in large])
@@ -132,15 +182,15 @@ def read_for_metric(
         (column,) = table.texts.values()
         is_list = renamed[0].kind is ColumnKind.CLASSES
         options = replace(options, classes=classes_in(column.values, is_list=is_list))
-    metric = metric_of(name, options)
-    description = metric.describe()
-    truth = {
+    targets = {
         column.name: _values(each, table, options) for column, each in zip(expected, renamed, strict=True)
     }
-    truth |= {name: np.array(column.texts(), object) for name, column in table.groups.items()}
-    columns = SubmissionColumns(tuple(predicted(each, options) for each in description.predictions))
-    scored = GroupedMetric(metric, GroupRules(tuple(groups))) if groups else metric
-    return MetricSolution(scored, description, options, table, columns, _prepared(scored, truth, table))
+    return MetricTruth(options, table, tuple(each.name for each in renamed), targets)
+
+
+def predicted_columns(description: Description, options: Options) -> SubmissionColumns:
+    """Return the columns that a submission must have."""
+    return SubmissionColumns(tuple(predicted(each, options) for each in description.predictions))
 
 
 def classes_in(texts: Sequence[str], *, is_list: bool) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ the lowest is.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from grader.metrics.interface import (
     MetricResult,
     RowArray,
     RowInfluences,
+    TermSpec,
     UnsuitableTruth,
 )
 from grader.metrics.row_statistics import standard_error
@@ -92,8 +93,14 @@ class GroupedMetric:
         self.name, self.version, self.encoding = metric.name, metric.version, metric.encoding
 
     def describe(self) -> Description:
-        """Describe the metric."""
-        return self._metric.describe()
+        """Describe the metric; if groups are in the score, the overall value is a term."""
+        about = self._metric.describe()
+        if self._rules.weight == 1:
+            return about
+        overall = TermSpec("overall", "Overall", about.direction, rows="all {rows}")
+        weight = self._rules.weight
+        sentence = f"{weight:.0%} {about.title}, {1 - weight:.0%} its power mean over the groups"
+        return replace(about, sentence=sentence, terms=(overall, *about.terms))
 
     def encode(self, predictions: Columns) -> Any:
         """Encode the predictions of all rows."""

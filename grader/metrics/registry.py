@@ -1,6 +1,7 @@
 """The metrics by name; the only place that lists them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
@@ -8,11 +9,12 @@ from grader.metrics.bias.metric import BiasMetric
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.classification import CLASSIFICATION
 from grader.metrics.columns import COLUMNS
+from grader.metrics.groups import GroupedMetric, GroupRules
 from grader.metrics.interface import Description, Metric, Options
 from grader.metrics.ranking import RANKING
 from grader.metrics.regression import REGRESSION
 
-TAG = "name"
+TAG, BIAS = "name", BiasMetric.name
 METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
     {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
     | {each.name: each for each in COLUMNS}
@@ -40,7 +42,12 @@ def of_settings(settings: Mapping[str, Any]) -> Metric:
     """Return the metric of a scoring version's settings; those without a name are of the bias metric."""
     if is_default(settings):
         return BiasMetric.of(settings)
-    return metric(settings[TAG], options_of(settings))
+    scored = metric(settings[TAG], options_of(settings))
+    groups = tuple(settings.get("groups", ()))
+    if not groups:
+        return scored
+    in_score = tuple((column, value) for column, value in settings["scored_groups"])
+    return GroupedMetric(scored, GroupRules(groups, settings["weight"], in_score))
 
 
 def options_of(settings: Mapping[str, Any]) -> Options:
@@ -48,7 +55,8 @@ def options_of(settings: Mapping[str, Any]) -> Options:
     if is_default(settings):
         return Options()
     options: dict[str, Any] = {
-        name: tuple(each) if isinstance(each, list) else each for name, each in settings.items()
+        option.name: tuple(each) if isinstance(each := settings[option.name], list) else each
+        for option in fields(Options)
+        if option.name in settings
     }
-    del options[TAG]
     return Options(**options)

@@ -1,11 +1,9 @@
 """Strict pydantic models for JSON columns."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
-
-from grader.metrics import MetricSettings
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class StoredJson(BaseModel):
@@ -27,23 +25,5 @@ class StoredJson(BaseModel):
         return self.model_dump(mode="json")
 
 
-class _Metric(StoredJson):
-    power: float | Literal["inf", "-inf"] = 0
-    weights: dict[str, float] = {}
-    label_threshold: float = 0
-    identity_threshold: float = 0
-    undefined: str = ""
-
-
-def _metric(data: Any) -> MetricSettings:
-    if isinstance(data, MetricSettings):
-        return data
-    _Metric.model_validate(data)  # This validates the types; MetricSettings validates the values.
-    return MetricSettings.from_dict(data)
-
-
-# JSON has no tuples, and the metrics package does not depend on pydantic.
+# JSON has no tuples.
 StoredNames = Annotated[tuple[str, ...], Field(strict=False)]
-StoredMetric = Annotated[
-    MetricSettings, PlainValidator(_metric), PlainSerializer(MetricSettings.as_dict, return_type=dict)
-]

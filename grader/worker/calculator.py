@@ -17,7 +17,7 @@ from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.interface import Metric, UnsuitablePredictions
 from grader.models import Split
-from grader.scored_files import predicted, unsuitable
+from grader.scored_files import predicted_columns, unsuitable
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
 from grader.services.scoring.jobs import Claim, Outcome, Scores
@@ -106,12 +106,11 @@ class PreparedSolution:
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
         """Read and prepare the solution against which a claim is scored."""
         metric = registry.of_settings(claim.metric_settings)
-        options = registry.options_of(claim.metric_settings)
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
         columns = truth.columns
         return cls(
             metric,
-            SubmissionColumns(tuple(predicted(each, options) for each in metric.describe().predictions)),
+            predicted_columns(metric.describe(), registry.options_of(claim.metric_settings)),
             RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
         )

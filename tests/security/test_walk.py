@@ -372,7 +372,7 @@ def _secrets(world: World) -> Secrets:
     costs: list[list[float]] = []
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
-        metric = Rules.from_dict(lookup.live(competition).metric_settings).metric
+        metric = Rules.of(lookup.live(competition)).metric
         live = lookup.live(competition).id
         for score in session.scalars(select(Score).order_by(Score.submission_id)):
             is_shown = score.scoring_version_id == live and score.split is Split.PUBLIC

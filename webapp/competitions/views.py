@@ -151,7 +151,7 @@ class CompetitionView:
     def metric(self) -> MetricView:
         """Return the scoring of the live version, or the planned scoring of a draft."""
         rules = self.scoring_rules()
-        metric = rules.metric
+        metric = rules.bias
         label = self._version.solution.report["label"] if self._version else "label"
         weights = metric.weights.as_dict()
         return MetricView(
@@ -167,19 +167,19 @@ class CompetitionView:
         """Return the scoring rules of the live version, or the planned rules of a draft."""
         if self._version is None:
             return Rules(identities=self._choice.identities or (), metric=self._choice.metric)
-        return Rules.from_dict(self._version.metric_settings)
+        return Rules.of(self._version)
 
 
 def _command(rules: Rules, *, label: str) -> str:
     """Return the shell command that scores a participant's own fold as the server does."""
-    weights = ",".join(repr(weight) for weight in rules.metric.weights.as_dict().values())
+    weights = ",".join(repr(weight) for weight in rules.bias.weights.as_dict().values())
     options = {
         "label": label,
         "prediction": "prediction",
         "identities": _comma_separated(rules.identities),
-        "power": repr(rules.metric.power),
+        "power": repr(rules.bias.power),
         "weights": weights,
-        "threshold": repr(rules.metric.label_threshold),
+        "threshold": repr(rules.bias.label_threshold),
     }
     words = (f"--{name} {shlex.quote(value)}" for name, value in options.items())
     return " \\\n  ".join(["fairboard score my_fold.csv", *words])

@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from grader.prose import markdown
 from grader.services.accounts.api_tokens import Scope
-from grader.services.competitions.settings_model import METRIC_PARTS, SETTINGS
+from grader.services.competitions.metric import NamedMetric
+from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, SETTINGS
 from webapp.http.api import KEY_HEADER, OPERATIONS, SPEC, Operation
 from webapp.http.responses import conditional
 
@@ -217,7 +218,8 @@ def _describe(owner: str, properties: dict[str, dict[str, Any]]) -> None:
     for name, schema in properties.items():
         usual = [] if "description" in schema else VOCABULARY.get(name, [])
         words = VOCABULARY.get(f"{owner}.{name}") or usual
-        setting = SETTINGS.get(name) or METRIC_PARTS.get(name)
+        parts = NAMED_PARTS if owner == NamedMetric.__name__ else METRIC_PARTS
+        setting = SETTINGS.get(name) or parts.get(name)
         if setting and (owner in SETTINGS_MODELS or not words):
             schema.setdefault("description", setting.description)
         if words:

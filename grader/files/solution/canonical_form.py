@@ -88,19 +88,41 @@ def canonical_solution(
         decimals that round-trip as float64 (Python's ``repr``), and blanks are empty fields. A text is quoted
         if it contains a comma, quote or line break.
     """
-    ids = list(row_ids)
     names = sorted(identities)
-    yield csv_line(["id", "label", *names, "Usage"])
+    columns = {"label": labels} | {name: identities[name] for name in names}
+    return canonical_table(row_ids, columns, usage)
+
+
+def canonical_table(
+    row_ids: Iterable[str],
+    columns: Mapping[str, NDArray[np.float64] | Sequence[str]],
+    usage: NDArray[np.int8],
+) -> Iterator[bytes]:
+    """Yield the canonical form of a solution with any columns, which keep their order.
+
+    Parameters
+    ----------
+    row_ids, usage
+        As in `solution_digest`.
+    columns : mapping of str to array of float64 or sequence of str, each of length n
+        NaN and empty texts stand for blanks.
+
+    Yields
+    ------
+    bytes
+        As from `canonical_solution`, with the header ``id,<columns>,Usage``.
+    """
+    ids = list(row_ids)
+    yield csv_line(["id", *columns, "Usage"])
     order = sorted(range(len(ids)), key=ids.__getitem__)
     for begin in range(0, len(order), _LINES_AT_ONCE):
         rows = np.array(order[begin : begin + _LINES_AT_ONCE], np.intp)
-        columns = [
-            [ids[row] for row in rows],
-            _texts(labels[rows]),
-            *(_texts(identities[name][rows]) for name in names),
-            [USAGE_NAMES[code] for code in usage[rows]],
+        texts = [
+            _texts(values[rows]) if isinstance(values, np.ndarray) else [values[row] for row in rows]
+            for values in columns.values()
         ]
-        yield b"".join(map(csv_line, zip(*columns, strict=True)))
+        named = [USAGE_NAMES[code] for code in usage[rows]]
+        yield b"".join(map(csv_line, zip([ids[row] for row in rows], *texts, named, strict=True)))
 
 
 def csv_line(fields: Sequence[str]) -> bytes:

@@ -12,7 +12,7 @@ from grader.files.reading.containers import open_content
 from grader.files.reading.problems import FileRejected
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.unreadable import NotReadable
-from grader.files.solution.column_roles import ColumnRole, guess_roles
+from grader.files.solution.column_roles import ID_COLUMN, ColumnRole, guess_roles
 from grader.files.solution.columns import Categories, NumberColumn, Wanted
 from grader.files.solution.header import UNNAMED, check_columns, duplicate_columns, no_id, read_beginning
 from grader.files.solution.rows import read_rows
@@ -29,6 +29,7 @@ class TargetTable:
     ----------
     row_ids : RowIds
         The n ids in the order of the file.
+    usage_column : str or None
     usage : array of int8, shape (n,), or None
         0 Ignored, 1 Public, 2 Private; None if there is no such column.
     numbers : dict of str to array of float64, shape (n,)
@@ -42,6 +43,7 @@ class TargetTable:
     """
 
     row_ids: RowIds
+    usage_column: str | None
     usage: NDArray[np.int8] | None
     numbers: dict[str, NDArray[np.float64]]
     texts: dict[str, Categories]
@@ -55,11 +57,11 @@ def read_targets(
     numbers: Mapping[str, tuple[float, float]],
     texts: Sequence[str] = (),
     groups: Sequence[str] = (),
+    usage: Sequence[str] | None = None,
 ) -> TargetTable:
     """Read a solution with any targets from a plain, gzip or ZIP CSV of at most 2 GB.
 
-    The column ``id`` contains the ids. The column ``Usage``, or one that contains Public and Private,
-    contains the splits.
+    The column ``id`` contains the ids.
 
     Parameters
     ----------
@@ -70,6 +72,8 @@ def read_targets(
         The targets that are classes or lists of classes.
     groups : sequence of str
         The columns that divide the rows into groups.
+    usage : sequence of str, optional
+        The column with the splits, or nothing; by default, ``Usage`` or one that contains Public and Private.
 
     Raises
     ------
@@ -81,17 +85,19 @@ def read_targets(
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, sample, problems = read_beginning(content, _EXPECTED)
-        check_columns(names, [*numbers, *texts, *groups])
-        roles = {each.name: each.role for each in guess_roles(samples_of(names, sample))}
-        once = {role: name for name, role in roles.items() if role in (ColumnRole.ID, ColumnRole.USAGE)}
+        if usage is None:
+            guesses = guess_roles(samples_of(names, sample))
+            usage = [each.name for each in guesses if each.role is ColumnRole.USAGE]
+        check_columns(names, [*numbers, *texts, *groups, *usage])
+        usage_column = next(iter(usage), None)
         problems += duplicate_columns(names)
-        if ColumnRole.ID not in once:
+        if ID_COLUMN not in names:
             problems.append(no_id(names))
         if problems:
             raise FileRejected("solution", problems)
         wanted = Wanted(
-            once[ColumnRole.ID],
-            once.get(ColumnRole.USAGE),
+            ID_COLUMN,
+            usage_column,
             {name: NumberColumn("target", low, high) for name, (low, high) in numbers.items()},
             (*texts, *groups),
             frozenset(texts),
@@ -104,6 +110,7 @@ def read_targets(
     assert columns.row_ids is not None  # noqa: S101 (an id column was read)
     return TargetTable(
         columns.row_ids,
+        usage_column,
         columns.usage,
         columns.numbers,
         {name: columns.texts[name] for name in texts},

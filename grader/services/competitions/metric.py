@@ -1,13 +1,126 @@
 """Metric settings of drafts and scoring versions."""
 
-from pydantic import Field
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
 from grader.metrics import MetricSettings, registry
-from grader.metrics.interface import Metric
+from grader.metrics.groups import SIGNED
+from grader.metrics.interface import Description, Metric, Options
 from grader.models import Competition, ScoringVersion
-from grader.services.stored_json import StoredJson, StoredMetric, StoredNames
+from grader.services.stored_json import StoredJson, StoredNames
+from grader.text import is_storable
 
 MIN_CLASS_ROWS = 25
+MAX_CUTOFF = 1000
+MAX_CLASSES = 10_000
+# The columns of a metric do not depend on the names of the classes, which the solution may determine.
+_SOME_CLASSES = ("0", "1")
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("must not contain NUL (U+0000)")
+    return text
+
+
+Name = Annotated[str, Field(max_length=255), AfterValidator(_storable)]
+Names = Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_CLASSES)]
+
+
+# A column and a value; a list of any length has the simpler schema.
+Group = Annotated[tuple[Name, ...], Field(strict=False, min_length=2, max_length=2)]
+
+
+class NamedMetric(StoredJson):
+    """A metric other than that of bias, with its options; blank ones are taken from the solution.
+
+    `columns`, `classes`, `positive` and `cutoff` are the options of the metric. `weight` is the weight of the
+    overall value in the score; the rest is the weight of the power mean over the groups in `scored_groups`.
+    `groups` are columns of the solution; the solution check sets them and `scored_groups`. `target` is the
+    column with the true values, unless the metric is a mean over `columns`.
+    """
+
+    name: Name
+    columns: Names = ()
+    classes: Names = ()
+    positive: Name | None = None
+    cutoff: Annotated[int, Field(ge=1, le=MAX_CUTOFF)] = 5
+    weight: Annotated[float, Field(ge=0, le=1)] = 1.0
+    target: Name | None = None
+    groups: Names = ()
+    scored_groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()
+
+    @property
+    def blank_options(self) -> Options:
+        """The options of the metric, without classes if they are not known yet."""
+        return Options(self.columns, self.classes, self.positive, self.cutoff)
+
+    @property
+    def options(self) -> Options:
+        """The options of the metric; classes that are not known yet are replaced by others."""
+        if self.classes:
+            return self.blank_options
+        return Options(self.columns, _SOME_CLASSES, cutoff=self.cutoff)
+
+    def describe(self) -> Description:
+        """Describe the metric; raise ValueError if it does not exist or needs other options."""
+        return registry.metric(self.name, self.options).describe()
+
+    def problems(self) -> list[str]:
+        """Return the reasons why the metric cannot be used."""
+        try:
+            about = self.describe()
+        except ValueError as error:
+            return [str(error)]
+        problems = []
+        if self.columns and tuple(each.name for each in about.truth) != self.columns:
+            problems.append(f"{about.title} has one column. Remove the names of several columns.")
+        if self.classes and self.positive is not None and self.positive not in self.classes:
+            problems.append(f"The positive class {self.positive!r} is not one of the classes.")
+        if self.weight < 1 and self.name in SIGNED:
+            problems.append(
+                f"{about.title} can be negative, so it has no power mean over groups. Set the weight to 1."
+            )
+        return problems
+
+
+AnyMetric = MetricSettings | NamedMetric
+
+
+class _StoredBias(StoredJson):
+    power: float | Literal["inf", "-inf"] = 0
+    weights: dict[str, float] = Field(default_factory=dict)
+    label_threshold: float = 0
+    identity_threshold: float = 0
+    undefined: str = ""
+
+
+def metric_of(data: Any) -> AnyMetric:
+    """Parse metric settings; those without a name are of the bias metric. Raise ValueError."""
+    if isinstance(data, AnyMetric):
+        return data
+    if not isinstance(data, Mapping):
+        raise ValueError("must be an object")  # noqa: TRY004  (pydantic expects it)
+    if data.get(registry.TAG, registry.BIAS) != registry.BIAS:
+        return NamedMetric.from_dict(data)
+    data = {name: each for name, each in data.items() if name != registry.TAG}
+    _StoredBias.model_validate(data)  # This validates the types; MetricSettings validates the values.
+    return MetricSettings.from_dict(data)
+
+
+# The metrics package does not depend on pydantic.
+StoredMetric = Annotated[
+    AnyMetric, PlainValidator(metric_of), PlainSerializer(lambda each: each.as_dict(), return_type=dict)
+]
+
+
+def bias_of(metric: AnyMetric) -> MetricSettings:
+    """Return the settings of the bias metric; raise TypeError for another metric."""
+    if isinstance(metric, NamedMetric):
+        raise TypeError(f"{metric.name} is not the bias metric.")
+    return metric
 
 
 class MetricChoice(StoredJson):
@@ -23,15 +136,45 @@ class MetricChoice(StoredJson):
 
 
 class Rules(StoredJson):
-    """The settings of the bias metric in a scoring version, including the identities in the score."""
+    """The metric of a scoring version, and the identities in the score of the bias metric."""
 
-    identities: StoredNames
+    identities: StoredNames = ()
     metric: StoredMetric
+
+    @classmethod
+    def of(cls, version: ScoringVersion) -> Self:
+        """Return the rules of a scoring version."""
+        stored = version.metric_settings
+        return cls.from_dict(stored if registry.is_default(stored) else {"metric": stored})
+
+    def as_settings(self) -> dict[str, Any]:
+        """Return the settings of a scoring version."""
+        return self.as_dict() if isinstance(self.metric, MetricSettings) else self.metric.as_dict()
+
+    @property
+    def bias(self) -> MetricSettings:
+        """The settings of the bias metric; raise TypeError for another metric."""
+        return bias_of(self.metric)
+
+    @property
+    def is_bias(self) -> bool:
+        """Whether the score is that of the bias metric."""
+        return isinstance(self.metric, MetricSettings)
+
+    @property
+    def scorer(self) -> Metric:
+        """The metric."""
+        return registry.of_settings(self.as_settings())
 
     @property
     def term_names(self) -> tuple[str, ...]:
         """The names of the terms, in the metric's order."""
-        return tuple(self.metric.weights.as_dict())
+        return tuple(term.name for term in self.scorer.describe().terms)
+
+    def choice(self, min_class_rows: int) -> MetricChoice:
+        """Return the settings of a draft that lead to these rules."""
+        identities = self.identities or None
+        return MetricChoice(identities=identities, min_class_rows=min_class_rows, metric=self.metric)
 
 
 def of(competition: Competition) -> MetricChoice:
@@ -40,10 +183,7 @@ def of(competition: Competition) -> MetricChoice:
     chosen = MetricChoice() if draft is None else MetricChoice.from_dict(draft)
     if competition.live_scoring_version is None:
         return chosen
-    rules = Rules.from_dict(competition.live_scoring_version.metric_settings)
-    return MetricChoice(
-        identities=rules.identities, min_class_rows=chosen.min_class_rows, metric=rules.metric
-    )
+    return Rules.of(competition.live_scoring_version).choice(chosen.min_class_rows)
 
 
 def of_version(version: ScoringVersion) -> Metric:

@@ -12,6 +12,7 @@ from grader.models import Competition, CompetitionState, EntryMode, RevealRule, 
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
+from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     KINDS,
@@ -76,7 +77,7 @@ def _feedback(settings: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.as_dict() if isinstance(value, MetricSettings) else value
+    return value.as_dict() if isinstance(value, MetricSettings | NamedMetric) else value
 
 
 def _date(moment: datetime | None) -> str:

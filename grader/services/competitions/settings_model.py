@@ -12,13 +12,13 @@ from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
 from pydantic_core import PydanticCustomError
 
 from grader.identity_providers import domain_of, full_domain
 from grader.metrics import MetricSettings, registry
 from grader.models import EntryMode, RevealRule
-from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
+from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
 from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
@@ -186,6 +186,19 @@ def is_web_address(text: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.netloc) and not set(text) & set(' "<>')
 
 
+_BIAS = TypeAdapter(MetricSettings)
+
+
+def _metric(metric: Any, _union: Any) -> AnyMetric:
+    """Validate a metric; without a name, it is the bias metric. The errors do not mention a union."""
+    if isinstance(metric, dict):
+        if metric.get(registry.TAG, registry.BIAS) != registry.BIAS:
+            return NamedMetric.model_validate(metric)
+        metric = {name: each for name, each in metric.items() if name != registry.TAG}
+    return metric if isinstance(metric, NamedMetric) else _BIAS.validate_python(metric)
+
+
+ChosenMetric = Annotated[AnyMetric, WrapValidator(_metric)]
 _COUNTED = Field(ge=1, le=MAX_COUNT)
 Line = Annotated[str, Kind.LINE]
 Name = Annotated[str, Kind.LINE, Field(max_length=64)]
@@ -461,7 +474,7 @@ class CompetitionSettings(BaseModel):
             fixed=_METRIC,
         ),
     ] = MIN_CLASS_ROWS
-    metric: Annotated[MetricSettings, Setting("metric", "Formula", "metric settings", fixed=_METRIC)] = Field(
+    metric: Annotated[ChosenMetric, Setting("metric", "Formula", "metric settings", fixed=_METRIC)] = Field(
         default_factory=MetricSettings
     )
     overview: Annotated[
@@ -525,6 +538,37 @@ METRIC_PARTS = {
         help="A row mentions an identity if the value in its column is at least this value.",
     ),
 } | WEIGHTS
+# The parts of any other metric; each uses some of them.
+NAMED_PARTS = {
+    "name": Setting(
+        "metric.name",
+        "What is scored",
+        help="The name of the metric, such as rmse or macro_f1; by default, bias.",
+    ),
+    "target": Setting(
+        "metric.target",
+        "Column of the true values",
+        help="By default, the column of the solution called target, label or toxicity.",
+    ),
+    "columns": Setting(
+        "metric.columns", "Columns", help="Only for means over several columns: the names of the columns."
+    ),
+    "classes": Setting(
+        "metric.classes",
+        "Classes",
+        help="All classes in their order; by default, those that occur in the solution.",
+    ),
+    "positive": Setting("metric.positive", "Positive class", help="By default, the last class."),
+    "cutoff": Setting(
+        "metric.cutoff", "Cutoff", help="Only for MAP@k: the number of predicted classes that count."
+    ),
+    "weight": Setting(
+        "metric.weight",
+        "Weight of the overall value",
+        help="With less than 1, the rest is the weight of the power mean over the groups, which stresses the "
+        "worst group.",
+    ),
+}
 
 
 def _described(kind: type) -> dict[str, Any]:
@@ -538,6 +582,15 @@ def _described(kind: type) -> dict[str, Any]:
 
 SETTINGS: Mapping[str, Setting] = _described(Setting)
 KINDS: Mapping[str, Kind] = _described(Kind) | dict.fromkeys(METRIC_PARTS, Kind.NUMBER)
+NAMED_KINDS: Mapping[str, Kind] = {
+    "name": Kind.LINE,
+    "target": Kind.LINE,
+    "columns": Kind.NAMES,
+    "classes": Kind.NAMES,
+    "positive": Kind.LINE,
+    "cutoff": Kind.COUNT,
+    "weight": Kind.NUMBER,
+}
 MAX_LENGTHS: Mapping[str, int] = {
     name: each.max_length
     for name, field in CompetitionSettings.model_fields.items()

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import EntryMode, RevealRule
+from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
 
 # Messages by pydantic error type. Other errors carry their own messages.
@@ -56,6 +57,8 @@ class RefusedSettings(InvalidCompetition):
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     """Return all problems with the settings; a draft may lack dates."""
     faults = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
+    if isinstance(settings.metric, NamedMetric):
+        faults += [Fault(sentence, ("metric",)) for sentence in settings.metric.problems()]
     if settings.opens_at is None and not is_draft:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
     return [*faults, *_order_problems(settings), *_reveal_problems(settings)]

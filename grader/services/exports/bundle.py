@@ -135,7 +135,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         number=final_standings.newest(session, competition=competition),
         reason=board.reason,
         scoring_version=version.number,
-        rules=Rules.from_dict(version.metric_settings),
+        rules=Rules.of(version),
         metric_code_version=version.metric_code_version,
         solution_number=solution.number,
         commitment=solution.commitment or "",

@@ -161,12 +161,12 @@ def _metric(results: FinalResults) -> dict[str, Any]:
         "scoring_version": results.scoring_version,
         "solution": {"number": results.solution_number, "commitment": results.commitment},
         "rows": {split.value: count for split, count in results.rows.items()},
-        "settings": results.rules.as_dict(),
+        "settings": results.rules.as_settings(),
     }
 
 
 def _metric_text(results: FinalResults) -> str:
-    metric = results.rules.metric
+    metric = results.rules.bias
     weights = ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items())
     return (
         f"# The metric of {results.title}\n\n"
@@ -322,7 +322,7 @@ def _identities(split: Split, result: SplitResult) -> str:
 
 
 def _metric_list(results: FinalResults) -> str:
-    metric = results.rules.metric
+    metric = results.rules.bias
     facts = {
         "Scoring version": str(results.scoring_version),
         "Identities": ", ".join(results.rules.identities),

@@ -158,7 +158,7 @@ def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
     columns[place:place] = terms
     if kind is TableKind.STANDINGS:
         return columns
-    identities = Rules.from_dict(version.metric_settings).identities
+    identities = Rules.of(version).identities
     cells = (f"{name}: {cell}" for name in identities for cell in (*COUNTS, *CELLS))
     return *columns, *cells
 
@@ -240,7 +240,7 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
 
 
 def _score_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
-    rules = Rules.from_dict(version.metric_settings)
+    rules = Rules.of(version)
     query = select(Submission).where(Submission.competition_id == competition.id)
     for chunk in _chunks(session, query, Submission):
         submissions = {each.id: each for each in chunk}
@@ -254,7 +254,7 @@ def _score_rows(session: Session, competition: Competition, version: ScoringVers
 
 
 def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
-    scored = report(PairCounts.from_dict(score.evidence), rules.metric)
+    scored = report(PairCounts.from_dict(score.evidence), rules.bias)
     row: dict[str, Any] = {
         "submission": submission.id,
         "team_id": submission.team_id,

@@ -251,7 +251,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         found_count=found_count,
         has_changes=loaded.has_changes,
         has_terms=of.has_terms,
-        metric=Rules.from_dict(version.metric_settings).metric,
+        metric=Rules.of(version).bias,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,

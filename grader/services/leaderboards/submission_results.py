@@ -169,7 +169,7 @@ def split_results_of(
 ) -> dict[int, dict[Split, SplitResult]]:
     """Return the results of several submissions by id, as `split_results` does."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
-    rules = Rules.from_dict(version.metric_settings)
+    rules = Rules.of(version)
     is_exact = Field.PUBLIC_EXACT in allowed
     competition = session.get_one(Competition, version.competition_id)
     results: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
@@ -228,7 +228,7 @@ def _exact(
     score: Score, rules: Rules, scale: Scale, *, has_terms: bool, cells: Sequence[str], is_exact: bool
 ) -> SplitResult:
     units = scale.units(score.score)
-    rows = report(PairCounts.from_dict(score.evidence), rules.metric).subgroups if cells else ()
+    rows = report(PairCounts.from_dict(score.evidence), rules.bias).subgroups if cells else ()
     shown = [
         row.with_cells({cell: order.rounded_cell(getattr(row, cell)) for cell in BIAS_AUCS}) for row in rows
     ]
@@ -237,7 +237,7 @@ def _exact(
         score=scale.text(units),
         score_units=units,
         terms=terms,
-        costs=term_costs(terms, rules.metric),
+        costs=term_costs(terms, rules.bias),
         identities=tuple(
             IdentityRow(row.name, {cell: order.rounded_cell(getattr(row, cell)) for cell in cells})
             for row in rows
@@ -246,7 +246,7 @@ def _exact(
             name: error for name, error in (score.errors or {}).items() if name == "score" or name in terms
         },
         aucs=tuple(rows if is_exact else shown) if terms else (),
-        metric=rules.metric,
+        metric=rules.bias,
         scale=scale,
     )
 

@@ -155,7 +155,7 @@ def begun(session: Session, *, competition: Competition, solution: StoredSolutio
         return None
     is_same = (
         version.solution.prepared_sha256 == solution.prepared_sha256
-        and version.metric_settings == solution.rules.as_dict()
+        and version.metric_settings == solution.rules.as_settings()
         and version.metric_code_version == solution.metric_code_version
     )
     return version if is_same else None

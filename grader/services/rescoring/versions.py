@@ -15,7 +15,7 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.competitions.metric import Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
 from grader.services.setup import drafts
@@ -55,7 +55,7 @@ def add(
         competition_id=competition.id,
         number=_next_number(session, ScoringVersion, competition),
         solution=stored,
-        metric_settings=solution.rules.as_dict(),
+        metric_settings=solution.rules.as_settings(),
         metric_code_version=solution.metric_code_version,
         reason=reason.replace("\0", ""),
         state=state,
@@ -86,12 +86,7 @@ def set_first(
     )
     version.published_at = now
     draft.live_scoring_version = version
-    choice = settings.of(draft)
-    draft.draft_metric = MetricChoice(
-        identities=solution.rules.identities,
-        min_class_rows=choice.min_class_rows,
-        metric=solution.rules.metric,
-    ).as_dict()
+    draft.draft_metric = solution.rules.choice(settings.of(draft).min_class_rows).as_dict()
     session.flush()
     checks.request(session, competition=draft, now=now, actor=actor)
     for submission_id in session.scalars(
@@ -170,7 +165,7 @@ def _as_stored(version: ScoringVersion) -> StoredSolution:
         row_count=solution.row_count,
         public_row_count=solution.public_row_count,
         private_row_count=solution.private_row_count,
-        rules=Rules.from_dict(version.metric_settings),
+        rules=Rules.of(version),
         metric_code_version=version.metric_code_version,
         report=solution.report,
         # The list gets new random digits because the nonce is derived from it.

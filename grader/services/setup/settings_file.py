@@ -9,10 +9,14 @@ from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from typing import Any
 
-from grader.metrics import MetricSettings, Weights
+from pydantic import ValidationError
+
+from grader.metrics import MetricSettings, Weights, registry
+from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.competitions.settings_model import (
     KINDS,
     METRIC_PARTS,
+    NAMED_PARTS,
     OPTIONAL,
     SETTINGS,
     WEIGHTS,
@@ -158,8 +162,32 @@ def _files(tables: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return readable, wrong
 
 
-def _changed_metric(changes: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
+def _changed_metric(changes: Mapping[str, Any], metric: AnyMetric) -> tuple[AnyMetric, list[str]]:
     """Return a metric with the given parts (keyed by TOML key), and messages about invalid parts."""
+    parts = {place.partition(".")[2]: value for place, value in changes.items()}
+    name = parts.get("name", metric.name if isinstance(metric, NamedMetric) else registry.BIAS)
+    if name == registry.BIAS:
+        others = [place for place in changes if place in _ONLY_NAMED]
+        formula = {place: value for place, value in changes.items() if place in _ONLY_BIAS}
+        usual = MetricSettings() if isinstance(metric, NamedMetric) else metric
+        changed, wrong = _changed_formula(formula, usual)
+        return changed, [*(f"{place} is not a part of the bias metric." for place in others), *wrong]
+    before = metric.as_dict() if isinstance(metric, NamedMetric) and metric.name == name else {}
+    try:
+        return NamedMetric.from_dict(before | parts | {"name": name}), []
+    except ValidationError as error:
+        return metric, [_named_problem(each) for each in error.errors(include_url=False)]
+
+
+def _named_problem(error: Mapping[str, Any]) -> str:
+    """Return a message about an invalid part of a metric other than that of bias."""
+    place = ".".join(["metric", *map(str, error["loc"])])
+    if error["type"] == "extra_forbidden":
+        return f"{place} is not a part of this metric. Its parts: {', '.join(NAMED_PARTS)}."
+    return f"{place} is invalid: {error['msg']}."
+
+
+def _changed_formula(changes: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
     wrong = []
     for place, value in changes.items():
         name = place.partition(".")[2]
@@ -183,7 +211,15 @@ def _number_of(name: str, value: Any) -> float:
     return value
 
 
-def _metric_lines(metric: MetricSettings) -> Iterable[str]:
+def _metric_lines(metric: AnyMetric) -> Iterable[str]:
+    if isinstance(metric, NamedMetric):
+        for name, part in NAMED_PARTS.items():
+            value = getattr(metric, name)
+            if value is not None and value != ():
+                key = part.key.rpartition(".")[2]
+                written = _name_list(value) if isinstance(value, tuple) else _plain(value)
+                yield f"{key} = {written}  # {part.description}"
+        return
     for name, part in METRIC_PARTS.items():
         if name not in WEIGHTS:
             key = part.key.rpartition(".")[2]
@@ -263,6 +299,10 @@ _ESCAPES = {ord(char): f"\\{char}" for char in '\\"'} | {
 }
 
 
+def _plain(value: str | float) -> str:
+    return _text(value) if isinstance(value, str) else _number(value)
+
+
 def _number(value: float) -> str:
     return repr(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
@@ -306,5 +346,7 @@ _LISTS = {
     "files.data": "list of paths",
     "files.allow": "list of texts such as 'test.csv: publish muslim', with the phrase from the check",
 }
-_METRIC = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
+_ONLY_BIAS = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
+_ONLY_NAMED = tuple(part.key for name, part in NAMED_PARTS.items() if name != registry.TAG)
+_METRIC = (NAMED_PARTS[registry.TAG].key, *_ONLY_BIAS, *_ONLY_NAMED)
 _OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data", "files.allow")

@@ -18,7 +18,7 @@ from grader.metrics.bias.counts import IdentityCounts
 from grader.metrics.bias.subgroups import MEANS
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
-from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.competitions.metric import MetricChoice, Rules, bias_of
 from grader.services.solutions import canary_rows, report_warnings
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.canary_rows import Canaries
@@ -71,7 +71,7 @@ class LiveSolution:
         return cls(
             RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
-            Rules.from_dict(version.metric_settings),
+            Rules.of(version),
             canary_rows.read(version.solution.canaries),
         )
 
@@ -92,7 +92,7 @@ def assess(
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
     else:
-        usage, split_by = _split(solution, choice.metric, split_key), "keyed hash"
+        usage, split_by = _split(solution, bias_of(choice.metric), split_key), "keyed hash"
     truth = Truth.of(solution, usage)
     names, problems = _scored(truth, choice)
     rules = Rules(identities=names, metric=choice.metric)
@@ -299,7 +299,7 @@ def _unknown(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
 
 
 def _proposed(truth: Truth, choice: MetricChoice) -> tuple[str, ...]:
-    settings = choice.metric
+    settings = bias_of(choice.metric)
     positive = truth.labels >= settings.label_threshold
     splits = (truth.usage == PUBLIC, truth.usage == PRIVATE)
     cells = [split & (positive == label) for split in splits for label in (True, False)]
@@ -326,7 +326,7 @@ def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
         counts = PairCounts(whole["rows"], whole["positives"], 0, identities)
         problems += [
             f"In the {split.value} split {cell}."
-            for cell in report(counts, rules.metric).undefined
+            for cell in report(counts, rules.bias).undefined
             if cell.affects_score and cell.term not in MEANS.values()
         ]
     return problems

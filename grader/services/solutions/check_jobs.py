@@ -201,12 +201,7 @@ def stored_in(job: OrganizerJob) -> StoredSolution:
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
     """Return the metric choices for which a draft's check is valid, before and after acceptance."""
-    accepted = MetricChoice(
-        identities=solution.rules.identities,
-        min_class_rows=asked.choice.min_class_rows,
-        metric=solution.rules.metric,
-    )
-    return asked.choice, accepted
+    return asked.choice, solution.rules.choice(asked.choice.min_class_rows)
 
 
 def _test_of(session: Session, competition: Competition) -> UploadedFile | None:
@@ -230,7 +225,7 @@ def add_settings_check(
 ) -> OrganizerJob:
     """Add a job that checks changed settings; raise NotAcceptable if nothing changed."""
     live = lookup.live(competition)
-    if rules == Rules.from_dict(live.metric_settings):
+    if rules == Rules.of(live):
         raise NotAcceptable("These settings are already in use. Change at least one.")
     return organizer_jobs.add(
         session,

@@ -9,10 +9,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.files import Solution, write_sample_submission
-from grader.files.solution.canonical_form import canonical_solution, hashes
-from grader.metrics import METRIC_CODE_VERSION, MetricSettings
+from grader.files.solution.canonical_form import hashes
+from grader.metrics import MetricSettings, registry
 from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
+from grader.scored_files import predicted_columns
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.solutions import canary_rows, report_warnings
 from grader.services.solutions.acceptance import (
@@ -103,17 +104,19 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     row_ids, truth = assessed.row_ids, assessed.truth
     canaries = canary_rows.as_text(assessed.canaries)
     nonce = new_nonce(canaries)
-    form = canonical_solution(row_ids, truth.labels, truth.identities, truth.usage)
-    digest, committed = hashes(form, nonce=nonce)
+    digest, committed = hashes(truth.canonical(row_ids), nonce=nonce)
+    scorer = assessed.rules.scorer
+    options = registry.options_of(assessed.rules.as_settings())
+    wanted = predicted_columns(scorer.describe(), options)
     return StoredSolution(
         row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
         prepared_sha256=storage.put(truth.to_bytes()).sha256,
-        sample_submission_sha256=storage.put(write_sample_submission(row_ids)).sha256,
+        sample_submission_sha256=storage.put(write_sample_submission(row_ids, wanted)).sha256,
         row_count=len(row_ids),
         public_row_count=truth.rows(Split.PUBLIC).size,
         private_row_count=truth.rows(Split.PRIVATE).size,
         rules=assessed.rules,
-        metric_code_version=str(METRIC_CODE_VERSION),
+        metric_code_version=scorer.version,
         report=assessed.report,
         digest=digest,
         commitment=Commitment(nonce=nonce.hex(), value=committed),

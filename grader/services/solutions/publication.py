@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.files import RowIds
-from grader.files.solution.canonical_form import canonical_solution, hashes
+from grader.files.solution.canonical_form import hashes
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
@@ -174,7 +174,7 @@ def canonical_pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]
     """Yield the canonical form of a stored solution."""
     truth = Truth.from_bytes(storage.read(solution.prepared_sha256))
     row_ids = RowIds.from_bytes(storage.read(solution.row_ids_sha256))
-    return canonical_solution(row_ids, truth.labels, truth.identities, truth.usage)
+    return truth.canonical(row_ids)
 
 
 def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:

@@ -46,6 +46,7 @@ HASHES: dict[str, Callable[[bytes], bytes]] = {
 # Textbook splits apply one of these functions to the 8 bytes of an id stored as a NumPy integer.
 INTEGER_HASHES = ("MD5", "CRC-32")
 SWAP_DIFFERENCE = 0.002
+ASSUMED = {"auc": ASSUMED_AUC, "correlation": ASSUMED_CORRELATION, "difference": SWAP_DIFFERENCE}
 MOST_OVERLAPS = 20
 LEAST_OVERLAP = 0.5  # as a share of the smaller identity's rows
 LABEL, USAGE = "the label", "Usage"
@@ -149,7 +150,7 @@ def describe(
     tell("Counting the rows of each identity")
     splits = {split: _prepared(truth, split, rules) for split in Split}
     blank = unannotated(truth.identities, len(row_ids))
-    members = {name: values >= rules.metric.identity_threshold for name, values in truth.identities.items()}
+    members = {name: values >= rules.bias.identity_threshold for name, values in truth.identities.items()}
     return {
         **_columns(roles),
         "split_by": split_by,
@@ -158,28 +159,26 @@ def describe(
         "ignored_rows": int(np.count_nonzero(truth.usage == IGNORED)),
         "unannotated_rows": int(np.count_nonzero(blank & (truth.usage != IGNORED))),
         "splits": {
-            split.value: _split(prepared, rules.metric)
+            split.value: _split(prepared, rules.bias)
             | {"unannotated": int(np.count_nonzero(blank[truth.rows(split)]))}
             for split, prepared in splits.items()
         },
-        "assumed": {
-            "auc": ASSUMED_AUC,
-            "correlation": ASSUMED_CORRELATION,
-            "difference": SWAP_DIFFERENCE,
-        },
+        "assumed": ASSUMED,
         "identities": _identities(splits, rules),
         "near_misses": [_near_miss(each) for each in near_misses],
-        "thresholds": _thresholds(truth, roles, rules.metric),
+        "thresholds": _thresholds(truth, roles, rules.bias),
         "overlaps": [asdict(each) for each in overlaps(members, least_share=LEAST_OVERLAP)[:MOST_OVERLAPS]],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
             for name, each in truth.slices.items()
         ],
         "pairs": None if truth.pair is None else len(truth.pair.values),
-        "alike_ids": _alike_ids(row_ids),
+        "alike_ids": alike_ids(row_ids),
         "odd_ids": odd_ids(row_ids),
-        "leaks": list(_leaks(row_ids, truth, rules, members, test, tell)),
-        "test": None if test is None else _test(test),
+        "leaks": list(
+            leaks(row_ids, truth.labels >= rules.bias.label_threshold, truth.usage, members, test, tell)
+        ),
+        "test": None if test is None else test_facts(test),
     }
 
 
@@ -215,7 +214,7 @@ def _columns(roles: ColumnRoles) -> dict[str, Any]:
 
 def _prepared(truth: Truth, split: Split, rules: Rules) -> PreparedSplit:
     return truth.prepare(
-        split, identities=tuple(truth.identities), settings=rules.metric, in_score=rules.identities
+        split, identities=tuple(truth.identities), settings=rules.bias, in_score=rules.identities
     )
 
 
@@ -276,7 +275,7 @@ def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> l
     return lines
 
 
-def _alike_ids(row_ids: RowIds) -> list[str]:
+def alike_ids(row_ids: RowIds) -> list[str]:
     """Return ids that differ from another id only in case, zeros or ``.0``, which some tools change."""
     if row_ids.are_integers:
         return []
@@ -316,19 +315,18 @@ def _odd(why: str, ids: list[str]) -> dict[str, Any]:
     return {"why": why, "count": len(ids), "ids": ids[:MOST_OVERLAPS]}
 
 
-def _leaks(
+def leaks(
     row_ids: RowIds,
-    truth: Truth,
-    rules: Rules,
+    label: NDArray[np.bool_],
+    usage: NDArray[np.int8],
     members: Mapping[str, NDArray[np.bool_]],
     test: PublicTable | None,
     tell: Told,
 ) -> Iterator[dict[str, Any]]:
     """Yield how well public values predict hidden values; for identities, only suspicious results."""
-    label = truth.labels >= rules.metric.label_threshold
-    for seen in visible(row_ids, np.flatnonzero(truth.usage != IGNORED), test):
+    for seen in visible(row_ids, np.flatnonzero(usage != IGNORED), test):
         tell(f"Checking whether the {seen.name} predicts hidden values")
-        hidden = [(LABEL, label[seen.rows]), (USAGE, truth.usage[seen.rows] == PUBLIC)]
+        hidden = [(LABEL, label[seen.rows]), (USAGE, usage[seen.rows] == PUBLIC)]
         of_identities = ((name, mentions[seen.rows]) for name, mentions in members.items())
         for subject, values in chain(hidden, of_identities):
             leak = seen.order.leak(values)
@@ -356,7 +354,7 @@ def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:
     }
 
 
-def _test(test: PublicTable) -> dict[str, Any]:
+def test_facts(test: PublicTable) -> dict[str, Any]:
     return {
         "columns": list(test.columns),
         "rows": int(test.positions.size),
@@ -396,6 +394,19 @@ def compare(
             found.append(_number_change(name, before, truth.identities[name], settings.identity_threshold))
     found.append(_usage_change(usage or "Usage", live.usage[positions], truth.usage))
     return tuple(change for change in found if change.rows.size)
+
+
+def compare_texts(
+    before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
+) -> tuple[ColumnChange, ...]:
+    """Return the changed columns of rows in the same order, as texts; columns in only one are skipped."""
+    changes = []
+    for column in before.keys() & after.keys():
+        old, new = np.array(before[column], object), np.array(after[column], object)
+        rows = np.flatnonzero(old != new)
+        is_decisive = np.ones(rows.size, np.bool_)
+        changes.append(ColumnChange(column, rows, old[rows].tolist(), new[rows].tolist(), is_decisive))
+    return tuple(sorted((each for each in changes if each.rows.size), key=lambda each: each.column))
 
 
 def change_summary(
@@ -444,7 +455,8 @@ def _number_change(
     differs = (before != after) & ~(np.isnan(before) & np.isnan(after))
     rows = np.flatnonzero(differs)
     old, new = before[rows], after[rows]
-    return ColumnChange(column, rows, _texts(old), _texts(new), (old >= threshold) != (new >= threshold))
+    is_decisive = (old >= threshold) != (new >= threshold)
+    return ColumnChange(column, rows, number_texts(old), number_texts(new), is_decisive)
 
 
 def _usage_change(column: str, before: NDArray[np.int8], after: NDArray[np.int8]) -> ColumnChange:
@@ -453,7 +465,7 @@ def _usage_change(column: str, before: NDArray[np.int8], after: NDArray[np.int8]
     return ColumnChange(column, rows, old, new, np.ones(rows.size, np.bool_))
 
 
-def _texts(values: NDArray[np.float64]) -> list[str]:
+def number_texts(values: NDArray[np.float64]) -> list[str]:
     return ["" if value != value else repr(value) for value in values.tolist()]
 
 

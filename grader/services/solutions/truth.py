@@ -4,14 +4,15 @@ import hashlib
 import hmac
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files import Categories, Solution
+from grader.files import Categories, RowIds, Solution
+from grader.files.solution.canonical_form import canonical_solution, canonical_table
 from grader.metrics import MetricSettings, PreparedSplit, prepare
 from grader.metrics.bias.metric import TARGET, identity_column
 from grader.metrics.interface import Columns
@@ -27,8 +28,11 @@ class Truth:
 
     `labels` and each item of `identities` are float64 arrays of shape (rows,); a blank annotation is NaN.
     `usage` is an int8 array with 0 for ignored, 1 for public and 2 for private rows. All arrays are in the
-    order of the solution's row ids. `other_labels`, `slices` and `pair` do not affect scores; the diagnosis
-    uses them.
+    order of the solution's row ids. `other_labels`, `slices` and `pair` do not affect the score of the bias
+    metric; the diagnosis uses them.
+
+    `targets` contains the columns of any other metric: numbers, or the codes of classes. The first of them
+    is also in `labels`, as numbers. The `slices` are its groups, and `classes` are the names of the codes.
     """
 
     labels: NDArray[np.float64]
@@ -37,6 +41,21 @@ class Truth:
     other_labels: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     slices: Mapping[str, Categories] = field(default_factory=dict)
     pair: Categories | None = None
+    targets: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_targets(
+        cls,
+        targets: Mapping[str, NDArray[Any]],
+        classes: tuple[str, ...],
+        groups: Mapping[str, Categories],
+        usage: NDArray[np.int8],
+    ) -> "Truth":
+        """Return the hidden values for a metric other than that of bias."""
+        first = next(iter(targets.values()))
+        labels = (first[:, 0] if first.ndim > 1 else first).astype(np.float64)
+        return cls(labels, {}, usage, slices=groups, targets=targets, classes=classes)
 
     @classmethod
     def of(cls, solution: Solution, usage: NDArray[np.int8]) -> "Truth":
@@ -56,10 +75,31 @@ class Truth:
 
     @property
     def columns(self) -> Columns:
-        """The columns of the metric: the label and the identities."""
+        """The columns of the metric: the label and the identities, or the targets and the groups."""
+        if self.targets:
+            groups = {name: np.array(each.texts(), object) for name, each in self.slices.items()}
+            return {**self.targets, **groups}
         return {TARGET: self.labels} | {
             identity_column(each): self.identities[each] for each in self.identities
         }
+
+    def as_written(self) -> dict[str, NDArray[np.float64] | list[str]]:
+        """Return the targets and the groups as numbers or texts, as in a file."""
+        groups = {name: self.slices[name].texts() for name in sorted(self.slices)}
+        return {name: self._written(values) for name, values in self.targets.items()} | groups
+
+    def _written(self, values: NDArray[Any]) -> NDArray[np.float64] | list[str]:
+        if values.dtype.kind == "f":
+            return values
+        if values.ndim == 1:
+            return [self.classes[code] for code in values.tolist()]
+        return [" ".join(self.classes[code] for code in row if code >= 0) for row in values.tolist()]
+
+    def canonical(self, row_ids: RowIds) -> Iterator[bytes]:
+        """Yield the canonical form of the solution."""
+        if self.targets:
+            return canonical_table(row_ids, self.as_written(), self.usage)
+        return canonical_solution(row_ids, self.labels, self.identities, self.usage)
 
     def prepare(
         self,
@@ -92,6 +132,10 @@ class Truth:
         for number, values in enumerate(self.identities.values()):
             arrays[f"identity_{number}"] = values
         arrays |= self._kept_for_diagnosis()
+        if self.targets:
+            facts = {"names": list(self.targets), "classes": self.classes}
+            arrays["targets"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+            arrays |= {f"target_{number}": each for number, each in enumerate(self.targets.values())}
         np.savez_compressed(blob, allow_pickle=False, **arrays)
         return blob.getvalue()
 
@@ -105,6 +149,7 @@ class Truth:
                 identities={name: arrays[f"identity_{number}"] for number, name in enumerate(names)},
                 usage=arrays["usage"],
                 **_read_kept(arrays),
+                **_read_targets(arrays),
             )
 
     def _kept_for_diagnosis(self) -> dict[str, NDArray[Any]]:
@@ -136,6 +181,14 @@ def _read_kept(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         "slices": {name: texts[f"slice_{number}"] for number, name in enumerate(kept["slices"])},
         "pair": texts.get("pair"),
     }
+
+
+def _read_targets(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    if "targets" not in arrays:
+        return {}
+    facts = json.loads(arrays["targets"].tobytes())
+    targets = {name: arrays[f"target_{number}"] for number, name in enumerate(facts["names"])}
+    return {"targets": targets, "classes": tuple(facts["classes"])}
 
 
 def key_of(secret: str, slug: str) -> bytes:

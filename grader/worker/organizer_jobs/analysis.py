@@ -43,7 +43,7 @@ def diagnose(work: Work) -> dict[str, Any]:
     found = {}
     for place, split in enumerate(Split):
         work.report_progress(2 + place, STEPS, f"Analyzing the {split.value} rows")
-        found[split.value] = _analysed(solution, predictions, live.rules.metric, split)
+        found[split.value] = _analysed(solution, predictions, live.rules.bias, split)
     return {"sha256": work.storage.put(formats.to_bytes(found)).sha256}
 
 
@@ -127,7 +127,7 @@ def compare_ties(work: Work) -> dict[str, Any]:
 def _compared(
     work: Work, live: LiveSolution, split: Split, places: list[ComparedEntry], names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    settings = live.rules.metric
+    settings = live.rules.bias
     prepared = live.truth.prepare(split, identities=live.rules.identities, settings=settings)
     sets, rows = Sets(prepared), live.truth.rows(split)
     lines: list[dict[str, Any]] = []

@@ -1,9 +1,9 @@
 """Check jobs for uploaded solutions, changed settings and data files."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 from grader import db
 from grader.crash_points import reach
@@ -24,11 +24,14 @@ from grader.files import (
 )
 from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
 from grader.models import Solution as SolutionRow
+from grader.services.competitions.metric import NamedMetric
 from grader.services.data_files import checks as data_checks
 from grader.services.solutions import acceptance, canary_rows, intake, report_warnings, truth
+from grader.services.solutions import named_assessment as named
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.acceptance import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
+from grader.services.solutions.report import ColumnChange
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.ending import memory_limited_beyond_now
@@ -62,6 +65,10 @@ def check_solution(work: Work) -> dict[str, Any]:
             raise
         roles, guessed = _roles(asked, guesses, version)
         try:
+            if isinstance(asked.choice.metric, NamedMetric):
+                roles = named.roles_for(asked.choice.metric, roles, _chosen_roles(asked, version))
+                found = _named(work, asked, files, file, slug, live, roles)
+                return _with_columns(asked, guesses, roles, found)
             solution = read_solution(
                 file,
                 roles=roles,
@@ -72,12 +79,21 @@ def check_solution(work: Work) -> dict[str, Any]:
             # still shows it, so that organizers do not omit the column by accident.
             near_misses = {each.name: each.role for each in solution.near_misses}
             roles = solution.roles.by_column() | near_misses
-            test, problems = _test(work, asked, files, solution)
+            test, problems = _test(work, asked, files, solution.row_ids, solution.roles.id)
             found = _assessed(work, asked, slug, live, solution, test)
             if problems:
                 found |= {"problems": problems, "solution": None}
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
+    return _with_columns(asked, guesses, roles, found)
+
+
+def _with_columns(
+    asked: CheckParameters,
+    guesses: tuple[ColumnGuess, ...],
+    roles: Mapping[str, ColumnRole],
+    found: dict[str, Any],
+) -> dict[str, Any]:
     columns = [
         {"name": each.name, "role": roles.get(each.name, ColumnRole.UNUSED), "examples": each.examples}
         for each in guesses
@@ -105,12 +121,49 @@ def _assessed(
         assessed = acceptance.assess_corrected(solution, live=live, test=test, tell=tell)
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
+    return _kept(work, assessed) | changes
+
+
+def _named(
+    work: Work,
+    asked: CheckParameters,
+    files: ExitStack,
+    file: BinaryIO,
+    slug: str,
+    live: LiveSolution | None,
+    roles: Mapping[str, ColumnRole],
+) -> dict[str, Any]:
+    """Assess a solution for a metric other than that of bias."""
+
+    def tell(words: str) -> None:
+        work.report_progress(READING, TOTAL, words)
+
+    metric = asked.choice.metric if live is None else live.rules.metric
+    assert isinstance(metric, NamedMetric)  # noqa: S101 (the caller has checked it)
+    solution = named.read(file, metric, roles)
+    test, problems = _test(work, asked, files, solution.row_ids, None)
+    changes: dict[str, Any] = {}
+    if live is None:
+        key = truth.key_of(work.settings.secret(), slug)
+        least = asked.choice.min_class_rows
+        assessed = named.assess(solution, split_key=key, min_class_rows=least, test=test, tell=tell)
+    else:
+        assessed = named.assess_corrected(solution, live=live, test=test, tell=tell)
+        columns = named.compare(live, solution, assessed.truth)
+        usage = solution.read.table.usage_column
+        changes = _stored_changes(work, columns, solution.row_ids, live, assessed, usage)
+    checked = _kept(work, assessed) | changes
+    return checked | {"problems": problems, "solution": None} if problems else checked
+
+
+def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
+    """Store an assessed solution unless its report contains a stop; return the result of the check."""
     stored: dict[str, Any] = {}
     if not report_warnings.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing the solution")
         kept = intake.keep(work.storage, assessed)
         stored = {"solution": kept.as_dict()} | kept.apart()
-    return {"report": assessed.report} | stored | changes
+    return {"report": assessed.report} | stored
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
@@ -119,10 +172,21 @@ def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Asses
         live.truth,
         assessed.truth,
         positions=acceptance.positions_in(live.row_ids, row_ids),
-        settings=live.rules.metric,
+        settings=live.rules.bias,
         label=solution.roles.label,
         usage=usage,
     )
+    return _stored_changes(work, changes, row_ids, live, assessed, usage)
+
+
+def _stored_changes(
+    work: Work,
+    changes: tuple[ColumnChange, ...],
+    row_ids: RowIds,
+    live: LiveSolution,
+    assessed: Assessed,
+    usage: str | None,
+) -> dict[str, Any]:
     return {
         "changes": solution_report.change_summary(changes, row_ids, live.truth, assessed.truth, usage),
         "changes_sha256": work.storage.put(solution_report.changes_csv(changes, row_ids)).sha256,
@@ -158,6 +222,11 @@ def _roles(
     return roles, roles.keys() - named.keys()
 
 
+def _chosen_roles(asked: CheckParameters, version: ScoringVersion | None) -> Mapping[str, ColumnRole]:
+    """Return the roles that an organizer chose, or else those of the live solution."""
+    return asked.roles or ({} if version is None else _roles_of(version))
+
+
 def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
     report = version.solution.report
     if "roles" in report:
@@ -167,7 +236,7 @@ def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
 
 
 def _test(
-    work: Work, asked: CheckParameters, files: ExitStack, solution: Solution
+    work: Work, asked: CheckParameters, files: ExitStack, row_ids: RowIds, id_column: str | None
 ) -> tuple[PublicTable | None, list[dict[str, Any]]]:
     """Return the participants' table if there is one, or the problems that make it unreadable."""
     named = asked.test
@@ -176,7 +245,7 @@ def _test(
     work.report_progress(READING, TOTAL, f"Comparing the ids of {named.name}")
     file = files.enter_context(work.storage.open(named.sha256))
     try:
-        return read_public_table(file, solution.row_ids, id_column=solution.roles.id or "id"), []
+        return read_public_table(file, row_ids, id_column=id_column or "id"), []
     except FileRejected as error:
         problems = problems_of(error)
     return None, [each | {"message": f"{named.name}: {each['message']}"} for each in problems]
@@ -197,13 +266,17 @@ def check_settings(work: Work) -> dict[str, Any]:
         described = version.solution.report
         is_draft = session.get_one(Competition, work.competition_id).state is CompetitionState.DRAFT
     work.report_progress(0, 2, "Reading the live solution")
-    assessed = acceptance.assess_settings(
-        described,
-        live=LiveSolution.load(work.storage, version),
-        rules=asked.rules,
-        is_draft=is_draft,
-        tell=lambda words: work.report_progress(1, 2, words),
-    )
+    live = LiveSolution.load(work.storage, version)
+    if isinstance(asked.rules.metric, NamedMetric):
+        assessed = named.assess_settings(described, live=live, metric=asked.rules.metric, is_draft=is_draft)
+    else:
+        assessed = acceptance.assess_settings(
+            described,
+            live=live,
+            rules=asked.rules,
+            is_draft=is_draft,
+            tell=lambda words: work.report_progress(1, 2, words),
+        )
     stored = intake.keep(work.storage, assessed)
     if is_draft:
         intake.require_no_stop(stored)

@@ -186,7 +186,7 @@ def test_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, comp
         row = session.scalars(
             select(Score).where(Score.submission_id == 1, Score.split == Split.PUBLIC)
         ).one()
-    rules = Rules.from_dict(lookup.live(competition).metric_settings)
+    rules = Rules.of(lookup.live(competition))
     exact = report(PairCounts.from_dict(row.evidence), rules.metric)
     assert exact.score == row.score
     assert [line.name for line in result.identities] == ["female", "muslim"]

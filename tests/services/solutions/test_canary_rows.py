@@ -191,7 +191,7 @@ def test_no_correction_makes_a_canary_row_count(
 
 def test_other_settings_keep_the_canary_rows_and_the_commitment(service, competition: Competition):
     version = live(service, competition)
-    rules = Rules.from_dict(version.metric_settings)
+    rules = Rules.of(version)
     changed = rules.model_copy(update={"metric": replace(rules.metric, power=-2.0)})
     job = done(
         service,

@@ -181,7 +181,7 @@ def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> Scorin
         progress=RescoringProgress.of(
             progress, is_final=not progress.open, unfinished=gaps.unfinished, lost=gaps.lost
         ),
-        metric=Rules.from_dict(version.metric_settings).as_dict(),
+        metric=Rules.of(version).as_dict(),
         changes=version.solution.report.get("changes"),
     )
 

@@ -60,7 +60,7 @@ def rescoring_settings(slug: str) -> MetricInUse:
     """Return the settings that a rescoring may change, and the newest settings check."""
     with reading() as session:
         competition = competition_of(session, slug)
-        rules = Rules.from_dict(lookup.live(competition).metric_settings)
+        rules = Rules.of(lookup.live(competition))
         job = check_jobs.newest_settings_check(session, competition=competition)
         return MetricInUse(
             identities=list(rules.identities),

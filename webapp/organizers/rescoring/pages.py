@@ -64,7 +64,7 @@ def settings_page(slug: str, *, problem: Any = None) -> str:
     """Render the settings form, with the entered values after an error."""
     with reading() as session:
         competition = competition_of(session, slug)
-        live = Rules.from_dict(lookup.live(competition).metric_settings)
+        live = Rules.of(lookup.live(competition))
         in_use = competition_settings.of(competition)
         used = in_use.changed(identities=live.identities, metric=live.metric)
         form = forms.form_of(RESCORING, used, is_sent=problem is not None)

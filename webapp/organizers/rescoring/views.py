@@ -73,15 +73,13 @@ class SettingsCheckView:
             doing=job.progress.get("words", "Waiting for a worker"),
             problems=tuple(problem["message"] for problem in job.problems),
             incident=job.incident,
-            changes=_changed(Rules.from_dict(live.metric_settings), asked_settings(job).rules)
-            if live
-            else [],
+            changes=_changed(Rules.of(live), asked_settings(job).rules) if live else [],
         )
 
 
 def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
     """Return the metric settings that differ between two versions: name, before, after."""
-    before, after = (Rules.from_dict(each.metric_settings) for each in (versions.before, versions.after))
+    before, after = (Rules.of(each) for each in (versions.before, versions.after))
     return _changed(before, after)
 
 
@@ -91,7 +89,7 @@ def _changed(old: Rules, new: Rules) -> list[tuple[str, str, str]]:
 
 
 def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
-    metric = rules.metric
+    metric = rules.bias
     yield "Identities in the score", ", ".join(rules.identities)
     yield "Power", f"{metric.power:g}"
     for term, weight in metric.weights.as_dict().items():

@@ -12,6 +12,7 @@ from wtforms.fields import SelectChoice
 from wtforms.widgets import NumberInput, TextArea
 
 from grader.metrics import MetricSettings, Weights
+from grader.services.competitions.metric import NamedMetric, bias_of
 from grader.services.competitions.settings_model import (
     KINDS,
     MAX_COUNT,
@@ -54,7 +55,7 @@ class SettingsForm(SiteForm):
         found = {field.name: field.data for field in self if not field.errors}
         parts = {name: found.pop(name) for name in METRIC_PARTS if name in found}
         if parts:
-            found["metric"] = self._metric(parts, before.metric)
+            found["metric"] = self._metric(parts, bias_of(before.metric))
         return found
 
     def tell(self, faults: Iterable[Fault]) -> list[str]:
@@ -143,7 +144,8 @@ def form_of(
     """Return the form for a step with the stored or submitted values; locked settings are omitted."""
     names = tuple(name for name in step.names if setting_of(name) not in without)
     kind = _form_class(names, tuple(step.helps.items()))
-    weights, metric = settings.metric.weights.as_dict(), settings.metric
+    metric = MetricSettings() if isinstance(settings.metric, NamedMetric) else settings.metric
+    weights = metric.weights.as_dict()
     parts = {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
     return kind(request.form if is_sent else None, data=dict(settings) | parts)
 
