@@ -25,9 +25,8 @@ def job(service) -> OrganizerJob:
     for seed, name in enumerate(TEAMS):
         service.score(service.submit(competition, user=name, seed=seed))
     with service.database.write() as session:
-        competition = close.settle(session, competition=competition)
-        now = service.now + timedelta(days=1)
-        return verification.request(session, competition=competition, actor=Actor.shell(), now=now)
+        close.settle(session, competition=competition)
+    return service.act(verification.request, competition=competition, after=timedelta(days=1))
 
 
 @pytest.mark.long

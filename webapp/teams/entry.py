@@ -153,5 +153,5 @@ ENTRIES = Family(
 def decide_entry(act: Act, sent: EntryDecision) -> str:
     """Admit a user or reject the request to join."""
     user = names.get_user(act.session, name=sent.name)
-    admissions.decide(**act.parts, user=user, admits=sent.admit)
+    admissions.decide(act, user=user, admits=sent.admit)
     return f"{user.name} was {'admitted' if sent.admit else 'not admitted'}."

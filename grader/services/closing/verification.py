@@ -4,7 +4,6 @@ The recomputation shares no code with the scoring, so an error in either shows u
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
@@ -15,7 +14,6 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.receipt import verify_scores
-from grader.services.audit.log import Actor
 from grader.services.closing.close import NotClosed
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
@@ -71,29 +69,26 @@ class Verified(StoredJson):
     differences: list[UnreproducedValue] = Field(default_factory=list)
 
 
-def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
+def request(act: Act) -> OrganizerJob:
     """Request a verification of the competing submissions under the live scoring version.
 
     Raises NotClosed or NotSettled.
     """
-    match phases.stage(competition, now):
+    match phases.stage(act.competition, act.now):
         case Stage.RUNNING:
-            raise NotClosed(competition.closes_at)
+            raise NotClosed(act.competition.closes_at)
         case Stage.CLOSED:
             raise NotSettled
-    version = lookup.live(competition)
+    version = lookup.live(act.competition)
     job = organizer_jobs.add(
-        session,
-        competition=competition,
+        act.session,
+        competition=act.competition,
         kind=OrganizerJobKind.VERIFY,
         parameters=VerifyParameters(scoring_version_id=version.id).as_dict(),
-        created_by=actor.user,
-        now=now,
+        created_by=act.actor.user,
+        now=act.now,
     )
-    Act(session, competition, actor, now).record(
-        "verification.start",
-        f"scoring version {version.number}",
-    )
+    act.record("verification.start", f"scoring version {version.number}")
     return job
 
 

@@ -23,7 +23,6 @@ from grader.models import (
     Submission,
 )
 from grader.receipts import Receipt
-from grader.services.audit.log import Actor
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules, term_names
@@ -85,25 +84,19 @@ class FinalResults:
     receipts: tuple[Receipt, ...] = ()
 
 
-def request(
-    session: Session, *, competition: Competition, with_solution: bool, actor: Actor, now: datetime
-) -> OrganizerJob:
+def request(act: Act, *, with_solution: bool) -> OrganizerJob:
     """Add the job that creates the bundle; raise NotFinal."""
-    if phases.stage(competition, now) is not Stage.FINAL:
+    if phases.stage(act.competition, act.now) is not Stage.FINAL:
         raise NotFinal
     job = organizer_jobs.add(
-        session,
-        competition=competition,
+        act.session,
+        competition=act.competition,
         kind=OrganizerJobKind.BUNDLE,
         parameters=BundleParameters(with_solution=with_solution).as_dict(),
-        created_by=actor.user,
-        now=now,
+        created_by=act.actor.user,
+        now=act.now,
     )
-    Act(session, competition, actor, now).record(
-        "bundle.start",
-        "results bundle",
-        after={"with_solution": with_solution},
-    )
+    act.record("bundle.start", "results bundle", after={"with_solution": with_solution})
     return job
 
 

@@ -28,7 +28,7 @@ from grader.models import (
 from grader.services import notifications
 from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup, settings
+from grader.services.competitions import lookup, settings
 from grader.services.competitions.acting import Act
 from grader.services.data_files import files
 from grader.services.jobs import leased_rows
@@ -104,12 +104,11 @@ def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
             settings.change(act, changes={"closes_at": amends.closes_at}, reason=reason)
     if amends.selection_deadline is not None:
         with _collected(problems):
-            selections.reopen(**act.parts, until=amends.selection_deadline, reason=reason)
+            selections.reopen(act, until=amends.selection_deadline, reason=reason)
     if amends.extra_submissions:
         day = amends.extra_day or act.now.astimezone(UTC).date()
         with _collected(problems):
-            giving = acting.begin(act.session, competition=act.competition, actor=act.actor, now=act.now)
-            grants.grant(giving, team=None, day=day, count=amends.extra_submissions, reason=reason)
+            grants.grant(act, team=None, day=day, count=amends.extra_submissions, reason=reason)
     if problems:
         raise InvalidPublication(problems)
 

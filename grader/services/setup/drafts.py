@@ -186,17 +186,17 @@ def count_submissions(session: Session, *, competition: Competition) -> int:
     return session.scalar(query) or 0
 
 
-def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+def delete_draft(act: Act) -> None:
     """Delete a draft with all its data; raise NotDraft.
 
     Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result. Empty
     rows of its test and benchmark submissions are kept, so that their ids are never reused.
     """
-    draft = lock(session, competition)
+    session, draft = act.session, lock(act.session, act.competition)
     slug, title = draft.slug, draft.title
     draft.live_scoring_version = None
     session.flush()
-    _empty_submissions(session, draft, now)
+    _empty_submissions(session, draft, act.now)
     webhooks.remove(session, Webhook.competition_id == draft.id)
     for model in STORED:
         session.execute(
@@ -206,8 +206,7 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
         )
     settings.apply(CompetitionSettings(), draft)
     draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
-    session.flush()
-    Act(session, draft, actor, now).record(
+    act.record(
         "competition.delete",
         f"competition {slug}",
         before={"slug": slug, "title": title},

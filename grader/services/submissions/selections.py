@@ -19,9 +19,8 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
+from grader.services.competitions.acting import Act
 from grader.services.standings import shown_scores
 from grader.services.submissions import accepting
 from grader.visibility import Phase
@@ -171,25 +170,16 @@ def closes_at(competition: Competition) -> datetime | None:
     return max(moment for moment in moments if moment is not None)
 
 
-def reopen(
-    session: Session,
-    *,
-    competition: Competition,
-    until: datetime,
-    reason: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Competition:
+def reopen(act: Act, *, until: datetime, reason: str) -> None:
     """Reopen the selection until a later time, delaying an earlier reveal; raise SelectionStays."""
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    if phases.phase(competition, now) is Phase.REVEALED:
+    competition = act.competition
+    if phases.phase(competition, act.now) is Phase.REVEALED:
         raise SelectionStays(
             "The private leaderboard is revealed, so the final selection cannot be reopened."
         )
     if competition.closes_at is None:
         raise SelectionStays("The competition has no closing date, so its final selection is already open.")
-    if until <= max(now, competition.closes_at):
+    if until <= max(act.now, competition.closes_at):
         raise SelectionStays(
             f"The final selection cannot be reopened until {until:%Y-%m-%d %H:%M} UTC. Choose a time in the "
             "future and after the close."
@@ -197,20 +187,14 @@ def reopen(
     before, competition.selection_deadline = competition.selection_deadline, until
     if competition.reveals_at is not None and competition.reveals_at < until:
         competition.reveals_at = until
-    session.flush()
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="selection.reopen",
-        subject="final selection",
+    act.record(
+        "selection.reopen",
+        "final selection",
         before={"selection_deadline": before},
         after={"selection_deadline": until},
         reason=reason,
         public_text=f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC: {reason}",
-        now=now,
     )
-    return competition
 
 
 def is_selectable(submission: Submission) -> bool:

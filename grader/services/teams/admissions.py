@@ -1,32 +1,20 @@
 """Join requests: approval or rejection by organizers."""
 
-from datetime import datetime
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Participation, RequestState, User
 from grader.services.audit import log
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.teams import mail, participations
 
 
-def decide(
-    session: Session,
-    *,
-    competition: Competition,
-    user: User,
-    admits: bool,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Participation:
+def decide(act: Act, *, user: User, admits: bool) -> Participation:
     """Admit or reject a person, at any time and even if the person has not asked to join.
 
     An admitted person who has not asked to join must still accept the rules before the first upload.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    competition, now = act.competition, act.now
+    session, competition, now = act.session, act.competition, act.now
     participation = participations.find(session, competition=competition, user=user)
     if participation is None:
         participation = Participation(

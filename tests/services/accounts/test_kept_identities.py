@@ -100,9 +100,8 @@ def test_disqualification_applies_to_other_accounts_of_the_person(service, sign_
 def test_rejection_of_a_person_applies_to_other_accounts(service, sign_up, act, leave):
     competition = service.competition()
     sign_up("first")
-    decide = {"competition": competition, "actor": Actor(None, "tests"), "now": service.now}
-    with service.database.write() as session:
-        admissions.decide(session, user=service.user("first"), admits=False, **decide)
+    decide = {"competition": competition, "actor": Actor(None, "tests")}
+    service.act(admissions.decide, user=service.user("first"), admits=False, **decide)
     leave(service, "first")
     sign_up("second")
     for attempt in (
@@ -112,8 +111,7 @@ def test_rejection_of_a_person_applies_to_other_accounts(service, sign_up, act, 
     ):
         with pytest.raises(NotAdmitted):
             attempt()
-    with service.database.write() as session:
-        admissions.decide(session, user=service.user("second"), admits=True, **decide)
+    service.act(admissions.decide, user=service.user("second"), admits=True, **decide)
     service.submit(competition, user="second")
 
 

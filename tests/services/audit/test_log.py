@@ -182,7 +182,7 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
         decisions.disqualify(act, team="bob", reason="Two accounts.")
         decisions.reinstate(act, team="bob")
         decisions.mark(act, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK)
-        admissions.decide(session, user=dora, admits=False, **given)
+        admissions.decide(act, user=dora, admits=False)
         settings.change(act, changes={"max_daily_submissions": 7}, reason="A quiet week.")
         close.reveal(session, **(given | {"now": service.now + WEEK}))
         close.finalize(session, **(given | {"now": service.now + WEEK}))

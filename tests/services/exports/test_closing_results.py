@@ -208,10 +208,10 @@ def test_killed_verification_resumes_without_repeating_submissions(
 @on_sqlite
 def test_verification_needs_a_close_and_a_competing_submission(service):
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
-    with service.database.write() as session, pytest.raises(NotClosed):
-        verification.request(session, competition=competition, actor=ACTOR, now=service.now)
-    with service.database.write() as session, pytest.raises(NotSettled):
-        verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+    with pytest.raises(NotClosed):
+        service.act(verification.request, competition=competition)
+    with pytest.raises(NotSettled):
+        service.act(verification.request, competition=competition, after=LATER)
     service.act(close.settle, competition=competition, after=LATER)
     competition = service.reload(competition)
     job = run(service, ask_to_verify(service, competition))
@@ -298,16 +298,11 @@ def test_same_results_give_the_same_bytes(service, closed: Competition):
 
 @on_sqlite
 def test_bundle_needs_the_final_standings(service, closed: Competition):
-    with service.database.write() as session:
-        with pytest.raises(NotFinal):
-            bundle.request(
-                session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
-            )
-        close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
-        with pytest.raises(NotFinal):
-            bundle.request(
-                session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
-            )
+    with pytest.raises(NotFinal):
+        service.act(bundle.request, competition=closed, with_solution=False, after=LATER)
+    service.act(close.reveal, competition=closed, after=LATER)
+    with pytest.raises(NotFinal):
+        service.act(bundle.request, competition=closed, with_solution=False, after=LATER)
 
 
 @on_sqlite

@@ -24,7 +24,7 @@ from grader.models import (
 )
 from grader.services.closing import close as closing
 from grader.services.closing.close import SelectionOpen
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import acting, lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
@@ -248,15 +248,9 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
         revealed = closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
         assert phases.is_settled(revealed.competition)
+        act = acting.begin(session, competition=competition, actor=TESTS, now=close + 3 * DAY)
         with pytest.raises(SelectionStays, match="is revealed"):
-            selections.reopen(
-                session,
-                competition=competition,
-                until=close + 9 * DAY,
-                reason="No.",
-                actor=TESTS,
-                now=close + 3 * DAY,
-            )
+            selections.reopen(act, until=close + 9 * DAY, reason="No.")
 
 
 def test_rollback_after_the_final_standings_appends_the_next_ones(service, competition, prepare):

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from grader.models import Score, ScoringJob, Submission, SubmissionKind
 from grader.services.audit.log import Actor
-from grader.services.competitions import phases
+from grader.services.competitions import acting, phases
 from grader.services.submissions import selections
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.submissions.selections import (
@@ -140,14 +140,8 @@ def test_pending_selections_beyond_the_free_slots_do_not_wait(service, scored: i
 
 def reopen(service, competition, until: datetime, *, now: datetime):
     with service.database.write() as session:
-        selections.reopen(
-            session,
-            competition=competition,
-            until=until,
-            reason="A mail was late.",
-            actor=Actor.shell(),
-            now=now,
-        )
+        act = acting.begin(session, competition=competition, actor=Actor.shell(), now=now)
+        selections.reopen(act, until=until, reason="A mail was late.")
 
 
 def test_reopened_selection_ends_at_its_deadline_and_not_after_it(service):

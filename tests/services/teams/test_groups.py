@@ -117,11 +117,8 @@ def test_outsiders_can_neither_upload_nor_create_nor_enter_teams(service):
 
 def test_an_organizer_can_admit_someone_from_outside(service):
     competition = service.competition(entry_groups="@example.org")
-    with service.database.write() as session:
-        actor = Actor(None, "tests")
-        admissions.decide(
-            session, competition=competition, user=service.user(), admits=True, actor=actor, now=service.now
-        )
+    who = {"user": service.user(), "actor": Actor(None, "tests")}
+    service.act(admissions.decide, competition=competition, admits=True, **who)
     assert join(service, competition).joined_at
 
 

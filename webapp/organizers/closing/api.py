@@ -111,7 +111,7 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
 )
 def verify_standings(act: Act) -> OrganizerJob:
     """Recompute the scores of the competing submissions from their raw files, and compare them."""
-    return verification.request(**act.parts)
+    return verification.request(act)
 
 
 @CLOSE.action("/reveal", page="reveal", done="The private leaderboard is revealed.")
@@ -151,4 +151,4 @@ def publish_solution(act: Act, sent: ConfirmedReason) -> None:
 )
 def make_bundle(act: Act, sent: BundleRequest) -> OrganizerJob:
     """Create a bundle of the final results, optionally with the solution."""
-    return bundles.request(**act.parts, with_solution=sent.with_solution)
+    return bundles.request(act, with_solution=sent.with_solution)

@@ -204,6 +204,6 @@ DRAFT = replace(
 def delete_draft(act: Act, sent: Confirmation) -> str:
     """Delete a draft with all its data."""
     slug = act.competition.slug
-    drafts.delete_draft(**act.parts)
+    drafts.delete_draft(act)
     confirm(_delete_question(slug))
     return slug
