@@ -208,6 +208,8 @@ def predicted(column: ColumnSpec, options: Options) -> PredictedColumn:
     """Return the column of a submission, given its description by the metric."""
     if column.kind is ColumnKind.NUMBER:
         return PredictedColumn(column.name, column.lowest, column.highest)
+    if column.kind is ColumnKind.TEXT:
+        return PredictedColumn(column.name, is_text=True)
     places = options.cutoff if column.kind is ColumnKind.CLASSES else 0
     return PredictedColumn(column.name, classes=options.classes, places=places)
 

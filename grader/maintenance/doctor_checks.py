@@ -265,7 +265,9 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
     else:
         yield ok("scoring", "No submission is waiting.")
     failed = session.scalars(
-        select(Submission.id).where(Submission.status == SubmissionStatus.FAILED).order_by(Submission.id)
+        select(Submission.id)
+        .where(Submission.status == SubmissionStatus.FAILED, Submission.incident.is_not(None))
+        .order_by(Submission.id)
     ).all()
     if failed:
         named = ", ".join(f"#{each}" for each in failed[:SHOWN])

@@ -45,6 +45,7 @@ class ColumnKind(enum.StrEnum):
     NUMBER = "number"
     CLASS = "class"
     CLASSES = "classes"  # a list of classes, the best first
+    TEXT = "text"  # any text, for metrics that organizers wrote
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def check_metric(
     return MetricCheck(
         tuple(check.problems),
         tuple(check.warnings),
-        metric.settings,
+        replace(metric.settings, checks_files=checks_files),
         metric.describe().exactness,
         check.scores,
         checks_files,
@@ -222,7 +222,7 @@ class _Check:
 
     def compare_files(self, made_up: PreparedTable) -> bool:
         """Check the sample, perfect and damaged files; return whether the checker accepts the sample."""
-        problem = self._metric.check_file(made_up, self._metric.encode(self._sample))
+        problem = self._checked(made_up, self._sample)
         if problem:
             self.warnings.append(f"Files cannot be checked before scoring. With made-up labels: {problem}")
         perfect = self._perfect()
@@ -236,12 +236,18 @@ class _Check:
                 self.scores[name] = score
             elif name in ("sample", "perfect"):
                 self.problems.append(f"With {name} predictions, {score}.")
-            elif problem or not self._metric.check_file(made_up, self._metric.encode(predictions)):
+            elif problem or not self._checked(made_up, predictions):
                 self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
             if name in ("sample", "shuffled") and isinstance(score, float) and not self.problems:
                 self._check_reproducibility(name, predictions, score)
         self._check_direction()
         return problem is None
+
+    def _checked(self, made_up: PreparedTable, predictions: Columns) -> str | None:
+        try:
+            return self._metric.check_file(made_up, self._metric.encode(predictions))
+        except MetricFailed as failed:
+            return str(failed)
 
     def _check_reproducibility(self, name: str, predictions: Columns, score: float) -> None:
         """Compare with another time, another process and hash seed, and another order of the rows."""

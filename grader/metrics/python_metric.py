@@ -12,7 +12,6 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -35,7 +34,7 @@ from grader.metrics.interface import (
     TermSpec,
 )
 from grader.metrics.row_statistics import exact_sum, influences_of, standard_error
-from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, SandboxRequest
+from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, SandboxRequest, layers
 
 MOST_SOURCE_BYTES = 100_000
 MOST_MESSAGE_CHARACTERS = 280
@@ -57,6 +56,10 @@ REASONS: Mapping[CallStatus, str] = {
     CallStatus.DIED: "ends its process",
     CallStatus.BAD_REPLY: "ends without a result",
 }
+
+
+# The ends of a call that may depend on the machine, or that cost its time.
+EXHAUSTED = frozenset({CallStatus.MEMORY, CallStatus.TIME, CallStatus.DIED, CallStatus.BAD_REPLY})
 
 
 class MetricSignature(enum.StrEnum):
@@ -84,15 +87,16 @@ class MetricFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MetricSource:
-    """The text of a metric.py, and its signature."""
+    """The text of a metric.py, and its signature; `known_sha256` is that of a text which is not loaded."""
 
     text: str
     signature: MetricSignature
+    known_sha256: str = ""
 
     @property
     def sha256(self) -> str:
         """The hash under which the source is stored."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return self.known_sha256 or hashlib.sha256(self.text.encode()).hexdigest()
 
     @classmethod
     def of(cls, data: bytes) -> "MetricSource":
@@ -138,6 +142,10 @@ class PythonSettings:
         Further arguments of `score`.
     terms, width : tuple of str, int
         The values of `combine`, first `score`, and the number of columns of `rows`, from the check.
+    checks_files : bool
+        Whether files can be checked with made-up labels before they are scored.
+    sample : str
+        The hash of the sample submission from which the columns of a submission were read.
     """
 
     title: str = "Metric of the organizers"
@@ -151,6 +159,8 @@ class PythonSettings:
     terms: tuple[str, ...] = ("score",)
     width: int = 0
     limits: CallLimits = field(default_factory=CallLimits)
+    checks_files: bool = True
+    sample: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as JSON data."""
@@ -186,6 +196,18 @@ class PythonMetric:
     clock_shift: float = 0.0
     name: ClassVar[str] = "python"
 
+    @classmethod
+    def of(
+        cls, settings: Mapping[str, Any], source: bytes | None = None, sandbox: SandboxClient | None = None
+    ) -> "PythonMetric":
+        """Return the metric of a scoring version's settings; without its source, it only describes itself."""
+        parameters = PythonSettings.from_dict(settings["python"])
+        signature = MetricSignature.ROWS if parameters.width else MetricSignature.GRADE
+        known = MetricSource("", signature, settings["source"])
+        return cls(
+            known if source is None else MetricSource.of(source), parameters, sandbox or SandboxClient()
+        )
+
     @property
     def version(self) -> str:
         """The hash of the source."""
@@ -219,19 +241,20 @@ class PythonMetric:
 
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedTable:
         """Return the rows of one split, without group columns that are no columns of the truth."""
-        names = {self.settings.id, *(each.name for each in self.settings.truth)}
-        table = self._typed({name: values for name, values in truth.items() if name in names})
+        names = self.settings.id, *(each.name for each in self.settings.truth)
+        table = self._typed({name: truth[name] for name in names})
         return PreparedTable(rows, {name: values[rows] for name, values in table.items()})
 
     def score(self, prepared: PreparedTable, encoded: Columns) -> MetricResult:
         """Compute the values of one file on one split, as the scorer; raise MetricFailed."""
+        evidence: dict[str, Any] = {"packages": package_versions(), "sandbox": list(layers().in_force)}
         if not self.has_rows:
             score = _numbers(self.call(self.request(prepared, encoded))).item()
-            return MetricResult(score, {}, {"packages": package_versions()})
+            return MetricResult(score, {}, evidence)
         statistics, sums = self._statistics(prepared, encoded)
         values = self._combined([sums], len(statistics))[0].tolist()
         terms = dict(zip(self.settings.terms, values, strict=True))
-        evidence = {"rows": len(statistics), "sums": [each.hex() for each in sums]}
+        evidence |= {"rows": len(statistics), "sums": [each.hex() for each in sums]}
         errors = LaterErrors(
             lambda: {name: standard_error(each) for name, each in self._influences(statistics, sums).items()}
         )
@@ -246,12 +269,20 @@ class PythonMetric:
         return RowInfluences(score, self._influences(statistics, sums)["score"])
 
     def check_file(self, made_up: PreparedTable, encoded: Columns) -> str | None:
-        """Compute the score with made-up labels, as the checker; return the problem, for participants."""
+        """Compute the score with made-up labels, as the checker; return the problem, for participants.
+
+        Raises
+        ------
+        MetricFailed
+            If the function needs too much time or memory, or ends its process.
+        """
         outcome = self.call(replace(self.request(made_up, encoded), shows_messages=True))
         if outcome.status is CallStatus.MESSAGE:
             printable = "".join(each if each.isprintable() else " " for each in outcome.log)
             message = " ".join(printable.split())[:MOST_MESSAGE_CHARACTERS]
             return message or "The metric rejects the file."
+        if outcome.status in EXHAUSTED:
+            raise MetricFailed(outcome)
         return None if outcome.status is CallStatus.OK else f"The metric {REASONS[outcome.status]}."
 
     def request(self, prepared: PreparedTable, encoded: Columns) -> SandboxRequest:
@@ -273,7 +304,15 @@ class PythonMetric:
         return self.sandbox.call(replace(request, clock_shift=self.clock_shift), self.settings.limits)
 
     def _typed(self, columns: Columns) -> dict[str, NDArray[Any]]:
+        """Return columns as from `read_csv`: whole numbers, truth values, missing values in texts."""
         typed = dict(columns)
+        for name, values in columns.items():
+            if values.dtype.kind == "O":
+                distinct = set(values.tolist())
+                if distinct and distinct <= {"True", "False"}:
+                    typed[name] = values == "True"
+                elif "" in distinct:
+                    typed[name] = np.where(values == "", np.nan, values)
         for name in self.settings.whole & typed.keys():
             values = typed[name]
             if values.dtype.kind == "f" and np.all(
@@ -303,9 +342,12 @@ class PythonMetric:
         steps = _STEP * np.sqrt(np.mean(statistics * statistics, axis=0))
         steps[steps == 0] = _STEP
         shifts, gradients = np.diag(steps * rows), np.zeros((width, len(self.settings.terms)))
-        with suppress(MetricFailed):  # for example, the logarithm of a negative sum
+        try:
             values = self._combined([*(sums + shifts).tolist(), *(sums - shifts).tolist()], rows)
             gradients = (values[:width] - values[width:]) / (2 * steps[:, None])
+        except MetricFailed as failed:
+            if failed.status in EXHAUSTED:
+                raise  # otherwise, for example the logarithm of a negative sum
         means, columns = [each / rows for each in sums], list(statistics.T)
         return {
             name: influences_of(columns, means, gradient)

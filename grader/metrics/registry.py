@@ -11,10 +11,12 @@ from grader.metrics.classification import CLASSIFICATION
 from grader.metrics.columns import COLUMNS
 from grader.metrics.groups import GroupedMetric, GroupRules
 from grader.metrics.interface import Description, Metric, Options
+from grader.metrics.python_metric import PythonMetric
 from grader.metrics.ranking import RANKING
 from grader.metrics.regression import REGRESSION
+from grader.sandbox import SandboxClient
 
-TAG, BIAS = "name", BiasMetric.name
+TAG, BIAS, PYTHON = "name", BiasMetric.name, PythonMetric.name
 METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
     {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
     | {each.name: each for each in COLUMNS}
@@ -33,16 +35,30 @@ def default() -> Description:
     return BiasMetric((), MetricSettings()).describe()
 
 
+def is_python(settings: Mapping[str, Any]) -> bool:
+    """Return whether the settings are those of a metric that organizers wrote."""
+    return settings.get(TAG) == PYTHON
+
+
 def is_default(settings: Mapping[str, Any]) -> bool:
     """Return whether the settings are those of the bias metric."""
     return TAG not in settings
 
 
-def of_settings(settings: Mapping[str, Any]) -> Metric:
-    """Return the metric of a scoring version's settings; those without a name are of the bias metric."""
+def of_settings(
+    settings: Mapping[str, Any], source: bytes | None = None, sandbox: SandboxClient | None = None
+) -> Metric:
+    """Return the metric of a scoring version's settings; those without a name are of the bias metric.
+
+    A metric that organizers wrote needs the bytes of its metric.py and a sandbox, except to be described.
+    """
     if is_default(settings):
         return BiasMetric.of(settings)
-    scored = metric(settings[TAG], options_of(settings))
+    scored: Metric = (
+        PythonMetric.of(settings, source, sandbox)
+        if is_python(settings)
+        else metric(settings[TAG], options_of(settings))
+    )
     groups = tuple(settings.get("groups", ()))
     if not groups:
         return scored

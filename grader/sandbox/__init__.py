@@ -7,6 +7,7 @@ from grader.sandbox.client import (
     SandboxClient,
     SandboxRequest,
     SandboxUnavailable,
+    TimedSandbox,
 )
 from grader.sandbox.lockdown import Layers, layers
 
@@ -18,5 +19,6 @@ __all__ = [
     "SandboxClient",
     "SandboxRequest",
     "SandboxUnavailable",
+    "TimedSandbox",
     "layers",
 ]

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -195,6 +195,25 @@ class SandboxClient:
                     if self._control is control:  # no other call has replaced it
                         self._close()
                 raise
+
+
+class TimedSandbox(SandboxClient):
+    """A client whose calls share the time since `begin`; for one thread."""
+
+    _end = float("inf")
+
+    def begin(self, seconds: float) -> None:
+        """Start the zygote, and then the time of the next calls."""
+        self.start()
+        self._end = time.monotonic() + seconds
+
+    def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
+        """Call a function within the remaining time; without any, the status is `TIME`."""
+        limits = limits or CallLimits()
+        left = min(limits.seconds, self._end - time.monotonic())
+        if left <= 0:
+            return CallOutcome(CallStatus.TIME, np.empty(0), "", 0.0, 0)
+        return super().call(request, replace(limits, seconds=left))
 
 
 def _outcome(reply: int, channel: socket.socket, request: SandboxRequest, seconds: float) -> CallOutcome:

@@ -62,6 +62,8 @@ class _ArrayUnpickler(pickle.Unpickler):
 def main(packages: Sequence[str]) -> None:
     """Import the packages, and fork a child for each call until all clients have closed the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client handles Ctrl-C
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))  # the client's own limit is for its files
     import_packages(packages)
     functions.warm_up()
     isolate()

@@ -16,7 +16,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
-from sqlalchemy import select, text
+from sqlalchemy import false, select, text
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -25,6 +25,7 @@ from grader.maintenance.doctor_checks import DoctorFinding
 from grader.models import Competition, JobState, OrganizerJob, ScoringJob, ScoringVersion
 from grader.services import backup_runs, monitoring
 from grader.services.monitoring import IS_LIVE, IS_RESCORING, IS_SHOWN, SHOWN_STATES, Queue, Stored
+from grader.services.scoring import jobs as scoring_jobs
 from grader.settings import PREFIX, Settings, SettingSource
 from grader.supervisor import guardian, lock, valkey
 from grader.worker import broker
@@ -159,13 +160,13 @@ def _findings(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
 def _jobs(session: Session, now: datetime, lease: timedelta) -> tuple[list[JobLine], list[JobLine]]:
     """Return the claimed jobs and the newest jobs that failed or are being retried."""
     scoring = (
-        select(ScoringJob, Competition.slug)
+        select(ScoringJob, Competition.slug, scoring_jobs.IS_PYTHON)
         .join(ScoringVersion, ScoringVersion.id == ScoringJob.scoring_version_id)
         .join(Competition, Competition.id == ScoringVersion.competition_id)
         .where(IS_LIVE | IS_RESCORING)
     )
     others = (
-        select(OrganizerJob, Competition.slug)
+        select(OrganizerJob, Competition.slug, false())
         .join(Competition, Competition.id == OrganizerJob.competition_id)
         .where(IS_SHOWN)
     )
@@ -179,7 +180,10 @@ def _jobs(session: Session, now: datetime, lease: timedelta) -> tuple[list[JobLi
         )
         for found, condition in ((claimed, is_claimed), (failing, is_failing)):
             rows = session.execute(query.where(condition).order_by(queue.id.desc()).limit(SHOWN_JOBS))
-            found += [_job(job, slug, lease) for job, slug in rows]
+            found += [
+                _job(job, slug, scoring_jobs.lease(lease, is_python=is_python))
+                for job, slug, is_python in rows
+            ]
     return claimed, failing
 
 

@@ -81,7 +81,7 @@ def score(job_id: int) -> None:
     """Score a job unless it is done or claimed by another worker."""
     with logs.bound(**logs.received(score.request.get(LOG_IDS))):
         try:
-            _scorer().run(int(job_id))
+            _scorer().run(int(job_id), is_python=False)
         except SQLAlchemyError as error:
             log_error(error, f"Job {job_id} could not be claimed or recorded")
 

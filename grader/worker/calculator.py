@@ -1,26 +1,31 @@
 """Score computation for one file by any metric, with cached solutions and encoded predictions."""
 
+import atexit
 import hashlib
+import hmac
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from grader import counters
-from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
+from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read_submission
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
-from grader.metrics.interface import Metric, UnsuitablePredictions
+from grader.metrics.interface import Columns, Metric, RowArray, UnsuitablePredictions
+from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Split
+from grader.sandbox import SandboxUnavailable, TimedSandbox
 from grader.scored_files import predicted_columns, unsuitable
 from grader.services.jobs import leased_rows
-from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
-from grader.services.scoring.jobs import Claim, Outcome, Scores
+from grader.services.jobs.leased_rows import Breakdown, Failure, Outage, Rejection
+from grader.services.scoring.jobs import LOG, Claim, Outcome, Scores
+from grader.services.solutions import python_solution
 from grader.services.solutions.truth import Truth
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
@@ -93,6 +98,31 @@ def _key(submission_sha256: str, row_ids_sha256: str, encoding: str) -> str:
     return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}{suffix}"
 
 
+@cache
+def sandbox() -> TimedSandbox:
+    """Return the sandbox of this process, which starts with the first call of a metric."""
+    client = TimedSandbox()
+    atexit.register(client.close)
+    return client
+
+
+@dataclass(frozen=True, eq=False)
+class FileChecker:
+    """A metric that organizers wrote, with which files are checked against made-up labels."""
+
+    metric: PythonMetric
+    truth: Columns
+    public: RowArray
+
+    def problem(self, encoded: Columns, *, key: bytes) -> str | None:
+        """Return why a file cannot be scored; the made-up labels depend only on `key`, a secret per file."""
+        identifier = self.metric.settings.id
+        seed = int.from_bytes(key)
+        made_up = made_up_truth(self.truth, self.public, id_column=identifier, seed=seed)
+        rows = np.arange(len(self.truth[identifier]))
+        return self.metric.check_file(self.metric.prepare(made_up, rows), encoded)
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
     """A solution prepared for scoring by a metric: its row ids and the prepared rows of each split."""
@@ -101,18 +131,27 @@ class PreparedSolution:
     submission: SubmissionColumns
     row_ids: RowIds
     splits: dict[Split, Any]
+    checker: FileChecker | None = None
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
         """Read and prepare the solution against which a claim is scored."""
-        metric = registry.of_settings(claim.metric_settings)
+        settings = claim.metric_settings
+        source = storage.read(settings["source"]) if registry.is_python(settings) else None
+        metric = registry.of_settings(settings, source, sandbox())
+        row_ids = RowIds.from_bytes(storage.read(claim.row_ids_sha256))
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
-        columns = truth.columns
+        columns, checker = truth.columns, None
+        if source is not None:
+            inner = PythonMetric.of(settings, source, sandbox())
+            columns = python_solution.with_ids(columns, row_ids, inner.settings)
+            checker = FileChecker(inner, columns, truth.rows(Split.PUBLIC))
         return cls(
             metric,
-            predicted_columns(metric.describe(), registry.options_of(claim.metric_settings)),
-            RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
+            predicted_columns(metric.describe(), registry.options_of(settings)),
+            row_ids,
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
+            checker,
         )
 
 
@@ -138,9 +177,10 @@ class PreparedSolutions:
 class Calculator:
     """Computes the outcomes of claims and caches prepared solutions and encoded predictions."""
 
-    def __init__(self, storage: Storage, cache: EncodedCache | None) -> None:
+    def __init__(self, storage: Storage, cache: EncodedCache | None, *, key: bytes = b"") -> None:
         self._storage = storage
         self._cache = cache
+        self._key = key
         self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
 
     def outcome(self, claim: Claim) -> Outcome:
@@ -154,6 +194,12 @@ class Calculator:
         except StorageUnavailable as error:
             logger.warning("The storage could not be read; job %s will be retried: %s", claim.job_id, error)
             return Outage()
+        except SandboxUnavailable as error:
+            logger.warning("The metric cannot run here; job %s will be retried: %s", claim.job_id, error)
+            return Outage()
+        except MetricFailed as failed:
+            problem = FileProblem("metric_failed", str(failed))
+            return Failure([{**problem.as_dict(), LOG: failed.log}])
         except Exception:
             incident = leased_rows.new_incident()
             logger.exception(
@@ -170,9 +216,22 @@ class Calculator:
             solution = self._solutions.get(claim)
             file = self._kept(claim, solution.metric) or self._read(claim, solution)
         with _timed(claim, "compute"):
+            if solution.checker is not None:
+                self._check(claim, solution.checker, file)
             score = solution.metric.score
             results = {split: score(prepared, file.encoded) for split, prepared in solution.splits.items()}
+            if solution.checker is not None:  # within the time limit of the file
+                results = {split: replace(each, errors=dict(each.errors)) for split, each in results.items()}
             return Scores(results, file.notes)
+
+    def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:
+        """Start the time limit of a file, and check it with made-up labels; raise FileRejected."""
+        settings = checker.metric.settings
+        sandbox().begin(settings.limits.seconds)
+        subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()
+        key = hmac.digest(self._key, subject, "sha256")
+        if settings.checks_files and (problem := checker.problem(file.encoded, key=key)):
+            raise FileRejected("submission", [FileProblem("metric_refuses", problem)])
 
     def _kept(self, claim: Claim, metric: Metric) -> EncodedFile | None:
         """Return the cached predictions of a file if this competition accepts its columns."""

@@ -68,10 +68,11 @@ class Scorer:
         lease: timedelta,
         rejected_bytes: int = rejected_files.QUOTA_BYTES,
         ranks: EncodedCache | None = None,
+        key: bytes = b"",
     ) -> None:
         self._database = database
         self._rejected_bytes = rejected_bytes
-        self._calculator = Calculator(storage, ranks)
+        self._calculator = Calculator(storage, ranks, key=key)
         self._lease = lease
 
     @classmethod
@@ -83,16 +84,20 @@ class Scorer:
             lease=timedelta(seconds=settings.scoring_lease_seconds),
             rejected_bytes=settings.rejected_files_mb * 1_000_000,
             ranks=EncodedCache.of(settings),
+            key=settings.secret().encode(),
         )
 
     @ending.shielded()
-    def run(self, job_id: int) -> bool:
-        """Score a job; return False if there was nothing to do or the lease was lost."""
-        with logs.bound(job=job_id):
-            return self._claim_and_score(job_id)
+    def run(self, job_id: int, *, is_python: bool | None = None) -> bool:
+        """Score a job; return False if there was nothing to do or the lease was lost.
 
-    def _claim_and_score(self, job_id: int) -> bool:
-        claim = insist(partial(self._claim, job_id))
+        If `is_python` is not None, only jobs whose metric is, or is not, written in Python are scored.
+        """
+        with logs.bound(job=job_id):
+            return self._claim_and_score(job_id, is_python)
+
+    def _claim_and_score(self, job_id: int, is_python: bool | None) -> bool:
+        claim = insist(partial(self._claim, job_id, is_python))
         if claim is None:
             return False
         logs.bind(submission=claim.submission_id, competition=claim.competition_id)
@@ -112,10 +117,13 @@ class Scorer:
         )
         return recorded
 
-    def _claim(self, job_id: int) -> Claim | None:
+    def _claim(self, job_id: int, is_python: bool | None) -> Claim | None:
+        lease = jobs.lease(self._lease, is_python=bool(is_python))
         with self._database.write() as session:
             now = db.now(session)
-            claim = jobs.claim(session, job_id=job_id, lease=self._lease, now=now, holder=holders.name())
+            claim = jobs.claim(
+                session, job_id=job_id, lease=lease, now=now, holder=holders.name(), is_python=is_python
+            )
             reach("claim.before_commit")
         if claim is not None:
             _observe_since(claim, "wait", now)

@@ -23,6 +23,7 @@ from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.text import counted
+from grader.worker import python_lanes
 from grader.worker.children import job_program
 from grader.worker.children.formatter import Formatter
 from grader.worker.children.job_child import JobChild
@@ -31,6 +32,7 @@ from grader.worker.process import holders, repeating
 from grader.worker.process.child import Nursery
 from grader.worker.process.repeating import Lane
 from grader.worker.process.shares import ShareUsed
+from grader.worker.python_lanes import PythonLanes
 from grader.worker.scheduled_tasks import Calendar, Keeper
 
 BATCH = 100
@@ -71,6 +73,7 @@ class DueWork:
             conditions = {
                 "claims": leased_rows.are_held(now),
                 "rescoring": batches.are_waiting(now),
+                "python": python_lanes.are_waiting(now),
                 "checks": organizer_jobs.are_waiting(now, checks=True),
                 "organizers": organizer_jobs.are_waiting(now, checks=False),
                 "webhooks": webhook_outbox.are_due(now),
@@ -83,7 +86,8 @@ class Sweeper:
 
     Two scoring children ensure that a slow file does not block the others. Organizers' jobs may take minutes;
     they have two lanes with one child each, one of which is reserved for checks of solutions and settings.
-    Rescorings have their own lane, whose child yields to live scoring.
+    Rescorings have their own lane, whose child yields to live scoring. `PythonLanes` score files with metrics
+    that organizers wrote.
     """
 
     def __init__(
@@ -103,6 +107,8 @@ class Sweeper:
         self._children = [JobChild(settings, nursery) for _ in range(CHILDREN)]
         self._rescoring_child = JobChild(settings, nursery)
         self._organizers_children = {checks: JobChild(settings, nursery) for checks in (True, False)}
+        is_due = partial(self.due.has, "python")
+        self._python = PythonLanes(settings, database, is_due=is_due, nursery=nursery)
         self._formatter = Formatter()
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
@@ -116,7 +122,7 @@ class Sweeper:
         for each in self._organizers_children.values():
             each.stop()  # a job may take minutes; another process will resume it
         repeating.join(threads, STOP_GRACE_SECONDS)
-        children = (*self._children, self._rescoring_child)
+        children = (*self._children, self._rescoring_child, *self._python.children)
         for child in children:
             child.stop()
         for thread in threads:
@@ -134,6 +140,7 @@ class Sweeper:
         wait = min(ORGANIZERS_WAIT_SECONDS, pause)
         return [
             *sweeps,
+            *self._python.lanes(wait),
             self._lane("claims", self._free_claims, min(LOOK_AGAIN_SECONDS, pause)),
             Lane("calendar", self._calendar.run_due, pause),
             Lane("texts", self._format_texts, pause),
@@ -240,7 +247,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     counters.enable(settings.metrics_dir())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
-    database = Database.of(settings, pool_size=CHILDREN + 14)
+    database = Database.of(settings, pool_size=CHILDREN + 16)
     sweeper = Sweeper(settings, database, heartbeat=heartbeat, nursery=nursery)
     repeating.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(

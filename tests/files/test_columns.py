@@ -182,3 +182,16 @@ def test_too_small_numbers_are_noted_without_a_statement_on_ties():
     rows = [[name, 0.25, "1e-400" if name == "r3" else 0.5, 0.25] for name in IDS]
     (note,) = read_submission(file_of(PROBABILITIES, rows), ROW_IDS, wanted=PROBABILITIES).notes
     assert note.message == "1 value too small for a 64-bit float (first line 5), read as 0."
+
+
+def test_texts_are_read_as_they_are():
+    wanted = SubmissionColumns((PredictedColumn("answer", is_text=True), PredictedColumn("share", 0, 1)))
+    rows = [[name, f'{name}, "Ä" 1' if place else "", "0.5"] for place, name in enumerate(IDS)]
+    read = read_submission(file_of(wanted, rows[::-1]), ROW_IDS, wanted=wanted)
+    assert read.columns["answer"].tolist() == [row[1] for row in rows]
+    assert read.columns["share"].tolist() == [0.5] * len(IDS)
+    rows[3][1] = "x" * 1001
+    found = rejection(file_of(wanted, rows), wanted)
+    assert "has 1,001 bytes; expected at most 1,000 bytes" in found["field_too_long"]
+    sample = write_sample_submission(ROW_IDS, wanted)
+    assert read_submission(sample, ROW_IDS, wanted=wanted).columns["answer"].tolist() == ["text"] * len(IDS)

@@ -99,7 +99,8 @@ def test_row_statistics_equal_the_built_in_metric(sandboxes: Sandboxes):
     rmse, rows = built_in("rmse", Options()), np.arange(ROWS)
     ours, theirs = metric.prepare(truth, rows), rmse.prepare({"target": truth["target"]}, rows)
     result, expected = metric.score(ours, files[0]), rmse.score(theirs, files[0]["prediction"])
-    assert (result.score, result.evidence) == (expected.score, expected.evidence)
+    assert (result.score, result.evidence["sums"]) == (expected.score, expected.evidence["sums"])
+    assert result.evidence["sandbox"] == list(layers().in_force)
     assert math.isclose(result.errors["score"], expected.errors["score"], rel_tol=1e-7)
     assert result.terms == {"mse": pytest.approx(result.score**2)}
     assert metric.describe().exactness is Exactness.SUMS

@@ -206,7 +206,7 @@ def _allowed(session: Any, competition: Competition, viewer: Viewer) -> Any:
 def _fault(submission: Submission) -> str:
     """Return the problems of a file, at most the first three."""
     if submission.status is SubmissionStatus.FAILED:
-        return FAILED
+        return str(submission.problems[0]["message"]) if submission.problems else FAILED
     if submission.status is not SubmissionStatus.REJECTED:
         return ""
     messages = [str(problem["message"]) for problem in submission.problems]

@@ -25,7 +25,7 @@ from grader.services.leaderboards import submission_results
 from grader.services.limits import limits
 from grader.services.moderation import disputes
 from grader.services.rescoring import mail
-from grader.services.scoring import retries
+from grader.services.scoring import jobs, retries
 from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
@@ -67,6 +67,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position, is_being_scored = _progress(session, submission, now)
         questions = disputes.of_submission(session, submission=submission)
+        metric_log = jobs.metric_log(session, submission) if opened.viewer is Viewer.ORGANIZER else ""
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
@@ -79,6 +80,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         "submissions/show.html",
         competition=view,
         submission=SubmissionView(submission, summary, viewer=opened.viewer),
+        metric_log=metric_log,
         is_own=opened.is_own,
         disputes=questions,
         rescored=rescored[0] if rescored else None,

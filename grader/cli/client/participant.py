@@ -133,6 +133,8 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
             click.echo(f"Submission #{done.id}: {score}{best}{weakest(done)}")
         case "rejected":
             click.echo(f"Submission #{done.id} is rejected:", err=True)
+        case "failed" if done.problems:
+            click.echo(f"Submission #{done.id} failed and counts:", err=True)
         case "failed":
             click.echo(
                 f"Submission #{done.id} failed because of an error on the server (incident {done.incident}).",

@@ -1,10 +1,11 @@
-"""Columns of predictions: numbers in a range, classes, lists of classes; reading and problems of values."""
+"""Columns of predictions: numbers in a range, classes, lists of classes, texts; reading and problems."""
 
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ ID, PREDICTION = "id", "prediction"
 _CLASSES_SHOWN = 10
 _NAMES_SHOWN = 8
 NO_CLASS = -1
+LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class PredictedColumn:
         of its class.
     places : int
         If it is not 0, each value is a list of classes, separated by spaces, of which this many are read.
+    is_text : bool
+        Whether each value is any text of at most 1,000 bytes.
     """
 
     name: str
@@ -41,18 +45,23 @@ class PredictedColumn:
     highest: float = sys.float_info.max
     classes: tuple[str, ...] = ()
     places: int = 0
+    is_text: bool = False
 
     @cached_property
     def codes(self) -> Mapping[bytes, int]:
         """The position of each class."""
         return {name.encode(): code for code, name in enumerate(self.classes)}
 
-    def values(self, rows: int) -> "NumberValues | ClassValues":
+    def values(self, rows: int) -> "NumberValues | ClassValues | TextValues":
         """Return empty storage for the values of this column."""
+        if self.is_text:
+            return TextValues(rows)
         return ClassValues(self, rows) if self.classes else NumberValues(self, rows)
 
     def is_possible(self, value: bytes) -> bool:
         """Return whether a field may be a value of this column."""
+        if self.is_text:
+            return False  # any header could be a text
         if self.classes:
             return all(name in self.codes for name in self.names_in(value))
         return finite(value.replace(b",", b".")) is not None
@@ -64,6 +73,8 @@ class PredictedColumn:
     @property
     def domain(self) -> str:
         """The values that are expected, in words."""
+        if self.is_text:
+            return f"a text of at most {LONGEST_TEXT:,} bytes"
         if self.classes:
             names = listed([quoted(name) for name in self.classes], most=_CLASSES_SHOWN)
             return f"classes out of {names}, separated by spaces" if self.places else f"one of {names}"
@@ -75,6 +86,8 @@ class PredictedColumn:
     @property
     def sample(self) -> str:
         """A value for a sample submission."""
+        if self.is_text:
+            return "text"
         if self.classes:
             return " ".join(self.classes[: self.places or 1])
         return repr(min(max(0.5, self.lowest), self.highest))
@@ -143,6 +156,32 @@ class ClassValues:
         return self.stored if self._column.places else self.stored[:, 0]
 
 
+class TextValues:
+    """The texts of a column, in the solution's order; an empty field is an empty text."""
+
+    def __init__(self, rows: int) -> None:
+        self.stored: Any = [""] * rows
+
+    def fault(self, value: bytes) -> str | None:
+        """Return the problem code of a trimmed field, or None if it is accepted."""
+        return "field_too_long" if len(value) > LONGEST_TEXT else None
+
+    def describe(self, _code: str, value: bytes) -> Finding:
+        """Describe a field, given its problem code."""
+        expected = f"at most {LONGEST_TEXT:,} bytes"
+        sentence = f"text too long: {quoted(value)} has {len(value):,} bytes; expected {expected}"
+        return Finding(sentence, expected, f"{len(value):,} bytes")
+
+    def store(self, place: int, value: bytes) -> None:
+        """Store an accepted value."""
+        self.stored[place] = value.decode()
+
+    @property
+    def read(self) -> NDArray[np.object_]:
+        """The texts; of shape (n,)."""
+        return np.array(self.stored, object)
+
+
 def _unexpected(value: bytes, column: PredictedColumn) -> Finding:
     if not value:
         return Finding(f"empty prediction; expected {column.domain}", column.domain, "nothing")
@@ -175,7 +214,12 @@ class SubmissionColumns:
     @property
     def is_single_number(self) -> bool:
         """Whether there is only one column, which contains numbers."""
-        return len(self.columns) == 1 and not self.columns[0].classes
+        return len(self.columns) == 1 and not self.columns[0].classes and not self.columns[0].is_text
+
+    @property
+    def longest_texts(self) -> int:
+        """The number of bytes of a row that texts may have."""
+        return LONGEST_TEXT * sum(column.is_text for column in self.columns)
 
     @property
     def is_default(self) -> bool:
@@ -183,7 +227,11 @@ class SubmissionColumns:
         return self.columns == ONE_NUMBER.columns
 
     def describe(
-        self, column: PredictedColumn, values: "NumberValues | ClassValues", code: str, value: bytes
+        self,
+        column: PredictedColumn,
+        values: "NumberValues | ClassValues | TextValues",
+        code: str,
+        value: bytes,
     ) -> Finding:
         """Describe a field, given its problem code; name the column if there are several."""
         finding = values.describe(code, value)

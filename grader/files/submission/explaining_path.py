@@ -88,7 +88,7 @@ class _SubmissionReader:
         self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
         self._underflows = array("q")  # line numbers
-        fields = LONGEST_NUMBER * (len(wanted.columns) - 1)
+        fields = LONGEST_NUMBER * (len(wanted.columns) - 1) + wanted.longest_texts
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest + fields
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()

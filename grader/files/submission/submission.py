@@ -91,7 +91,7 @@ def read_proven(body: bytes, row_ids: RowIds, wanted: SubmissionColumns = ONE_NU
     """
     rows, width = len(row_ids), len(wanted.columns)
     has_classes = any(column.classes for column in wanted.columns)
-    if not rows or not row_ids.are_plain or (has_classes and width > 1):
+    if not rows or not row_ids.are_plain or (has_classes and width > 1) or wanted.longest_texts:
         return None
     if len(body) > len(row_ids.text) + rows * width * _LONGEST_MEAN_NUMBER:
         return None
@@ -247,7 +247,8 @@ class SubmissionFile:
     ----------
     columns : dict of str to array
         The predictions in the solution's order: finite float64 of shape (n,) for numbers, int32 of shape (n,)
-        for classes as positions, or of shape (n, places) for lists of classes, with -1 in empty places.
+        for classes as positions, or of shape (n, places) for lists of classes, with -1 in empty places, and
+        objects of shape (n,) for texts.
     notes : tuple of Note
         Remarks on the file.
     other_labels : tuple of str
@@ -266,7 +267,8 @@ class SubmissionFile:
 
 def submission_size_cap(rows: int, wanted: SubmissionColumns = ONE_NUMBER) -> int:
     """Return the maximum size of a submission in bytes, as read and decompressed."""
-    return max(_SMALLEST_CAP, (_BYTES_PER_ROW + _LABEL_BYTES * (len(wanted.columns) - 1)) * rows)
+    row_bytes = _BYTES_PER_ROW + _LABEL_BYTES * (len(wanted.columns) - 1) + wanted.longest_texts
+    return max(_SMALLEST_CAP, row_bytes * rows)
 
 
 def submission_upload_cap(
@@ -275,7 +277,8 @@ def submission_upload_cap(
     """Return the maximum size in bytes of a submission that a site receives and stores."""
     rows, others = len(row_ids), len(other_labels) + len(wanted.columns) - 1
     long_ids = max(0, len(row_ids.text) - _ID_BYTES * rows)
-    return _FREE_UPLOAD_BYTES + (_BYTES_PER_ROW + _LABEL_BYTES * others) * rows + long_ids
+    row_bytes = _BYTES_PER_ROW + _LABEL_BYTES * others + wanted.longest_texts
+    return _FREE_UPLOAD_BYTES + row_bytes * rows + long_ids
 
 
 def read_submission(

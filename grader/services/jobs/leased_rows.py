@@ -51,7 +51,14 @@ class Outage:
     """The storage could not be read."""
 
 
-Unfinished = Rejection | Breakdown | Outage
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The work failed for reasons that another attempt would not change, such as an error of the metric."""
+
+    problems: Sequence[dict[str, Any]]
+
+
+Unfinished = Rejection | Breakdown | Outage | Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +194,8 @@ def record(job: ScoringJob | OrganizerJob, limits: Retries, outcome: Unfinished,
     match outcome:
         case Rejection(problems):
             finish(job, JobState.REJECTED, now=now, problems=problems)
+        case Failure(problems):
+            finish(job, JobState.FAILED, now=now, problems=problems)
         case Outage() if now - job.created_at < OUTAGE_PATIENCE:
             wait(job, until=now + OUTAGE_DELAY, is_counted=False)
         case Outage():

@@ -207,9 +207,18 @@ def refusal(allowance: Allowance, *, now: datetime) -> SubmissionLimitReached | 
     return None
 
 
+def has_failed_metric(submission: Submission) -> bool:
+    """Return whether the metric failed, rather than the server."""
+    return submission.status is SubmissionStatus.FAILED and bool(submission.problems)
+
+
 def update_slot(submission: Submission) -> None:
-    """Assign or release a submission's slot on its UTC day, depending on its status."""
-    holds = submission.kind in _LIMITED_KINDS and submission.status in _SLOT_STATUSES
+    """Assign or release a submission's slot on its UTC day, depending on its status.
+
+    A submission that failed for reasons in `problems`, such as an error of the metric, keeps its slot.
+    """
+    is_used = submission.status in _SLOT_STATUSES or has_failed_metric(submission)
+    holds = submission.kind in _LIMITED_KINDS and is_used
     submission.slot_day = _day(submission.submitted_at) if holds else None
 
 

@@ -44,6 +44,7 @@ def _unattended(now: datetime) -> Select[int]:
     is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
     return select(ScoringVersion.id).where(
         ScoringVersion.state == ScoringVersionState.PREPARING,
+        ~scoring.IS_PYTHON,
         ~is_worked_on,
         jobs.where(_IS_OPEN, leased_rows.is_free(ScoringJob, now)).exists(),
     )

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, insert, literal, or_, select
 from sqlalchemy.orm import Session, joinedload
 
+from grader.metrics import registry
 from grader.models import (
     Competition,
     JobState,
@@ -34,6 +35,11 @@ from grader.services.solutions import intake
 from grader.services.webhook_outbox import Event
 
 LIMITS = leased_rows.SCORING
+# The time that a metric written in Python may take, and the start of its sandbox, in addition to reading.
+PYTHON_SECONDS = 150
+# A problem's text for organizers only, which may contain labels.
+LOG = "log"
+IS_PYTHON = func.coalesce(ScoringVersion.metric_settings[registry.TAG].as_string(), "") == registry.PYTHON
 
 STATUS_OF = {
     JobState.DONE: SubmissionStatus.SCORED,
@@ -123,11 +129,18 @@ def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
 
 
 def claim(
-    session: Session, *, job_id: int, lease: timedelta, now: datetime, holder: str | None = None
+    session: Session,
+    *,
+    job_id: int,
+    lease: timedelta,
+    now: datetime,
+    holder: str | None = None,
+    is_python: bool | None = None,
 ) -> Claim | None:
     """Claim a job that is waiting or whose lease has expired; return None if it is not available.
 
-    A job that has lost its last lease fails instead.
+    A job that has lost its last lease fails instead. If `is_python` is not None, only jobs whose metric is,
+    or is not, written in Python are available.
     """
     job = session.get(
         ScoringJob,
@@ -139,7 +152,7 @@ def claim(
             .load_only(Solution.row_ids_sha256, Solution.prepared_sha256),
         ],
     )
-    if job is None:
+    if job is None or is_python not in (None, registry.is_python(job.scoring_version.metric_settings)):
         return None
     if LIMITS.are_used_up(job) and _give_up(session, job, now=now):
         return None
@@ -173,15 +186,25 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[s
     )
 
 
+def lease(ordinary: timedelta, *, is_python: bool) -> timedelta:
+    """Return the lease of a job."""
+    return ordinary + timedelta(seconds=PYTHON_SECONDS * is_python)
+
+
 def waiting(
     session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
 ) -> list[int]:
-    """Return the ids of overdue jobs and of jobs with a lost lease, those of the live version first."""
+    """Return the ids of overdue jobs and of jobs with a lost lease, those of the live version first.
+
+    Jobs of metrics written in Python are claimed by `grader.worker.python_lanes`.
+    """
     states = [ScoringVersionState.PREPARING] if not with_rescorings else []
     query = (
         select(ScoringJob.id)
         .join(ScoringJob.scoring_version)
-        .where(leased_rows.is_free(ScoringJob, now, older_than), ScoringVersion.state.not_in(states))
+        .where(
+            leased_rows.is_free(ScoringJob, now, older_than), ScoringVersion.state.not_in(states), ~IS_PYTHON
+        )
         .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringJob.available_at, ScoringJob.id)
         .limit(limit)
     )
@@ -269,10 +292,23 @@ def show_result(job: ScoringJob) -> None:
     submission = job.submission
     submission.status = STATUS_OF[job.state]
     submission.finished_at = job.finished_at
-    submission.problems = job.problems
+    submission.problems = [
+        {name: each for name, each in problem.items() if name != LOG} for problem in job.problems
+    ]
     submission.notes = job.notes
     submission.incident = job.incident
     limits.update_slot(submission)
+
+
+def metric_log(session: Session, submission: Submission) -> str:
+    """Return the output of a metric that failed under the live version, for organizers only."""
+    if not limits.has_failed_metric(submission):
+        return ""
+    is_live = ScoringJob.scoring_version_id == lookup.live(submission.competition).id
+    problems = session.scalar(
+        select(ScoringJob.problems).where(ScoringJob.submission_id == submission.id, is_live)
+    )
+    return "\n".join(str(each.get(LOG, "")) for each in problems or ())
 
 
 def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:

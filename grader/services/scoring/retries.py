@@ -153,6 +153,7 @@ def _failed_jobs(now: datetime) -> Select[ScoringJob]:
         .where(
             ScoringVersion.state == ScoringVersionState.LIVE,
             ScoringJob.state == JobState.FAILED,
+            ScoringJob.incident.is_not(None),  # the metric would fail again
             ScoringJob.finished_at <= now - RETRY_INTERVAL,
             ScoringJob.created_at > now - RETRIED_FOR,
         )

@@ -5,6 +5,7 @@ import logging
 import os
 
 from grader import logs
+from grader.services.scoring.jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, Nursery, RestartedChild, running_module
 from grader.worker.scorer import batch_limit_seconds
@@ -19,6 +20,7 @@ class ChildWork(enum.StrEnum):
     """The kinds of work that a child does."""
 
     SCORE = "score"
+    PYTHON = "python"
     RESCORE = "rescore"
     ORGANIZE = "organize"
 
@@ -28,6 +30,8 @@ def time_limit_seconds(settings: Settings, work: ChildWork) -> int:
     match work:
         case ChildWork.SCORE:
             return settings.scoring_time_limit_seconds
+        case ChildWork.PYTHON:
+            return settings.scoring_time_limit_seconds + PYTHON_SECONDS
         case ChildWork.RESCORE:
             return batch_limit_seconds(settings)
         case ChildWork.ORGANIZE:
@@ -51,6 +55,10 @@ class JobChild:
     def score(self, job_id: int) -> bool:
         """Score a job in the child; return False if the child died, so that the lease must expire first."""
         return self._ask(ChildWork.SCORE, job_id) is not None
+
+    def score_with_python(self, job_id: int) -> bool:
+        """Score a job whose metric is written in Python; return False if the child died."""
+        return self._ask(ChildWork.PYTHON, job_id) is not None
 
     def rescore(self, scoring_version_id: int) -> bool:
         """Score a batch in the child; return False if there was nothing to do or the child died."""

@@ -44,7 +44,9 @@ class Sandbox:
         try:
             match work:
                 case ChildWork.SCORE:
-                    return self._scorer.run(subject_id)
+                    return self._scorer.run(subject_id, is_python=False)
+                case ChildWork.PYTHON:
+                    return self._scorer.run(subject_id, is_python=True)
                 case ChildWork.RESCORE:
                     yield_to_live_scoring()
                     return self._scorer.run_batch(subject_id)

@@ -96,6 +96,7 @@ def test_job_that_lost_its_leases_can_be_retried_and_lost_again(service):
     with service.database.write() as session:
         job = session.get_one(ScoringJob, job_id)
         job.state, job.finished_at, job.attempt_count = JobState.FAILED, service.now, 10
+        job.incident = "0badcafe"
     assert retry(service, after=HOUR) == 1
     now = service.now + HOUR
     with service.database.write() as session:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from grader.models import Submission
+from grader.models import ScoringJob, Submission
 from grader.services.competitions import lookup
 from grader.services.scoring import retries
 from grader.visibility import Feedback
@@ -213,6 +213,19 @@ def test_a_failed_submission_explains_that_the_server_failed(arena, make_ann):
     text = main_text(ann.browser.get(f"{HERE}/submissions/1"))
     assert "Failed: server error. No submission was used. We retry automatically every hour for a day" in text
     assert "Incident 7F3A." in text
+
+
+def test_a_failed_metric_shows_its_output_only_to_organizers(arena, make_ann):
+    ann = make_ann()
+    send(arena, ann, b"1")
+    problem = {"code": "metric_failed", "message": "The metric raises an error."}
+    with arena.database.write() as session:
+        session.execute(update(Submission).values(status="failed", problems=[problem]))
+        session.execute(update(ScoringJob).values(problems=[{**problem, "log": "label 17"}]))
+    path = f"{HERE}/submissions/1"
+    text = main_text(ann.browser.get(path))
+    assert "Failed: The metric raises an error. The submission counts." in text and "label 17" not in text
+    assert "label 17" in main_text(arena.person("Olga", is_admin=True).browser.get(path))
 
 
 def test_a_downloaded_file_is_identical_to_the_upload(arena, make_ann):

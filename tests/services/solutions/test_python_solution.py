@@ -1,0 +1,106 @@
+"""Solutions of metrics written in Python: types as from `read_csv`, the setup check on the platform."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from grader.metrics.python_metric import MetricSource, PythonSettings
+from grader.sandbox import layers
+from grader.services.solutions import python_solution
+from grader.services.solutions.python_solution import PythonTable, python_checked
+from tests.fixtures.python_metrics import LOOP, MEAN
+
+pytestmark = pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))
+HEAD = "id,target,share,name,empty,Usage"
+ROWS = [
+    f"{row},{row % 3},{'' if row == 5 else row / 7},{'NA' if row == 6 else f'n{row % 2}'},,"
+    f"{'Public' if row % 2 else 'Private'}"
+    for row in range(1, 41)
+]
+DATA = "\n".join([HEAD, *ROWS, ""]).encode()
+SAMPLE = "\n".join(["id,prediction", *(f"{row},0.5" for row in range(40, 0, -1)), ""]).encode()
+ROW_STATISTICS = """
+import numpy as np
+
+
+def rows(truth, prediction):
+    error = truth["target"].to_numpy() - prediction
+    return np.stack([error**2, np.abs(error)], axis=1)
+
+
+def combine(sums, n):
+    return {"score": (sums[0] / n) ** 0.5, "mae": sums[1] / n}
+"""
+
+
+def checked(source: str, sample: bytes | None = SAMPLE):
+    table = PythonTable.read(DATA)
+    settings, report, problems = python_checked(
+        table,
+        table.usage,
+        None if sample is None else PythonTable.read(sample),
+        MetricSource.of(source.encode()),
+        PythonSettings(),
+    )
+    return settings, report, problems
+
+
+def test_columns_have_the_types_that_read_csv_infers():
+    table = PythonTable.read(DATA)
+    expected = pd.read_csv(io.BytesIO(DATA))
+    assert list(table.columns) == ["target", "share", "name", "empty"]
+    for name in ("target", "share", "empty"):
+        assert table.columns[name].dtype == expected[name].dtype
+        np.testing.assert_array_equal(table.columns[name], expected[name])
+    assert table.columns["name"].tolist() == [row.split(",")[3] for row in ROWS]
+    assert table.targets["name"].tolist() == table.texts["name"].codes.tolist()
+    assert table.id == "id" and table.usage is not None
+
+
+def test_check_completes_the_settings_of_row_statistics():
+    settings, report, problems = checked(ROW_STATISTICS)
+    assert problems == []
+    assert (settings.terms, settings.width, settings.whole) == (("score", "mae"), 2, {"id", "target"})
+    assert [each.name for each in settings.predictions] == ["prediction"]
+    assert report["exactness"] == "sums" and report["scores"]["sample"] > 0
+    assert report["sandbox"] == str(layers())
+
+
+def test_check_without_a_sample_predicts_the_columns_of_the_solution():
+    exact = (
+        "def grade(submission, answers):\n    return float((submission['name'] == answers['name']).mean())\n"
+    )
+    settings, report, problems = checked(exact, sample=None)
+    assert problems == [] and settings.checks_files
+    assert {each.name: each.kind.value for each in settings.predictions}["name"] == "text"
+    assert report["scores"]["perfect"] > report["scores"]["shuffled"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import random\ndef grade(submission, answers):\n    return random.random()\n", "random numbers"),
+        (
+            "def grade(submission, answers):\n    return 1 / (len(answers) - 20)\n",
+            "public rows, the metric raises",
+        ),
+        (MEAN, "With the sample submission"),
+    ],
+)
+def test_check_reports_what_makes_a_metric_unusable(source: str, words: str):
+    if source is MEAN:
+        source = MEAN.replace('["target"]', '["label"]')
+    assert any(words in each for each in checked(source)[2])
+
+
+def test_check_of_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(python_solution, "CHECK_SECONDS", 1)
+    assert checked(LOOP)[2] == ["With the sample submission, the metric takes too long.\n"]
+
+
+def test_check_names_missing_ids_of_the_sample():
+    assert checked(MEAN, SAMPLE.replace(b"\n7,", b"\n70,"))[2] == [
+        "Ids of the solution that are not in the sample submission: 1."
+    ]
