@@ -165,7 +165,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
             competition_settings.change(act, changes={"opens_at": opening or act.now})
         entered = None
         if not is_scheduled:
-            entered = benchmark_entries.publish(**act.parts, storage=site.storage)
+            entered = benchmark_entries.publish(act, storage=site.storage)
     site.hints.send(entered.job_ids if entered else ())
     return {}
 

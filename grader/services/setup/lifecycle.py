@@ -11,8 +11,6 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, CompetitionState
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
@@ -86,18 +84,15 @@ def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault
     return faults + problems(as_published, is_draft=False)
 
 
-def publish(
-    session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
-) -> Competition:
+def publish(act: Act) -> Competition:
     """Publish a draft, which opens at its opening time or, if it has none, immediately.
 
     Missing dates are derived from the close. Raise AlreadyPublished or NotReady.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition, now = act.competition, act.now
     if competition.state is not CompetitionState.DRAFT:
         raise AlreadyPublished(competition=competition)
-    lacking = [*missing(competition, now=now), *files.faults(session, competition=competition)]
+    lacking = [*missing(competition, now=now), *files.faults(act.session, competition=competition)]
     if lacking:
         raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now

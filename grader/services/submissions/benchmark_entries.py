@@ -1,16 +1,14 @@
 """Benchmark submissions: the sample submission and the baseline."""
 
 import os
-from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.competitions.acting import Act
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
 from grader.services.submissions.accepting import NewSubmission
@@ -31,59 +29,36 @@ class NoOrganizers(OrganizerError):
     message = "The competition has no organizer to own the baseline. Create the draft with --owner."
 
 
-def publish(
-    session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
-) -> NewSubmission | None:
+def publish(act: Act, *, storage: Storage) -> NewSubmission | None:
     """Publish a draft and add the sample submission; raise the errors of `lifecycle.publish`."""
-    competition = lifecycle.publish(session, competition=competition, actor=actor, now=now)
-    return add_sample(session, storage=storage, competition=competition, actor=actor, now=now)
+    lifecycle.publish(act)
+    return add_sample(act, storage=storage)
 
 
-def add_sample(
-    session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
-) -> NewSubmission | None:
+def add_sample(act: Act, *, storage: Storage) -> NewSubmission | None:
     """Add the sample submission, which scores exactly 0.50000; return None if it exists.
 
     Also return None if neither an acting user nor an owner can own the submission.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
+    session, competition = act.session, act.competition
     sample = _sample(storage, competition)
     entered = select(Submission.id).where(
         Submission.competition_id == competition.id,
         Submission.kind == SubmissionKind.BENCHMARK,
         Submission.sha256 == sample.sha256,
     )
-    user = actor.user or _first_owner(session, competition)
+    user = act.actor.user or _first_owner(session, competition)
     if user is None or session.scalar(entered.limit(1)) is not None:
         return None
-    return add(
-        session,
-        competition=competition,
-        blob=sample,
-        file_name="sample_submission.csv",
-        name=SAMPLE_NAME,
-        user=user,
-        actor=actor,
-        now=now,
-    )
+    return add(act, blob=sample, file_name="sample_submission.csv", name=SAMPLE_NAME, user=user)
 
 
-def add(
-    session: Session,
-    *,
-    competition: Competition,
-    blob: StoredBlob,
-    file_name: str,
-    name: str = "",
-    user: User,
-    actor: Actor,
-    now: datetime,
-) -> NewSubmission:
+def add(act: Act, *, blob: StoredBlob, file_name: str, name: str = "", user: User) -> NewSubmission:
     """Add a stored file as a benchmark, which is shown under its name with a score but no rank.
 
     Raises NothingToScore for a draft without a solution.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
+    session, competition, now = act.session, act.competition, act.now
     if competition.live_scoring_version is None:
         raise NothingToScore
     submission = Submission(
@@ -101,14 +76,10 @@ def add(
     session.add(submission)
     session.flush()
     job_ids = scoring.add_jobs(session, submission=submission, competition=competition, now=now)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="submission.benchmark",
-        subject=f"submission {submission.id}",
+    act.record(
+        "submission.benchmark",
+        f"submission {submission.id}",
         after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
-        now=now,
     )
     return NewSubmission(submission, job_ids)
 

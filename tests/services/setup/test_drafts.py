@@ -23,7 +23,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
@@ -333,9 +333,9 @@ def test_publishing_submits_the_sample_submission_once_in_an_organizers_name(ser
     made = draft(service, closes_at=service.now + 30 * DAY)
     accept_solution(service, made, solution_csv())
     with service.database.write() as session:
-        by = {"storage": service.storage, "competition": made, "actor": Actor.of(ada), "now": service.now}
-        entered = benchmark_entries.publish(session, **by)
-        assert benchmark_entries.add_sample(session, **by) is None
+        act = acting.begin(session, competition=made, actor=Actor.of(ada), now=service.now)
+        entered = benchmark_entries.publish(act, storage=service.storage)
+        assert benchmark_entries.add_sample(act, storage=service.storage) is None
     service.score(entered)
     with service.database.read() as session:
         score = session.scalar(select(Score).where(Score.submission_id == entered.submission.id))

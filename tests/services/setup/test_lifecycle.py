@@ -8,7 +8,7 @@ from grader.models import Competition, CompetitionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import acting, lookup, phases
 from grader.services.competitions.phases import Archived
 from grader.services.setup import lifecycle
 from grader.services.setup.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
@@ -145,7 +145,7 @@ def test_draft_without_an_opening_opens_when_it_is_published(service, draft):
     with service.database.write() as session:
         competition = lookup.get(session, slug=draft.slug)
         competition.opens_at = competition.entry_deadline = None
-        lifecycle.publish(session, competition=competition, actor=TESTS, now=service.now)
+        lifecycle.publish(acting.begin(session, competition=competition, actor=TESTS, now=service.now))
     published = service.reload(draft)
     assert published.opens_at == service.now
     assert published.entry_deadline is not None

@@ -338,6 +338,4 @@ def add_baseline(act: Act, sent: BaselineForm, prepared: NamedBlob) -> NewSubmis
     """Add a prediction file as a benchmark."""
     prepared.hold(act)
     user = act.actor.user or benchmark_entries.first_organizer(act.session, competition=act.competition)
-    return benchmark_entries.add(
-        **act.parts, blob=prepared.blob, file_name=prepared.name, name=sent.name, user=user
-    )
+    return benchmark_entries.add(act, blob=prepared.blob, file_name=prepared.name, name=sent.name, user=user)

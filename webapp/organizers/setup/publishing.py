@@ -164,7 +164,7 @@ STATE = Family(
 def publish_competition(act: Act, sent: Confirmation) -> NewSubmission | None:
     """Publish a draft; afterwards, only a rescoring can change its metric or solution."""
     question = _publish_question(act)
-    entered = benchmark_entries.publish(**act.parts, storage=current_site().storage)
+    entered = benchmark_entries.publish(act, storage=current_site().storage)
     confirm(question)
     return entered
 
