@@ -1,15 +1,27 @@
 """Charts for reports: line, rate and bar charts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from grader.charts.svg import Area, Axis, Place, foot, foot_name, levels, picture, points, polyline, text
+from grader.charts.svg import (
+    Area,
+    Axis,
+    Place,
+    circle,
+    foot,
+    foot_name,
+    levels,
+    picture,
+    points,
+    polyline,
+    text,
+)
 
 WIDTH, HEIGHT = 420, 280
 BOX = Area(left=58, right=408, top=14, bottom=234)
 SQUARE = BOX._replace(right=BOX.left + BOX.bottom - BOX.top)
 SQUARE_WIDTH = WIDTH - BOX.right + SQUARE.right
-LEGEND_STEP = 18
+LEGEND_STEP, SAMPLE_WIDTH = 18, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +42,13 @@ def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
     parts += [
         polyline(f"line s{one.number}", ((BOX.x(x, a), BOX.y(y, b)) for a, b in one.points)) for one in series
     ]
-    if len(series) < 2:
-        return picture("chart", title, WIDTH, HEIGHT, parts)
-    for place, one in enumerate(series):
-        left, top = _legend_place(place)
-        parts.append(f'<path class="line s{one.number}" d="M{left} {top}h22"/>')
-        parts.append(text("name", left + 28, top + 4, one.name))
-    return picture("chart", title, WIDTH, _height_with_legend(len(series)), parts)
+    names = [one.name for one in series] if len(series) > 1 else []
+    return _with_legend(
+        title,
+        parts,
+        names,
+        lambda place, x, y: f'<path class="line s{series[place].number}" d="M{x} {y}h{SAMPLE_WIDTH}"/>',
+    )
 
 
 def rate_chart(
@@ -58,8 +70,8 @@ def rate_chart(
         f'<path class="diagonal" d="M{SQUARE.left} {SQUARE.bottom}L{SQUARE.right} {SQUARE.top}"/>',
         f'<path class="gap" d="M{at:.1f} {foot_of_gap:.1f}V{height:.1f}"/>',
         f'<polyline class="line s0" points="{line}"/>',
-        f'<circle class="mark" cx="{at:.1f}" cy="{height:.1f}" r="4"/>',
-        f'<circle class="mark" cx="{SQUARE.left + 4}" cy="{HEIGHT + 4}" r="4"/>',
+        circle("mark", (at, height), 4),
+        circle("mark", (SQUARE.left + 4, HEIGHT + 4), 4),
         text("name", SQUARE.left + 14, HEIGHT + 8, note),
     ]
     return picture("chart square", f"{title}. {note}.", SQUARE_WIDTH, HEIGHT + 16, parts)
@@ -73,12 +85,7 @@ def outline(edges: Sequence[float], heights: Sequence[float]) -> list[Place]:
     return [*points, (edges[-1], 0.0)]
 
 
-def bar_chart(title: str, bars: Sequence[tuple[str, float]], axis: Axis, x_name: str = "") -> str:
-    """Render a vertical bar chart with the name of each bar below it."""
-    return grouped_bar_chart(title, [(name, (value,)) for name, value in bars], (), axis, x_name)
-
-
-def grouped_bar_chart(
+def bar_chart(
     title: str,
     groups: Sequence[tuple[str, Sequence[float | None]]],
     names: Sequence[str],
@@ -95,11 +102,7 @@ def grouped_bar_chart(
         parts += _bars(values, axis, BOX.left + step * (place + 0.12), step * 0.76)
         parts.append(text("tick", BOX.left + step * (place + 0.5), BOX.bottom + 14, label))
     parts.append(foot_name(x_name, BOX))
-    for number, name in enumerate(names):
-        left, top = _legend_place(number)
-        parts.append(_bar(number, left, top - 6, 12, 12))
-        parts.append(text("name", left + 18, top + 4, name))
-    return picture("chart", title, WIDTH, _height_with_legend(len(names)), parts)
+    return _with_legend(title, parts, names, lambda number, x, y: _bar(number, x, y - 6, SAMPLE_WIDTH, 12))
 
 
 def _bars(values: Sequence[float | None], axis: Axis, left: float, width: float) -> Iterable[str]:
@@ -114,11 +117,11 @@ def _bar(number: int, x: float, y: float, width: float, height: float) -> str:
     return f'<rect class="bar s{number}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
-def _legend_place(number: int) -> tuple[float, float]:
-    """Return the position of a legend entry, in two columns below the chart."""
-    return BOX.left + (number % 2) * 180, HEIGHT - 4 + LEGEND_STEP * (number // 2)
-
-
-def _height_with_legend(count: int) -> int:
-    """Return the height of a chart with `count` legend entries."""
-    return HEIGHT + LEGEND_STEP * ((count + 1) // 2)
+def _with_legend(
+    title: str, parts: list[str], names: Sequence[str], sample: Callable[[int, float, float], str]
+) -> str:
+    """Return a chart with a legend below, in two columns; `sample` renders an entry's sign at x and y."""
+    for number, name in enumerate(names):
+        left, top = BOX.left + (number % 2) * 180, HEIGHT - 4 + LEGEND_STEP * (number // 2)
+        parts += [sample(number, left, top), text("name", left + SAMPLE_WIDTH + 6, top + 4, name)]
+    return picture("chart", title, WIDTH, HEIGHT + LEGEND_STEP * ((len(names) + 1) // 2), parts)

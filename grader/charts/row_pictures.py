@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from grader.charts.svg import Area, Axis
+from grader.charts.svg import Area, Axis, circle, text
 
 WIDTH, HEIGHT = 560, 18
 _AREA = Area(left=8, right=WIDTH - 8, top=0, bottom=HEIGHT)
@@ -27,24 +27,24 @@ def dumbbell(before: float, after: float, axis: Axis) -> str:
     left, right = _AREA.x(axis, before), _AREA.x(axis, after)
     middle = HEIGHT / 2
     direction = "rose" if after > before else "fell" if after < before else "same"
-    return (
-        f'<svg class="dumbbell {direction}" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
-        f'focusable="false"><path class="rail" d="M{_AREA.left} {middle:g}H{_AREA.right}"/>'
+    return _row(
+        direction,
+        f'<path class="rail" d="M{_AREA.left} {middle:g}H{_AREA.right}"/>'
         f'<path class="bar" d="M{left:.1f} {middle:g}H{right:.1f}"/>'
-        f'<circle class="was" cx="{left:.1f}" cy="{middle:g}" r="5"/>'
-        f'<circle class="is" cx="{right:.1f}" cy="{middle:g}" r="6"/></svg>'
+        + circle("was", (left, middle), 5)
+        + circle("is", (right, middle), 6),
     )
 
 
 def scale(axis: Axis) -> str:
     """Render the tick labels of the shared axis for the table header."""
-    marks = "".join(
-        f'<text class="tick" x="{_AREA.x(axis, value):.1f}" y="13">{text}</text>'
-        for value, text in axis.marks()
-    )
+    return _row("scale", "".join(text("tick", _AREA.x(axis, at), 13, mark) for at, mark in axis.marks()))
+
+
+def _row(css: str, content: str) -> str:
     return (
-        f'<svg class="dumbbell scale" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
-        f'focusable="false">{marks}</svg>'
+        f'<svg class="dumbbell {css}" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
+        f'focusable="false">{content}</svg>'
     )
 
 

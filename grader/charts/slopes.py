@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.charts.svg import label, picture, polyline, shortened, spread, text
+from grader.charts.svg import Axis, Place, label, picture, polyline, shortened, spread, text
+from grader.text import counted
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 42, 168, 36, 19
 LABEL_GAP = 16
@@ -43,21 +44,24 @@ def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "
     if not teams:
         return None
     last = max(max(team.rank, team.public_rank) for team in teams)
-    named = _named(teams, last)
     bottom = TOP + STEP * (last - 1) if last <= ROWS else TOP + HEIGHT
-    lefts, rights = (
-        [_y(rank, last, bottom) for rank in ranks]
-        for ranks in ((team.public_rank for team in named), (team.rank for team in named))
-    )
+    ranks = Axis("", 1, max(last, 2), is_logarithmic=last > ROWS)
+
+    def ends(team: Slope) -> Place:
+        """Return the heights of both ends of a team's line."""
+        return ranks.place(team.public_rank, TOP, bottom), ranks.place(team.rank, TOP, bottom)
+
+    named = _named(teams, last)
     with_name = set(named)
-    quiet = [team for team in teams if team not in with_name]
     parts = [text("name", 0, 16, names[0]), text("name", RIGHT, 16, names[1])]
-    parts += _quiet_path(quiet, last, bottom)
+    parts += _quiet_path(ends(team) for team in teams if team not in with_name)
+    lowest = max(bottom, TOP + LABEL_GAP * (len(named) - 1))
     numbers, labels = (
-        spread(ends, gap=LABEL_GAP, lowest=TOP, highest=max(bottom, TOP + LABEL_GAP * (len(named) - 1)))
-        for ends in (lefts, rights)
+        spread(heights, gap=LABEL_GAP, lowest=TOP, highest=lowest)
+        for heights in zip(*map(ends, named), strict=True)
     )
-    for team, left, right, number, place in zip(named, lefts, rights, numbers, labels, strict=True):
+    for team, number, place in zip(named, numbers, labels, strict=True):
+        left, right = ends(team)
         parts.append(polyline(f"slope {team.css}", [(LEFT, left), (RIGHT, right)]))
         parts.append(polyline("leader", [(RIGHT, right), (RIGHT + 8, place)]))
         parts.append(label("level-text", LEFT - 6, number, f"{team.public_rank:,}"))
@@ -83,20 +87,10 @@ def _share(team: Slope) -> float:
     return abs(math.log(team.public_rank / team.rank))
 
 
-def _y(rank: int, last: int, bottom: float) -> float:
-    if last == 1:
-        return TOP
-    share = (rank - 1) / (last - 1) if last <= ROWS else math.log(rank) / math.log(last)
-    return TOP + (bottom - TOP) * share
-
-
-def _quiet_path(teams: Iterable[Slope], last: int, bottom: float) -> Iterator[str]:
+def _quiet_path(lines: Iterable[Place]) -> Iterator[str]:
     """Yield one path for the lines of all unnamed teams, omitting overlapping lines."""
-    ends = {
-        tuple(2 * round(_y(r, last, bottom) / 2) for r in (team.public_rank, team.rank)) for team in teams
-    }
-    lines = sorted(ends)[:: 1 + len(ends) // MOST_QUIET]
-    if lines:
+    distinct = sorted({(2 * round(left / 2), 2 * round(right / 2)) for left, right in lines})
+    if lines := distinct[:: 1 + len(distinct) // MOST_QUIET]:
         drawn = "".join(f"M{LEFT} {left}L{RIGHT} {right}" for left, right in lines)
         yield f'<path class="slope quiet" d="{drawn}"/>'
 
@@ -104,6 +98,6 @@ def _quiet_path(teams: Iterable[Slope], last: int, bottom: float) -> Iterator[st
 def _description(teams: Sequence[Slope], names: tuple[str, str]) -> str:
     moved = sum(team.rank != team.public_rank for team in teams)
     return (
-        f"Ranks of {len(teams):,} {'team' if len(teams) == 1 else 'teams'}, {names[0]} to {names[1]}. "
+        f"Ranks of {counted(len(teams), 'team')}, {names[0]} to {names[1]}. "
         f"Changed ranks: {moved:,}. The table below contains the same values."
     )

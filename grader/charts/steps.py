@@ -16,14 +16,17 @@ from grader.charts.svg import (
     Area,
     Axis,
     Place,
+    circle,
     levels,
     points,
     polyline,
     robust_floor,
+    stairs,
     text,
     time_marks,
 )
 from grader.ranking.order import SCALE, Scale, TeamEntry
+from grader.text import counted
 
 NARROW_TIME_MARKS = 3
 COLOURS = 10
@@ -93,7 +96,7 @@ def step_chart(
     parts += (
         _drawn_band(band, x, y, area)
         if band
-        else [polyline("step other", _corners(steps, x, y, area)) for steps in others]
+        else [polyline("step other", stairs(_places(steps, x, y, area), area.right)) for steps in others]
     )
     ends = [area.y(y, max(team.steps[-1].score_units, y.low)) for team in teams]
     places = frame.heights(ends)
@@ -101,14 +104,14 @@ def step_chart(
     # The best team is rendered last so that its line is on top.
     for number, (team, end, place) in reversed(list(lines)):
         css = f"s{number % COLOURS}{' own' if team.is_own else ''}"
-        corners = list(_corners(team.steps, x, y, area))
-        parts.append(polyline(f"step {css}", corners))
+        ends_of_steps = _places(team.steps, x, y, area)
+        parts.append(polyline(f"step {css}", stairs(ends_of_steps, area.right)))
         if len(teams) <= POINTED_TEAMS or team.is_own:
-            parts += _points(team, css, x, y, area)
+            parts += [circle(f"point {css}", place, 3) for place in ends_of_steps]
         parts += frame.named(f" {css}", (area.right, end), place, f"{team.rank}. {team.team}")
-    whom = "1 team" if len(teams) == 1 else f"{len(teams)} teams"
     description = (
-        f"Step chart of the best public score of {whom} over time. The table below contains the same values."
+        f"Step chart of the best public score of {counted(len(teams), 'team')} over time. The table below "
+        "contains the same values."
     )
     svg = frame.picture("chart", description, parts)
     return StepChart(svg, scale.text(int(y.low)) if lowest < y.low else None, band)
@@ -131,21 +134,21 @@ def _band(others: Sequence[Sequence[TeamEntry]], start: datetime, until: datetim
 
 
 def _drawn_band(band: Sequence[BandLevel], x: Axis, y: Axis, area: Area) -> Iterator[str]:
-    def line(units: Iterable[int]) -> list[Place]:
-        return [
-            (area.x(x, level.at.timestamp()), area.y(y, min(max(each, y.low), y.high)))
-            for level, each in zip(band, units, strict=True)
-        ]
-
-    high, low = line(level.high for level in band), line(level.low for level in band)
+    low, middle, high = (
+        [_place(level.at, getattr(level, name), x, y, area) for level in band]
+        for name in ("low", "middle", "high")
+    )
     yield f'<polygon class="band" points="{points([*high, *reversed(low)])}"/>'
-    yield polyline("band-middle", line(level.middle for level in band))
+    yield polyline("band-middle", middle)
 
 
-def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str]:
-    for step in team.steps:
-        at, height = area.x(x, step.submitted_at.timestamp()), area.y(y, max(step.score_units, y.low))
-        yield f'<circle class="point {css}" cx="{at:.1f}" cy="{height:.1f}" r="3"/>'
+def _places(steps: Iterable[TeamEntry], x: Axis, y: Axis, area: Area) -> list[Place]:
+    """Return the places of scores; those outside the axis are on its edge."""
+    return [_place(step.submitted_at, step.score_units, x, y, area) for step in steps]
+
+
+def _place(at: datetime, units: int, x: Axis, y: Axis, area: Area) -> Place:
+    return area.x(x, at.timestamp()), area.y(y, min(max(units, y.low), y.high))
 
 
 def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], scale: Scale) -> Axis:
@@ -179,16 +182,3 @@ def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: 
         yield shown("tick", at, moment, written, "axis")
     yield shown("tick at-start", 4, start, "UTC", "zone")
     yield f'<path class="rule" d="M{area.left} {area.bottom}H{area.right}"/>'
-
-
-def _corners(steps: Iterable[TeamEntry], x: Axis, y: Axis, area: Area) -> Iterator[Place]:
-    before: float | None = None
-    for step in steps:
-        at = area.x(x, step.submitted_at.timestamp())
-        height = area.y(y, min(max(step.score_units, y.low), y.high))
-        if before is not None:
-            yield at, before
-        yield at, height
-        before = height
-    if before is not None:
-        yield area.right, before

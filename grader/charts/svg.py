@@ -1,7 +1,7 @@
 """SVG elements for charts: axes with ticks, lines, text, and the root element."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import escape
@@ -134,6 +134,25 @@ def picture(css: str, description: str, width: float, height: float, parts: Iter
 def polyline(css: str, places: Iterable[Place]) -> str:
     """Return a ``polyline`` element through points."""
     return f'<polyline class="{css}" points="{points(places)}"/>'
+
+
+def circle(css: str, place: Place, radius: float) -> str:
+    """Return a ``circle`` element."""
+    x, y = place
+    return f'<circle class="{css}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"/>'
+
+
+def stairs(places: Iterable[Place], end: float) -> Iterator[Place]:
+    """Yield the corners of a step line through places, which continues to `end` at the last height."""
+    before: float | None = None
+    for x, height in places:
+        if before is not None and height != before:
+            yield x, before
+        if height != before:
+            yield x, height
+        before = height
+    if before is not None:
+        yield end, before
 
 
 def points(places: Iterable[Place]) -> str:

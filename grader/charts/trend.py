@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
-from grader.charts.svg import Area, Axis, Place, levels, picture, polyline, text
+from grader.charts.svg import Area, Axis, circle, levels, picture, polyline, stairs, text
 from grader.ranking.order import SCALE, Scale
 
 WIDTH, HEIGHT = 380, 184
@@ -18,7 +18,7 @@ FLOOR_SPREADS = 4
 SMALLEST_SPREAD = 200
 SMALLEST_FALL = 1000  # a score is below the axis only if it is far below the best one
 BELOW_AXIS = 7
-MOST_DOTS = 1000
+MOST_DOTS, FEW_DOTS = 1000, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,16 @@ def trend_chart(
         at = AREA.y(y, leader)
         parts.append(f'<path class="leader-line" d="M{AREA.left} {at:.1f}H{AREA.right}"/>')
         parts.append(text("leader-name", AREA.right, at - 4, f"leader {scale.text(leader)}"))
-    parts.append(polyline("best-line", _corners(best_so_far, x, y)))
-    css = _dot_class(len(scores))
+    steps = ((AREA.x(x, n), AREA.y(y, units)) for n, units in enumerate(best_so_far, 1) if units >= y.low)
+    parts.append(polyline("best-line", stairs(steps, AREA.right)))
+    css = "dots" if len(scores) <= FEW_DOTS else "dots many"
     for name, is_below in ((css, False), (f"{css} below", True)):
         if dots := "".join(_dots(scores, x, y, is_below=is_below)):
             parts.append(f'<path class="{name}" d="{dots}"/>')
     if best in scores:
-        across, up = AREA.x(x, scores.index(best) + 1), AREA.y(y, best)
-        parts.append(f'<circle class="best-dot" cx="{across:.1f}" cy="{up:.1f}" r="4"/>')
-    parts.append(
-        text(
-            "best-name",
-            AREA.left + 4,
-            _name_height(y, best, leader),
-            f"your best {scale.text(best)}",
-        )
-    )
+        parts.append(circle("best-dot", (AREA.x(x, scores.index(best) + 1), AREA.y(y, best)), 4))
+    name_height = _name_height(y, best, leader)
+    parts.append(text("best-name", AREA.left + 4, name_height, f"your best {scale.text(best)}"))
     parts += _foot(len(scores), x)
     description = (
         f"Your displayed scores in submission order, {len(scores)} in total. The table below contains them."
@@ -88,22 +82,6 @@ def _name_height(y: Axis, best: int, leader: int | None) -> float:
     return at + 13 if is_in_the_way and at + 13 < AREA.bottom else at - 6
 
 
-def _corners(best_so_far: Sequence[int], x: Axis, y: Axis) -> Iterator[Place]:
-    before: float | None = None
-    for number, units in enumerate(best_so_far, 1):
-        if units < y.low:
-            continue
-        height = AREA.y(y, units)
-        if before is None:
-            yield AREA.x(x, number), height
-        elif height != before:
-            yield AREA.x(x, number), before
-            yield AREA.x(x, number), height
-        before = height
-    if before is not None:
-        yield AREA.right, before
-
-
 def _dots(scores: Sequence[int], x: Axis, y: Axis, *, is_below: bool) -> Iterator[str]:
     """Yield zero-length lines, which round line caps turn into dots, on or below the axis.
 
@@ -113,10 +91,6 @@ def _dots(scores: Sequence[int], x: Axis, y: Axis, *, is_below: bool) -> Iterato
         if (units < y.low) is is_below:
             at = AREA.bottom + BELOW_AXIS if is_below else AREA.y(y, units)
             yield f"M{AREA.x(x, number):.1f} {at:.1f}h0"
-
-
-def _dot_class(count: int) -> str:
-    return "dots" if count <= 60 else "dots many"
 
 
 def _foot(count: int, x: Axis) -> Iterator[str]:

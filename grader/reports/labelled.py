@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.charts.frame import bar_chart, grouped_bar_chart
+from grader.charts.frame import bar_chart
 from grader.charts.svg import Axis
 from grader.metrics.bias.analysis.annotations import TENTHS, Annotations, FractionCounts
 from grader.metrics.bias.analysis.association import (
@@ -161,7 +161,7 @@ def _rate_bars(caption: str, report: PairReport, groups: list[str]) -> Chart:
     by_place = {(each.label, each.group): each.rate for each in report.rates}
     percent = {place: None if rate is None else 100 * rate for place, rate in by_place.items()}
     bars = [(label, [percent[label, group] for group in groups]) for label in labels]
-    svg = grouped_bar_chart(caption, bars, groups, Axis("% of the pairs", 0, 100))
+    svg = bar_chart(caption, bars, groups, Axis("% of the pairs", 0, 100))
     lines = [(label, *(share(by_place[label, group]) for group in groups)) for label in labels]
     return Chart(svg, table(caption, ("label", *groups), lines), is_summed_up=True)
 
@@ -334,11 +334,12 @@ def _is_graded(counts: FractionCounts) -> bool:
 def _fraction_chart(counts: FractionCounts) -> Chart:
     title = f"{counts.name}: distribution of values"
     highest = max(*counts.tenths, 1)
-    bars = [(f"{tenth:g}", float(rows)) for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
+    bars = [(f"{tenth:g}", [rows]) for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
     lines = [(f"{tenth:g}", f"{rows:,}") for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
     svg = bar_chart(
         title,
         bars,
+        (),
         Axis("rows (logarithmic)", 0.5, highest * 1.3, is_logarithmic=True),
         "value, rounded to tenths",
     )

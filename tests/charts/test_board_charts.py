@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.charts import steps as step_charts
-from grader.charts.frontier import Cloud, Spot, cloud, front, frontier_chart
+from grader.charts.frontier import Cloud, cloud, front, frontier_chart
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import Steps, step_chart
-from grader.charts.svg import NAME_LENGTH, WIDE, shortened, spread
+from grader.charts.svg import NAME_LENGTH, WIDE, Place, shortened, spread
 from grader.ranking.order import TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -77,7 +77,7 @@ def test_baselines_do_not_compress_the_best_teams_in_any_chart():
         others=[[TeamEntry(2, 2, each, NOON)] for each in units],
     )
     assert steps is not None and steps.floor is not None and float(steps.floor) > 0.92
-    drawn = cloud([Spot(each / 100_000, each / 100_000) for each in units])
+    drawn = cloud([(each / 100_000, each / 100_000) for each in units])
     assert drawn is not None and drawn.outside == 3 and min(drawn.x.low, drawn.y.low) > 0.92
 
 
@@ -192,31 +192,26 @@ def test_single_entry_is_rendered_as_a_point_with_ticks_on_both_axes():
 
 
 values = st.integers(5_000, 10_000).map(lambda units: units / 10_000)
-spots = st.lists(st.builds(Spot, values, values), min_size=1, max_size=40)
+spots = st.lists(st.tuples(values, values), min_size=1, max_size=40)
 
 
 @given(spots)
-def test_front_contains_the_teams_that_no_other_team_dominates(shown: list[Spot]):
+def test_front_contains_the_teams_that_no_other_team_dominates(shown: list[Place]):
     best = [shown[place] for place in front(shown)]
     for spot in shown:
-        assert any(each.overall >= spot.overall and each.worst >= spot.worst for each in best)
+        assert any(overall >= spot[0] and worst >= spot[1] for overall, worst in best)
     for each in best:
-        assert not any(
-            other.overall >= each.overall
-            and other.worst >= each.worst
-            and (other.overall, other.worst) != (each.overall, each.worst)
-            for other in shown
-        )
+        assert not any(other[0] >= each[0] and other[1] >= each[1] and other != each for other in shown)
 
 
-def drawn(shown: list[Spot], *, is_narrow: bool = False) -> tuple[Cloud, str]:
+def drawn(shown: list[Place], *, is_narrow: bool = False) -> tuple[Cloud, str]:
     found = cloud(shown)
     assert found is not None
     return found, frontier_chart(found, names={0: '<a> & "b"'}, own=0, is_narrow=is_narrow)
 
 
 @given(spots, st.booleans())
-def test_frontier_chart_shows_each_place_once_or_counts_teams_outside(shown: list[Spot], is_narrow: bool):
+def test_frontier_chart_shows_each_place_once_or_counts_teams_outside(shown: list[Place], is_narrow: bool):
     found, svg = drawn(shown, is_narrow=is_narrow)
     dots = svg.count('class="dot"')
     assert min(1, len(shown) - found.outside) <= dots <= len(shown) - found.outside

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from grader.charts.frontier import LABELLED, Cloud, Spot, cloud
+from grader.charts.frontier import LABELLED, Cloud, cloud
 from grader.models import Competition
 from grader.services.leaderboards.score_history import TermPoint
 from grader.services.rescoring import difference
@@ -42,7 +42,7 @@ class Frontier:
 
 def frontier(points: Sequence[TermPoint]) -> Frontier | None:
     """Return the scatter plot of a leaderboard, or None if there are no teams."""
-    drawn = cloud([Spot(point.overall, point.worst) for point in points])
+    drawn = cloud([(point.overall, point.worst) for point in points])
     return None if drawn is None else Frontier(points, drawn)
 
 
