@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from flask import url_for
 from pydantic import Field
 
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import Fault
 from grader.services.jobs import organizer_jobs
 from webapp.http.api import operation
@@ -80,6 +82,15 @@ def job(found: OrganizerJob) -> Job:
 def started(begun: OrganizerJob, url: str) -> tuple[Started, int, dict[str, str]]:
     """Return the response to a request that started a job."""
     return Started(id=begun.id, url=url), 202, {"Location": url}
+
+
+def starts(endpoint: str) -> dict[str, Any]:
+    """Return the description of an action that starts a job, whose progress is at `endpoint`."""
+
+    def answer(act: Act, job: OrganizerJob, **given: Any) -> Any:
+        return started(job, url_for(endpoint, slug=act.competition.slug, **given))
+
+    return {"answers": Started, "answer": answer, "status": 202}
 
 
 def fault(found: Fault) -> FaultAnswer:

@@ -152,7 +152,9 @@ BLUEPRINTS = TEAM.pages, ORGANIZERS.pages
 
 
 def _add_pages(owners: Owners) -> None:
-    guard = auth.login_required if owners.is_of_team else organizers_only(Role.VIEWER)
+    guard: Callable[[auth.View], auth.View] = (
+        auth.login_required if owners.is_of_team else organizers_only(Role.VIEWER)
+    )
 
     @owners.pages.get("")
     @guard

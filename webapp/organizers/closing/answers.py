@@ -58,6 +58,14 @@ class CloseRequest(Confirmation):
     reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
 
 
+class FinalRequest(Confirmation):
+    """The confirmation of final standings, and a comment to store with them."""
+
+    reason: Annotated[
+        Text, Field(description="A comment to store with the standings; participants can see it.")
+    ] = ""
+
+
 class BundleRequest(Sent):
     """A results bundle to create."""
 

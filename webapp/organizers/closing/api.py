@@ -27,6 +27,7 @@ from webapp.organizers.closing.answers import (
     BundleRequest,
     CloseAnswer,
     CloseRequest,
+    FinalRequest,
 )
 
 TAG = "closing"
@@ -85,7 +86,7 @@ CLOSE = Family(
     pages=pages.blueprint,
     tag=TAG,
     refusals=(OrganizerError,),
-    show=pages.page,
+    show=pages.index,
     home=lambda slug: url_for("organize_close.index", slug=slug),
     answers=CloseAnswer,
     answer=lambda act, _outcome: _close(act.session, act.competition),
@@ -105,9 +106,7 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
     "/verify",
     page="verify",
     done="Verification started.",
-    answers=Started,
-    answer=lambda act, job: organizing.started(job, url_for("api.closing_state", slug=act.competition.slug)),
-    status=202,
+    **organizing.starts("api.closing_state"),
 )
 def verify_standings(act: Act) -> OrganizerJob:
     """Recompute the scores of the competing submissions from their raw files, and compare them."""
@@ -123,7 +122,7 @@ def reveal_standings(act: Act, sent: Confirmation) -> None:
 
 
 @CLOSE.action("/finalize", page="finalize", done="The standings are final.")
-def finalize_standings(act: Act, sent: ConfirmedReason) -> None:
+def finalize_standings(act: Act, sent: FinalRequest) -> None:
     """Make the provisional standings final."""
     state = checklist.state(act.session, competition=act.competition, now=act.now)
     closing.finalize(**act.parts, reason=sent.reason.strip())

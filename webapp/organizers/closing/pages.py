@@ -27,9 +27,36 @@ blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slu
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
-    """Show the stage of the close and the open items."""
-    return page(slug)
+def index(slug: str, *, problem: Any = None) -> str:
+    """Show the state of the close, or the reason why an action was rejected."""
+    with reading() as session:
+        now = db.now(session)
+        competition = competition_of(session, slug)
+        state = checklist.state(session, competition=competition, now=now)
+        view = CompetitionView(competition, now)
+        jobs = checklist.jobs(session, competition=competition)
+        final_number = final_standings.newest(session, competition=competition)
+        scale = competition.scale
+        is_ranked = state.stage not in (Stage.RUNNING, Stage.CLOSED)
+        moves = score_history.shake_up(session, competition=competition) if is_ranked else []
+    version = competition.live_scoring_version
+    return render_template(
+        "closing/show.html",
+        competition=view,
+        close=CloseView(state),
+        shake_up=ShakeUpView(moves, scale) if moves else None,
+        bundles=[JobView(job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
+        is_live=any(map(organizer_jobs.is_open, jobs)),
+        etag=_status(jobs, state.stage.value).headers["ETag"],
+        revealed_at=competition.revealed_at,
+        finalized_at=competition.finalized_at,
+        final_number=final_number,
+        solution_published_at=competition.solution_published_at,
+        commitment=version.solution.commitment if version else None,
+        problem=problem.message if problem else "",
+        reason=request.form.get("reason", ""),
+        tokens=questions.tokens(slug, state),
+    )
 
 
 @blueprint.get("/status")
@@ -68,40 +95,6 @@ def send_bundle(slug: str, number: int) -> Response:
         as_attachment=True,
         download_name=job.result["file_name"],
         etag=job.result["sha256"],
-    )
-
-
-def page(slug: str, *, problem: Any = None) -> str:
-    """Render the state of the close, or the reason why an action was rejected."""
-    with reading() as session:
-        now = db.now(session)
-        competition = competition_of(session, slug)
-        state = checklist.state(session, competition=competition, now=now)
-        view = CompetitionView(competition, now)
-        jobs = checklist.jobs(session, competition=competition)
-        final_number = final_standings.newest(session, competition=competition)
-        scale = competition.scale
-        is_ranked = state.stage not in (Stage.RUNNING, Stage.CLOSED)
-        moves = score_history.shake_up(session, competition=competition) if is_ranked else []
-    version = competition.live_scoring_version
-    return render_template(
-        "closing/show.html",
-        competition=view,
-        close=CloseView(state),
-        shake_up=ShakeUpView(moves, scale) if moves else None,
-        bundles=[JobView(job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
-        is_live=any(map(organizer_jobs.is_open, jobs)),
-        etag=_status(jobs, state.stage.value).headers["ETag"],
-        revealed_at=competition.revealed_at,
-        finalized_at=competition.finalized_at,
-        final_number=final_number,
-        reveals_at=view.reveals_at,
-        solution_published_at=competition.solution_published_at,
-        commitment=version.solution.commitment if version else None,
-        takes_late=competition.takes_late_submissions,
-        problem=problem.message if problem else "",
-        reason=request.form.get("reason", ""),
-        tokens=questions.tokens(slug, state),
     )
 
 

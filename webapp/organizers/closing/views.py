@@ -41,15 +41,6 @@ EXPLANATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class CloseStep:
-    """One stage of the close, as shown in the progress bar."""
-
-    words: str
-    is_done: bool
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True)
 class JobView:
     """A job: its progress, or its result."""
 
@@ -104,9 +95,7 @@ class CloseView:
         self.stage = state.stage
         self.explanation = _explanation(state)
         place = list(STAGES).index(state.stage)
-        self.steps = [
-            CloseStep(words, number < place, number == place) for number, words in enumerate(STAGES.values())
-        ]
+        self.steps = [(words, number - place) for number, words in enumerate(STAGES.values())]
         self.verify_job = JobView(state.verify_job) if state.verify_job else None
         self.can_verify = state.stage not in (Stage.RUNNING, Stage.CLOSED)
         self.can_reveal = state.stage in (Stage.RUNNING, Stage.CLOSED, Stage.SETTLED)

@@ -60,33 +60,8 @@ class AnnouncementList(Answer):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
-    """List the announcements, with the form for a new one."""
-    return _page(slug)
-
-
-@blueprint.get("/<int:announcement_id>")
-@organizers_only(Role.EDITOR)
-def show(slug: str, announcement_id: int) -> ResponseReturnValue:
-    """Show the form to edit an announcement."""
-    return _page(slug, announcement_id=announcement_id)
-
-
-@api.blueprint.get(f"{DESK}/announcements")
-@organizers_operation(Role.VIEWER, answers=AnnouncementList, tag="running")
-def announcement_list(slug: str) -> AnnouncementList:
-    """List all announcements."""
-    with reading() as session:
-        posted = announcements.list_all(session, competition=competition_of(session, slug))
-    return AnnouncementList(announcements=[AnnouncementLine.model_validate(each) for each in posted])
-
-
-def _page(
-    slug: str,
-    *,
-    announcement_id: int | None = None,
-    problem: Any = None,
-) -> str:
+def index(slug: str, *, announcement_id: int | None = None, problem: Any = None) -> str:
+    """List the announcements, with the form for a new one or for the announcement to edit."""
     form: dict[str, str] = request.form.to_dict()
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -106,6 +81,22 @@ def _page(
     )
 
 
+@blueprint.get("/<int:announcement_id>")
+@organizers_only(Role.EDITOR)
+def show(slug: str, announcement_id: int) -> ResponseReturnValue:
+    """Show the form to edit an announcement."""
+    return index(slug=slug, announcement_id=announcement_id)
+
+
+@api.blueprint.get(f"{DESK}/announcements")
+@organizers_operation(Role.VIEWER, answers=AnnouncementList, tag="running")
+def announcement_list(slug: str) -> AnnouncementList:
+    """List all announcements."""
+    with reading() as session:
+        posted = announcements.list_all(session, competition=competition_of(session, slug))
+    return AnnouncementList(announcements=[AnnouncementLine.model_validate(each) for each in posted])
+
+
 def _format(act: Act, _posted: Announcement) -> None:
     prose.format_saved(act.competition.slug)
 
@@ -114,7 +105,7 @@ ANNOUNCEMENTS = Family(
     pages=blueprint,
     tag="running",
     refusals=(announcements.InvalidAnnouncement,),
-    show=_page,
+    show=index,
     home=lambda slug, **_: url_for("organize_announcements.index", slug=slug),
     answers=AnnouncementLine,
     answer=lambda _act, posted, **_: AnnouncementLine.model_validate(posted),

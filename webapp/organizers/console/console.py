@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Literal
 
 from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
 from pydantic import Field
 
 from grader import db
@@ -78,39 +77,8 @@ class ResumeRequest(Sent):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str, *, problem: Any = None) -> str:
     """Show the console."""
-    return _page(slug)
-
-
-@api.blueprint.get(DESK)
-@organizers_operation(Role.VIEWER, answers=Console, tag="running")
-def console(slug: str) -> Console:
-    """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
-    with reading() as session:
-        return _console(session, competition_of(session, slug))
-
-
-def _console(session: Any, competition: Competition) -> Console:
-    now = db.now(session)
-    health = queue_health.of_competition(session, competition=competition, now=now)
-    counts = activity.counts(session, competition=competition)
-    return Console.of(
-        competition,
-        phase=phases.phase(competition, now),
-        health=health.sign.value,
-        queues=[ScoringQueue.of(each, counts=dict(each.counts)) for each in health.queues],
-        last_finished_at=health.last_finished_at,
-        failed_count=retries.count_failed(session, competition=competition),
-        open_dispute_count=disputes.count_open(session, competition=competition),
-        waiting_count=counts.asking,
-        people_count=counts.people,
-        team_count=counts.teams,
-        submission_counts=dict(counts.files),
-    )
-
-
-def _page(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
@@ -141,6 +109,33 @@ def _page(slug: str, *, problem: Any = None) -> str:
     )
 
 
+@api.blueprint.get(DESK)
+@organizers_operation(Role.VIEWER, answers=Console, tag="running")
+def console(slug: str) -> Console:
+    """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
+    with reading() as session:
+        return _console(session, competition_of(session, slug))
+
+
+def _console(session: Any, competition: Competition) -> Console:
+    now = db.now(session)
+    health = queue_health.of_competition(session, competition=competition, now=now)
+    counts = activity.counts(session, competition=competition)
+    return Console.of(
+        competition,
+        phase=phases.phase(competition, now),
+        health=health.sign.value,
+        queues=[ScoringQueue.of(each, counts=dict(each.counts)) for each in health.queues],
+        last_finished_at=health.last_finished_at,
+        failed_count=retries.count_failed(session, competition=competition),
+        open_dispute_count=disputes.count_open(session, competition=competition),
+        waiting_count=counts.asking,
+        people_count=counts.people,
+        team_count=counts.teams,
+        submission_counts=dict(counts.files),
+    )
+
+
 def _free_bytes() -> int | None:
     """Return the free space of the local file storage, or None if files are stored in a bucket."""
     settings = current_site().settings
@@ -153,7 +148,7 @@ CONSOLE = Family(
     pages=blueprint,
     tag="running",
     refusals=(pauses.MessageNeeded, pauses.NotPaused, InvalidCompetition),
-    show=_page,
+    show=index,
     home=lambda slug: url_for("organize_console.index", slug=slug),
     answers=Console,
     answer=lambda act, _outcome: _console(act.session, act.competition),

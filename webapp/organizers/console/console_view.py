@@ -23,7 +23,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation.activity import Activity, Counts
-from grader.services.scoring.queue_health import Health, HealthSign, VersionQueue
+from grader.services.scoring.queue_health import Health, HealthSign
 from grader.services.setup import lifecycle
 from grader.visibility import Phase
 from webapp.organizers.closing.views import CloseView
@@ -136,43 +136,16 @@ def next_dates(competition: Competition, now: datetime) -> list[tuple[str, datet
     return sorted(coming, key=lambda each: each[1])
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLine:
-    """The number of jobs of a scoring version by state, and the age of its oldest open job."""
-
-    number: int
-    state: str
-    reason: str
-    waiting: int
-    claimed: int
-    done: int
-    rejected: int
-    failed: int
-    oldest: str
-
-
 class HealthView:
-    """The queue of each active scoring version, and one sentence about the state of scoring."""
+    """The queues with the ages of their oldest jobs, and one sentence about the state of scoring."""
 
     def __init__(self, health: Health, now: datetime) -> None:
-        self.lines = [_line(queue, now) for queue in health.queues]
+        self.queues = [
+            (queue, formats.span(now - queue.oldest_open_at) if queue.oldest_open_at else "none")
+            for queue in health.queues
+        ]
         self.is_stalled = health.sign is HealthSign.STALLED
         self.sentence = _sentence(health, now)
-
-
-def _line(queue: VersionQueue, now: datetime) -> QueueLine:
-    oldest = queue.oldest_open_at
-    return QueueLine(
-        number=queue.number,
-        state=queue.state.value,
-        reason=queue.reason,
-        waiting=queue.counts.get(JobState.WAITING, 0),
-        claimed=queue.counts.get(JobState.CLAIMED, 0),
-        done=queue.counts.get(JobState.DONE, 0),
-        rejected=queue.counts.get(JobState.REJECTED, 0),
-        failed=queue.counts.get(JobState.FAILED, 0),
-        oldest=formats.span(now - oldest) if oldest else "none",
-    )
 
 
 def _sentence(health: Health, now: datetime) -> str:

@@ -22,7 +22,6 @@ from webapp.http.fields import Answer, Confirmation, Number, Sent
 from webapp.http.organizer_operations import (
     DESK,
     Job,
-    Started,
     organizers_operation,
 )
 from webapp.http.site import current_site
@@ -56,9 +55,31 @@ class ReportQuery(Sent):
 
 @blueprint.get(HERE)
 @organizers_only(Role.VIEWER)
-def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
+def diagnosis(slug: str, submission_id: int, *, problem: Any = None) -> str:
     """Show the newest diagnosis of a submission, one split at a time."""
-    return _page(slug, submission_id)
+    with reading() as session:
+        competition = competition_of(session, slug)
+        submission, job = _newest(session, slug, submission_id)
+        view = CompetitionView(competition, db.now(session))
+    reports = diagnoses.reports(current_site().storage, job)
+    split, is_published = _split(), job is not None and diagnoses.is_published(job)
+    return render_template(
+        "console/diagnosis.html",
+        competition=view,
+        submission=submission,
+        job=JobView(job) if job else None,
+        can_publish=bool(reports) and view.is_revealed and not is_published,
+        is_published=is_published,
+        is_current=job is not None and diagnoses.is_current(job, competition),
+        splits=list(reports),
+        split=split,
+        report=reports.get(split),
+        etag=_status(job).headers["ETag"],
+        token=_question(slug, submission_id, job).token_at(
+            url_for(".publish_diagnosis", slug=slug, submission_id=submission_id)
+        ),
+        problem=problem.message if problem else "",
+    )
 
 
 @blueprint.get(f"{HERE}/status")
@@ -131,32 +152,6 @@ def _diagnosis(submission: Submission, job: OrganizerJob | None) -> Diagnosis:
     )
 
 
-def _page(slug: str, submission_id: int, *, problem: Any = None) -> str:
-    with reading() as session:
-        competition = competition_of(session, slug)
-        submission, job = _newest(session, slug, submission_id)
-        view = CompetitionView(competition, db.now(session))
-    reports = diagnoses.reports(current_site().storage, job)
-    split, is_published = _split(), job is not None and diagnoses.is_published(job)
-    return render_template(
-        "console/diagnosis.html",
-        competition=view,
-        submission=submission,
-        job=JobView(job) if job else None,
-        can_publish=bool(reports) and view.is_revealed and not is_published,
-        is_published=is_published,
-        is_current=job is not None and diagnoses.is_current(job, competition),
-        splits=list(reports),
-        split=split,
-        report=reports.get(split),
-        etag=_status(job).headers["ETag"],
-        token=_question(slug, submission_id, job).token_at(
-            url_for(".publish_diagnosis", slug=slug, submission_id=submission_id)
-        ),
-        problem=problem.message if problem else "",
-    )
-
-
 def _split() -> str:
     return "private" if request.args.get("split") == "private" else "public"
 
@@ -186,7 +181,7 @@ DIAGNOSES = Family(
         diagnoses.NotPublishable,
         UnknownSubmissionHere,
     ),
-    show=_page,
+    show=diagnosis,
     home=lambda slug, submission_id: url_for(
         "organize_submissions.diagnosis", slug=slug, submission_id=submission_id
     ),
@@ -202,11 +197,7 @@ DIAGNOSES = Family(
     HERE,
     page="diagnose",
     done="Diagnosis started.",
-    answers=Started,
-    answer=lambda act, job, submission_id: organizing.started(
-        job, url_for("api.organized_diagnosis", slug=act.competition.slug, submission_id=submission_id)
-    ),
-    status=202,
+    **organizing.starts("api.organized_diagnosis"),
 )
 def diagnose_submission(act: Act, sent: DiagnosisRequest, submission_id: int) -> OrganizerJob:
     """Diagnose a submission, optionally in comparison with another one."""

@@ -3,7 +3,6 @@
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
@@ -53,9 +52,21 @@ class DisputeAnswer(Sent):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str, *, problem: Any = None, dispute_id: int | None = None) -> str:
     """List the questions, unanswered ones first."""
-    return _page(slug)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        page = disputes.page_of(session, competition=competition, page=asked_page())
+        open_count = disputes.count_open(session, competition=competition)
+    return render_template(
+        "console/disputes.html",
+        competition=CompetitionView(competition, now),
+        page=page,
+        open_count=open_count,
+        problem=problem.message if problem else "",
+        problem_of=dispute_id,
+        entered=request.form.get("answer", ""),
+    )
 
 
 @api.blueprint.get(f"{DESK}/disputes")
@@ -79,27 +90,11 @@ def dispute_list(slug: str, query: Asked) -> DisputeList:
     return DisputeList(disputes=lines, open_count=open_count, **ending(found))
 
 
-def _page(slug: str, *, problem: Any = None, dispute_id: int | None = None) -> str:
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        page = disputes.page_of(session, competition=competition, page=asked_page())
-        open_count = disputes.count_open(session, competition=competition)
-    return render_template(
-        "console/disputes.html",
-        competition=CompetitionView(competition, now),
-        page=page,
-        open_count=open_count,
-        problem=problem.message if problem else "",
-        problem_of=dispute_id,
-        entered=request.form.get("answer", ""),
-    )
-
-
 DISPUTES = Family(
     pages=blueprint,
     tag="running",
     refusals=(disputes.InvalidAnswer,),
-    show=_page,
+    show=index,
     home=lambda slug, **_: url_for("organize_disputes.index", slug=slug),
     role=Role.EDITOR,
 )

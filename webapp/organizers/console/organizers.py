@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from flask import Blueprint, g, render_template, request, url_for
-from flask.typing import ResponseReturnValue
 from pydantic import Field
 
 from grader import db
@@ -89,9 +88,31 @@ class OrganizerList(Answer):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
+def index(
+    slug: str,
+    *,
+    problem: Any = None,
+    class_problem: Any = None,
+    made: list[ClassAccount] | None = None,
+    **_: Any,
+) -> str:
     """List the organizers and their roles."""
-    return _page(slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = organizers.list_all(session, competition=competition)
+    return render_template(
+        "console/organizers.html",
+        competition=view,
+        organizers=found,
+        roles=WHAT_ROLES_MAY,
+        asked_role=request.form.get("role", Role.EDITOR.value),
+        name=request.form.get("name", ""),
+        problem=problem.message if problem else "",
+        class_problem=class_problem,
+        made=made,
+        form=request.form,
+    )
 
 
 def _is_own(user: User) -> bool:
@@ -109,32 +130,6 @@ def _question(slug: str, user: User, role: Role | None) -> Question:
     sentence = f"{who} all organizer rights here immediately. Only an owner can restore them."
     heading = "Remove yourself?" if is_own else f"Remove {user.name}?"
     return Question(heading, (sentence,), "Remove organizer", back)
-
-
-def _page(
-    slug: str,
-    *,
-    problem: Any = None,
-    class_problem: Any = None,
-    made: list[ClassAccount] | None = None,
-    **_: Any,
-) -> str:
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        found = organizers.list_all(session, competition=competition)
-    return render_template(
-        "console/organizers.html",
-        competition=view,
-        organizers=found,
-        roles=WHAT_ROLES_MAY,
-        asked_role=request.form.get("role", Role.EDITOR.value),
-        name=request.form.get("name", ""),
-        problem=problem.message if problem else "",
-        class_problem=class_problem,
-        made=made,
-        form=request.form,
-    )
 
 
 @api.blueprint.get(f"{DESK}/organizers")
@@ -166,7 +161,7 @@ ORGANIZERS = Family(
         organizers.LastOwner,
         organizers.UnknownOrganizer,
     ),
-    show=_page,
+    show=index,
     home=_home,
     answers=OrganizerList,
     answer=lambda act, _outcome, **_: _organizers(act.session, act.competition),
@@ -228,7 +223,7 @@ CLASS = replace(
     ORGANIZERS,
     api=DESK,
     refusals=(class_accounts.InvalidClass, class_accounts.TooManyClasses, TooManyHashes),
-    show=lambda slug, problem: _page(slug, class_problem=problem),
+    show=lambda slug, problem: index(slug=slug, class_problem=problem),
 )
 
 
@@ -255,7 +250,7 @@ def _accounts(made: list[NewAccount]) -> list[ClassAccount]:
     page="create_accounts",
     form=lambda _act: {**entered(ClassRequest), "names": request.form.get("names", "").splitlines()},
     before=_password_hash,
-    shown=lambda made, slug: (_page(slug, made=_accounts(made)), 201),
+    shown=lambda made, slug: (index(slug=slug, made=_accounts(made)), 201),
     answers=ClassAccounts,
     answer=lambda _act, made: ClassAccounts(accounts=_accounts(made)),
     status=201,

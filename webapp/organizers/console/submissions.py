@@ -133,13 +133,8 @@ class Marked(Answer):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str, *, problem: Any = None, **_: Any) -> str:
     """List the submissions that match the filters."""
-    return page(slug)
-
-
-def page(slug: str, *, problem: Any = None, **_: Any) -> str:
-    """Render the list of submissions."""
     wanted = _wanted()
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -257,7 +252,7 @@ SUBMISSIONS = Family(
     pages=blueprint,
     tag="running",
     refusals=(),
-    show=page,
+    show=index,
     home=back,
     answers=Retried,
     answer=lambda _act, job_ids, **_: Retried(job_count=len(job_ids)),

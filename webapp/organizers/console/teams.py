@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
 from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
 from pydantic import Field
 
 from grader import db
@@ -111,24 +110,8 @@ class TeamNameRequest(Sent):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str, *, problem: FairboardError | None = None) -> str:
     """List the teams that match the filters."""
-    return page(slug)
-
-
-@blueprint.get("/<int:team_id>")
-@organizers_only(Role.VIEWER)
-def show(slug: str, team_id: int) -> ResponseReturnValue:
-    """Show a team and the decisions that organizers can make about it."""
-    return page(slug, team_id=team_id)
-
-
-def page(slug: str, *, team_id: int | None = None, problem: FairboardError | None = None) -> str:
-    """Show a team, or the list of all teams."""
-    return _list(slug, problem) if team_id is None else _team(slug, team_id, problem)
-
-
-def _list(slug: str, problem: FairboardError | None) -> str:
     text, disqualified_only = asked_text("q"), request.args.get("state") == "disqualified"
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -154,7 +137,10 @@ def _list(slug: str, problem: FairboardError | None) -> str:
     )
 
 
-def _team(slug: str, team_id: int, problem: FairboardError | None) -> str:
+@blueprint.get("/<int:team_id>")
+@organizers_only(Role.VIEWER)
+def show(slug: str, team_id: int, *, problem: FairboardError | None = None) -> str:
+    """Show a team and the decisions that organizers can make about it."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         line = team_search.get(session, competition=competition, team_id=team_id)
@@ -259,7 +245,7 @@ TEAM = Family(
         moderation.SameName,
         names.InvalidName,
     ),
-    show=page,
+    show=lambda **shown: (show if "team_id" in shown else index)(**shown),
     home=lambda slug, team_id=None: url_for(
         "organize_teams.show" if team_id else "organize_teams.index", slug=slug, team_id=team_id
     ),

@@ -20,7 +20,6 @@ from webapp.http.fields import Answer, Confirmation
 from webapp.http.organizer_operations import (
     DESK,
     Job,
-    Started,
     organizers_operation,
 )
 from webapp.organizers.closing.views import JobView, job_status
@@ -54,9 +53,27 @@ class Ties(Answer):
 
 @blueprint.get("/ties")
 @organizers_only(Role.VIEWER)
-def ties(slug: str) -> ResponseReturnValue:
+def ties(slug: str, *, problem: Any = None) -> str:
     """Show the teams that were tied with the team above in the last comparison."""
-    return _page(slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        job = tied_teams.newest(session, competition=competition)
+        boards = tied_teams.split_ties(session, competition=competition, job=job)
+    return render_template(
+        "console/ties.html",
+        competition=view,
+        job=JobView(job) if job else None,
+        boards=boards,
+        most=tied_teams.MAX_TEAMS,
+        marks_ties=competition.marks_ties and not view.is_revealed,
+        is_published=job is not None and tied_teams.is_published(job),
+        can_publish=view.is_revealed
+        and any(board.split is Split.PRIVATE and not board.is_stale for board in boards),
+        token=_question(slug, job).token_at(url_for("organize_console.publish_ties", slug=slug)),
+        problem=problem.message if problem else "",
+        etag=job_status(job).headers["ETag"],
+    )
 
 
 @blueprint.get("/ties/status")
@@ -86,28 +103,6 @@ def _ties(session: Any, competition: Competition) -> Ties:
     return Ties(job=organizing.job(job) if job else None, is_published=is_published, boards=boards)
 
 
-def _page(slug: str, *, problem: Any = None) -> str:
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        job = tied_teams.newest(session, competition=competition)
-        boards = tied_teams.split_ties(session, competition=competition, job=job)
-    return render_template(
-        "console/ties.html",
-        competition=view,
-        job=JobView(job) if job else None,
-        boards=boards,
-        most=tied_teams.MAX_TEAMS,
-        marks_ties=competition.marks_ties and not view.is_revealed,
-        is_published=job is not None and tied_teams.is_published(job),
-        can_publish=view.is_revealed
-        and any(board.split is Split.PRIVATE and not board.is_stale for board in boards),
-        token=_question(slug, job).token_at(url_for("organize_console.publish_ties", slug=slug)),
-        problem=problem.message if problem else "",
-        etag=job_status(job).headers["ETag"],
-    )
-
-
 def _question(slug: str, job: OrganizerJob | None) -> Question:
     """Return the question that the checkbox of the form confirms."""
     return Question(
@@ -124,7 +119,7 @@ TIES = Family(
     pages=blueprint,
     tag="running",
     refusals=(tied_teams.TiesNotPublishable,),
-    show=_page,
+    show=ties,
     home=lambda slug: url_for("organize_console.ties", slug=slug),
     answers=Ties,
     answer=lambda act, _outcome: _ties(act.session, act.competition),
@@ -136,9 +131,7 @@ TIES = Family(
     "/ties",
     page="compare_teams",
     done="The teams are being compared.",
-    answers=Started,
-    answer=lambda act, job: organizing.started(job, url_for("api.organized_ties", slug=act.competition.slug)),
-    status=202,
+    **organizing.starts("api.organized_ties"),
 )
 def compare_teams(act: Act) -> OrganizerJob:
     """Compare each team on both leaderboards with the team directly above it."""

@@ -9,7 +9,7 @@ from webapp.http import organizer_operations as organizing
 from webapp.http.actions import Family
 from webapp.http.api import blueprint
 from webapp.http.context import competition_of, reading
-from webapp.http.organizer_operations import DESK, Started, organizers_operation
+from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.site import current_site
 from webapp.organizers.fair_play import answers, pages
 from webapp.organizers.fair_play.answers import FairPlay, MarkRequest, SamePeopleAnswer
@@ -47,7 +47,7 @@ FAIR_PLAY = Family(
     pages=pages.blueprint,
     tag=TAG,
     refusals=(report.MarkNeedsReason, report.UnknownLine),
-    show=pages.page,
+    show=pages.index,
     home=lambda slug: url_for("fair_play.index", slug=slug),
     answers=FairPlay,
     answer=lambda act, _outcome: _found(act.competition.slug),
@@ -59,9 +59,7 @@ FAIR_PLAY = Family(
     "",
     page="look",
     done="The submissions are being analyzed.",
-    answers=Started,
-    answer=lambda act, job: organizing.started(job, url_for("api.fair_play", slug=act.competition.slug)),
-    status=202,
+    **organizing.starts("api.fair_play"),
 )
 def look_at_submissions(act: Act) -> OrganizerJob:
     """Analyze the submissions now."""

@@ -22,22 +22,8 @@ blueprint = Blueprint("fair_play", __name__, url_prefix="/competitions/<slug>/or
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
-    """Show the results of the last analysis."""
-    return page(slug)
-
-
-@blueprint.get("/status")
-@organizers_only(Role.VIEWER)
-def status(slug: str) -> ResponseReturnValue:
-    """Return the state of the newest analysis as JSON."""
-    with reading() as session:
-        job = report.newest(session, competition=competition_of(session, slug))
-    return job_status(job).make_conditional(request)
-
-
-def page(slug: str, *, problem: Any = None) -> str:
-    """Render the entries of the last analysis, or the reason why an action was rejected."""
+def index(slug: str, *, problem: Any = None) -> str:
+    """Show the results of the last analysis, or the reason why an action was rejected."""
     with reading() as session:
         competition = competition_of(session, slug)
         newest = report.newest(session, competition=competition)
@@ -52,6 +38,15 @@ def page(slug: str, *, problem: Any = None) -> str:
         problem=problem.message if problem else "",
         etag=job_status(newest).headers["ETag"],
     )
+
+
+@blueprint.get("/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str) -> ResponseReturnValue:
+    """Return the state of the newest analysis as JSON."""
+    with reading() as session:
+        job = report.newest(session, competition=competition_of(session, slug))
+    return job_status(job).make_conditional(request)
 
 
 @blueprint.get("/same-people")

@@ -213,15 +213,20 @@ def _board(found: Preview, board: BoardChange) -> BoardDifference:
         moved_count=len(board.moved),
         moved=[_move(found, team) for team in board.most_moved(MOST_MOVED)],
         leader_changes=bool(board.entering(1)),
-        tops=[
-            TopDifference(
-                top=top,
-                entering=[found.teams[each.team_id] for each in board.entering(top)],
-                leaving=[found.teams[each.team_id] for each in board.leaving(top)],
-            )
-            for top in TOPS
-        ],
+        tops=tops(found, board),
     )
+
+
+def tops(found: Preview, board: BoardChange) -> list[TopDifference]:
+    """Return the teams that enter and leave the first ranks of a leaderboard."""
+    return [
+        TopDifference(
+            top=top,
+            entering=[found.teams[each.team_id] for each in board.entering(top)],
+            leaving=[found.teams[each.team_id] for each in board.leaving(top)],
+        )
+        for top in TOPS
+    ]
 
 
 def _move(found: Preview, team: TeamChange) -> TeamMove:

@@ -24,7 +24,7 @@ from webapp.http.api import blueprint
 from webapp.http.confirmation import FIELD, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
-from webapp.http.organizer_operations import DESK, Started, organizers_operation
+from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.site import current_site
 from webapp.organizers.rescoring import answers, difference_page, pages, version_page
 from webapp.organizers.rescoring.answers import (
@@ -105,12 +105,6 @@ def _details(session: Any, competition: Competition, version: ScoringVersion) ->
     return answers.details(version, progress, gaps)
 
 
-def _page(slug: str, *, number: int | None = None, problem: Any = None) -> str:
-    if number is None:
-        return pages.index_page(slug, problem=problem)
-    return version_page.page(slug, number, problem=problem)
-
-
 def _version(act: Act, number: int) -> ScoringVersion:
     return preparation.get(act.session, competition=act.competition, number=number)
 
@@ -119,7 +113,7 @@ RESCORING = Family(
     pages=pages.blueprint,
     tag=TAG,
     refusals=(OrganizerError,),
-    show=_page,
+    show=lambda **shown: (version_page.show if "number" in shown else pages.index)(**shown),
     home=lambda slug, number: url_for("organize_rescoring.show", slug=slug, number=number),
     answers=ScoringVersionDetails,
     answer=lambda act, _outcome, number: _details(act.session, act.competition, _version(act, number)),
@@ -167,17 +161,13 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> ScoringVersion:
     )
 
 
-@replace(RESCORING, show=pages.settings_page).action(
+@replace(RESCORING, show=pages.settings).action(
     "/settings",
     page="check_settings",
     form=pages.entered_settings,
     done="The settings are being checked against the live solution.",
     home=lambda slug: url_for("organize_rescoring.index", slug=slug),
-    answers=Started,
-    answer=lambda act, job: organizing.started(
-        job, url_for("api.rescoring_settings", slug=act.competition.slug)
-    ),
-    status=202,
+    **organizing.starts("api.rescoring_settings"),
     creates=True,
 )
 def check_rescoring_settings(act: Act, sent: MetricRequest) -> OrganizerJob:

@@ -17,7 +17,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.context import reading
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.pages import blueprint
-from webapp.organizers.rescoring.views import DifferenceView
+from webapp.organizers.rescoring.views import DifferenceView, movement
 
 TABLES = ("submissions", "teams", "selections")
 TABLE = f"<any({', '.join(TABLES)}):table>.csv"
@@ -37,6 +37,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
         competition=view,
         scoring_version=version,
         difference=DifferenceView(found),
+        movement=movement,
         changes=version.solution.report.get("changes") if versions.after is version else None,
     )
 

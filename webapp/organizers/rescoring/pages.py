@@ -29,16 +29,58 @@ blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
-    """List the scoring versions, with the forms to start a rescoring."""
-    return index_page(slug)
+def index(slug: str, *, problem: Any = None) -> str:
+    """List the scoring versions, with the forms to start a rescoring and their entered values."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        versions = preparation.list_all(session, competition=competition)
+        preparing = next((each for each in versions if each.state is ScoringVersionState.PREPARING), None)
+        progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)
+        checks = [
+            job
+            for job in check_jobs.newest(session, competition=competition)
+            if check_jobs.why_not_acceptable(competition, job) is None
+        ]
+        check_job = None if preparing else check_jobs.newest_settings_check(session, competition=competition)
+        settings_check = check_job and SettingsCheckView(check_job, lookup.live(competition))
+        view = CompetitionView(competition, db.now(session))
+    return render_template(
+        "rescoring/versions.html",
+        competition=view,
+        versions=versions,
+        preparing=preparing,
+        progress=progress and ProgressView(progress),
+        checks=checks,
+        settings_check=settings_check,
+        settings_etag=check_status(check_job).headers["ETag"],
+        chosen=whole_number(request.form.get("solution", ""))
+        or asked_number("solution")
+        or (checks[0].id if checks else None),
+        reason=request.form.get("reason", ""),
+        problem=problem.message if problem else "",
+    )
 
 
 @blueprint.get("/settings")
 @organizers_only(Role.EDITOR)
-def settings(slug: str) -> ResponseReturnValue:
-    """Show the settings that a rescoring may change."""
-    return settings_page(slug)
+def settings(slug: str, *, problem: Any = None) -> str:
+    """Show the settings that a rescoring may change, with the entered values after an error."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        live = Rules.of(lookup.live(competition))
+        in_use = competition_settings.of(competition)
+        used = in_use.changed(identities=live.identities, metric=live.metric)
+        form = forms.form_of(RESCORING, used, is_sent=problem is not None)
+        view = CompetitionView(competition, db.now(session))
+    if problem is not None:
+        form.changes(used)  # finds the errors of the fields
+    return render_template(
+        "rescoring/metric_settings.html",
+        competition=view,
+        step=RESCORING,
+        form=form,
+        problems=[] if form.errors else sentences(problem),
+    )
 
 
 @blueprint.get("/settings/status")
@@ -58,57 +100,3 @@ def entered_settings(act: Act) -> dict[str, Any]:
     if form.errors:
         raise InvalidCompetition([sentence for field in form for sentence in field.errors])
     return {"identities": changes["identities"] or (), "metric": changes["metric"]}
-
-
-def settings_page(slug: str, *, problem: Any = None) -> str:
-    """Render the settings form, with the entered values after an error."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        live = Rules.of(lookup.live(competition))
-        in_use = competition_settings.of(competition)
-        used = in_use.changed(identities=live.identities, metric=live.metric)
-        form = forms.form_of(RESCORING, used, is_sent=problem is not None)
-        view = CompetitionView(competition, db.now(session))
-    if problem is not None:
-        form.changes(used)  # finds the errors of the fields
-    return render_template(
-        "rescoring/metric_settings.html",
-        competition=view,
-        step=RESCORING,
-        form=form,
-        problems=[] if form.errors else sentences(problem),
-    )
-
-
-def index_page(slug: str, *, problem: Any = None) -> str:
-    """Render the list of scoring versions, with the entered values of the form."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        versions = preparation.list_all(session, competition=competition)
-        preparing = next((each for each in versions if each.state is ScoringVersionState.PREPARING), None)
-        progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)
-        checks = [
-            job
-            for job in check_jobs.newest(session, competition=competition)
-            if check_jobs.why_not_acceptable(competition, job) is None
-        ]
-        settings_check = (
-            check_jobs.newest_settings_check(session, competition=competition) if preparing is None else None
-        )
-        live = competition.live_scoring_version
-        view = CompetitionView(competition, db.now(session))
-    return render_template(
-        "rescoring/versions.html",
-        competition=view,
-        versions=versions,
-        preparing=preparing,
-        progress=progress and ProgressView(progress),
-        checks=checks,
-        settings_check=settings_check and SettingsCheckView.of(settings_check, live),
-        settings_etag=check_status(settings_check).headers["ETag"],
-        chosen=whole_number(request.form.get("solution", ""))
-        or asked_number("solution")
-        or (checks[0].id if checks else None),
-        reason=request.form.get("reason", ""),
-        problem=problem.message if problem else "",
-    )

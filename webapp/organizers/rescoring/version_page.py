@@ -27,9 +27,33 @@ from webapp.organizers.rescoring.views import ProgressView, changed_settings, su
 
 @blueprint.get("/<int:number>")
 @organizers_only(Role.VIEWER)
-def show(slug: str, number: int) -> ResponseReturnValue:
-    """Show a scoring version, its progress and its actions."""
-    return page(slug, number)
+def show(slug: str, number: int, *, problem: Any = None) -> str:
+    """Show a scoring version, its progress and its actions, with the entered values of its form."""
+    with reading() as session:
+        now = db.now(session)
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        progress = ProgressView(preparation.progress(session, scoring_version_id=version.id, now=now))
+        gaps = difference.gaps(session, competition=competition, version=version)
+        versions = difference.versions_of(session, competition=competition, version=version)
+        view = CompetitionView(competition, now)
+        days = grants.choice(competition, now=now)
+    is_preparing = version.state is ScoringVersionState.PREPARING
+    notice = suggested_notice(version, view.title) if is_preparing else ""
+    return render_template(
+        "rescoring/version.html",
+        competition=view,
+        scoring_version=version,
+        progress=progress,
+        gaps=gaps,
+        versions=versions,
+        settings=changed_settings(versions) if versions else [],
+        changes=version.solution.report.get("changes"),
+        form=request.form or {"notice": notice},
+        days=days,
+        max_extra=MAX_EXTRA,
+        problems=sentences(problem),
+        etag=_status(progress).headers["ETag"],
+    )
 
 
 @blueprint.get("/<int:number>/status")
@@ -96,35 +120,6 @@ def _notification(notice: str) -> str:
     if notice.strip():
         return "Every team with scored files gets the message by e-mail."
     return "No e-mail is sent because the message is blank."
-
-
-def page(slug: str, number: int, *, problem: Any = None) -> str:
-    """Render a scoring version, with the entered values of its form."""
-    with reading() as session:
-        now = db.now(session)
-        competition, version = lookups.scoring_version_of(session, slug, number)
-        progress = ProgressView(preparation.progress(session, scoring_version_id=version.id, now=now))
-        gaps = difference.gaps(session, competition=competition, version=version)
-        versions = difference.versions_of(session, competition=competition, version=version)
-        view = CompetitionView(competition, now)
-        days = grants.choice(competition, now=now)
-    is_preparing = version.state is ScoringVersionState.PREPARING
-    notice = suggested_notice(version, view.title) if is_preparing else ""
-    return render_template(
-        "rescoring/version.html",
-        competition=view,
-        scoring_version=version,
-        progress=progress,
-        gaps=gaps,
-        versions=versions,
-        settings=changed_settings(versions) if versions else [],
-        changes=version.solution.report.get("changes"),
-        form=request.form or {"notice": notice},
-        days=days,
-        max_extra=MAX_EXTRA,
-        problems=sentences(problem),
-        etag=_status(progress).headers["ETag"],
-    )
 
 
 def _status(progress: ProgressView) -> Response:

@@ -1,19 +1,21 @@
 """Scoring version view: progress, settings check, difference, suggested message."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.strips import change_strip
-from grader.models import JobState, OrganizerJob, ScoringVersion, Split
-from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
+from grader.models import ScoringVersion, Split
+from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Changes, Compared, Preview
+from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
+from webapp.organizers.closing.views import JobView
+from webapp.organizers.rescoring import answers
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES
 
@@ -53,28 +55,15 @@ def _progress_sentence(progress: JobProgress) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsCheckView:
-    """A check of changed settings: its state, and the changes."""
+class SettingsCheckView(JobView):
+    """A check of changed settings: its state, and the changes from the settings in use."""
 
-    id: int
-    state: str
-    doing: str
-    problems: tuple[str, ...]
-    incident: str | None
-    changes: list[tuple[str, str, str]]
+    live: ScoringVersion
 
-    @classmethod
-    def of(cls, job: OrganizerJob, live: ScoringVersion | None) -> "SettingsCheckView":
-        """Return a job as displayed, compared with the settings in use."""
-        is_open = job.state in (JobState.WAITING, JobState.CLAIMED)
-        return cls(
-            id=job.id,
-            state="open" if is_open else job.state.value,
-            doing=job.progress.get("words", "Waiting for a worker"),
-            problems=tuple(problem["message"] for problem in job.problems),
-            incident=job.incident,
-            changes=_changed(Rules.of(live), asked_settings(job).rules) if live else [],
-        )
+    @property
+    def changes(self) -> list[tuple[str, str, str]]:
+        """Return the name, the current and the new value of each changed setting."""
+        return _changed(Rules.of(self.live), asked_settings(self.job).rules)
 
 
 def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
@@ -98,50 +87,11 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     yield "Identity threshold", f"{metric.identity_threshold:g}"
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedTeam:
-    """A row of a leaderboard comparison: a team under both versions, formatted."""
-
-    team: str
-    rank_before: str
-    rank_after: str
-    moved: str
-    direction: str
-    score_before: str
-    score_after: str
-    score_change: str
-    submission: str
-
-    @classmethod
-    def of(cls, found: Preview, team: TeamChange) -> "ComparedTeam":
-        """Return the row of a team."""
-        moved, direction = change(team.rank_change) if team.rank_change is not None else ("new", "up")
-        if team.after is None:
-            moved, direction = "gone", "down"
-        return cls(
-            team=found.teams[team.team_id],
-            rank_before=f"{team.before.rank:,}" if team.before else "",
-            rank_after=f"{team.after.rank:,}" if team.after else "",
-            moved=moved,
-            direction=direction,
-            score_before=found.scale.text(team.before.entry.score_units) if team.before else "",
-            score_after=found.scale.text(team.after.entry.score_units) if team.after else "",
-            score_change=found.change_text(team.score_change) or "",
-            submission=(
-                f"#{team.after.entry.submission_id} instead of #{team.before.entry.submission_id}"
-                if team.is_other_submission and team.before and team.after
-                else ""
-            ),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class TopLine:
-    """The teams that enter and leave the first `top` ranks of a leaderboard."""
-
-    top: int
-    entering: tuple[str, ...]
-    leaving: tuple[str, ...]
+def movement(team: TeamChange) -> tuple[str, str]:
+    """Return a team's rank change as text, and the CSS class of its direction."""
+    if team.after is None:
+        return "gone", "down"
+    return change(team.rank_change) if team.rank_change is not None else ("new", "up")
 
 
 class BoardChangeView:
@@ -152,16 +102,9 @@ class BoardChangeView:
         self.name = name
         self.team_count = len(board.teams)
         self.moved_count = len(board.moved)
-        self.lines = [ComparedTeam.of(found, team) for team in board.teams[:SHOWN_TEAMS]]
-        shown = {team.team_id for team in board.teams[:SHOWN_TEAMS]}
-        self.movers = [
-            ComparedTeam.of(found, team) for team in board.most_moved(10) if team.team_id not in shown
-        ]
-        self.tops = [
-            TopLine(top, _names(found, board.entering(top)), _names(found, board.leaving(top)))
-            for top in TOPS
-            if top < max(2, len(board.teams))
-        ]
+        self.lines = board.teams[:SHOWN_TEAMS]
+        self.movers = [team for team in board.most_moved(10) if team not in self.lines]
+        self.tops = [each for each in answers.tops(found, board) if each.top < max(2, len(board.teams))]
         self.leader_changes = bool(board.entering(1))
         self.slopes = slope_chart(
             [
@@ -191,63 +134,8 @@ def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> s
     return f"{words}."
 
 
-@dataclass(frozen=True, slots=True)
-class TermLine:
-    """A term's mean on one split under both versions, as text and as bar lengths from 0 to 1."""
-
-    name: str
-    before: str
-    after: str
-    change: str
-    before_length: float
-    after_length: float
-
-    @classmethod
-    def of(cls, name: str, before: float, after: float) -> "TermLine":
-        """Return the row of a term."""
-        lengths = (round(mean * 100, 1) for mean in (before, after))
-        return cls(name, f"{before:.4f}", f"{after:.4f}", _signed(after - before), *lengths)
-
-
 def _signed(change: float) -> str:
     return "0" if not round(change, 4) else f"{change:+.4f}"
-
-
-def _names(found: Preview, teams: Iterable[TeamChange]) -> tuple[str, ...]:
-    return tuple(found.teams[team.team_id] for team in teams)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreLine:
-    """The scores of a submission under both versions, formatted."""
-
-    submission_id: int
-    team: str
-    kind: str
-    public_before: str
-    public_after: str
-    public_change: str
-    private_before: str
-    private_after: str
-    private_change: str
-
-    @classmethod
-    def of(cls, found: Preview, pair: ScorePair) -> "ScoreLine":
-        """Return the row of a submission."""
-        sides = (pair.before, pair.after)
-        public = [found.scale.text(side.public_units) if side else "" for side in sides]
-        private = [found.scale.text(side.private_units) if side else "" for side in sides]
-        return cls(
-            submission_id=pair.known.submission_id,
-            team=found.teams[pair.known.team_id],
-            kind=pair.known.kind.value,
-            public_before=public[0],
-            public_after=public[1],
-            public_change=found.change_text(pair.public_change) or "",
-            private_before=private[0],
-            private_after=private[1],
-            private_change=found.change_text(pair.private_change) or "",
-        )
 
 
 class DifferenceView:
@@ -255,6 +143,7 @@ class DifferenceView:
 
     def __init__(self, found: Preview) -> None:
         difference = found.difference
+        self.teams, self.text, self.change_text = found.teams, found.scale.text, found.change_text
         self.before, self.after = found.versions
         self.settings = changed_settings(found.versions)
         self.is_complete = found.is_complete
@@ -267,12 +156,15 @@ class DifferenceView:
         self.terms = [
             (
                 split.value,
-                [TermLine.of(NAMES[term], *means) for term, means in found.term_means[split].items()],
+                [
+                    (NAMES[term], before, after, _signed(after - before))
+                    for term, (before, after) in found.term_means[split].items()
+                ],
             )
             for split in Split
             if split in found.term_means
         ]
-        self.largest = [ScoreLine.of(found, pair) for pair in difference.largest]
+        self.largest = difference.largest
         self.selection_count = len(difference.selections)
         self.selections = [
             (
