@@ -1,6 +1,7 @@
-"""`fairboard competition`: reveal, finalize, verify, bundle, publish-solution, receipt."""
+"""`fairboard competition`: reveal, bundle, publish-solution, receipt; the result of verify."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -50,48 +51,23 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     return answer, "\n".join(lines)
 
 
-@click.command()
-@click.argument("slug")
-@click.option("--reason", default="", help="A comment to store with the standings; participants can see it.")
-@yes_option
-@act_on_site
-def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, str]:
-    """Store the provisional standings of SLUG as final standings 1.
-
-    Asks for confirmation and warns if the competing submissions were not verified. Each later change, such as
-    a rescoring, adds standings with the next number; earlier ones stay readable.
-    """
-    answer = client.organize(slug, confirm=asking(yes=yes)).finalize(reason=reason)
-    number = answer["final_number"]
-    return answer, f"The standings of {slug} are final. They are stored as final standings {number}."
-
-
-@click.command()
-@click.argument("slug")
-@act_on_site
-def verify(client: Client, slug: str) -> tuple[Any, str]:
-    """Verify the competing submissions of SLUG: recompute their scores and compare every bit.
-
-    The second implementation reads the raw files and shares no code with the scoring. A file of
-    200,000 rows takes about a second. The exit code is 1 if anything differs.
-    """
-    desk = client.organize(slug)
-    answer = desk.verify()
+def verified(_given: Mapping[str, Any], answer: Any) -> str:
+    """Return the result of a verification as text; raise Unusable if anything differs."""
     require_done(answer["verification"])
-    found = answer["verified"]
-    for each in found["differences"]:
+    verified = answer["verified"]
+    for each in verified["differences"]:
         click.echo(
             f"#{each['submission_id']} of {each['team']}, {each['what']}: stored {each['stored']}, "
             f"recomputed {each['recounted']}.",
             err=True,
         )
     about = (
-        f"{counted(len(found['submission_ids']), 'submission')}, {counted(found['value_count'], 'value')}, "
-        f"scoring version {found['scoring_version']}"
+        f"{counted(len(verified['submission_ids']), 'submission')}, "
+        f"{counted(verified['value_count'], 'value')}, scoring version {verified['scoring_version']}"
     )
-    if found["differences"]:
-        raise Unusable(f"{counted(len(found['differences']), 'difference')} ({about}).")
-    return answer, f"All values match exactly: {about}."
+    if verified["differences"]:
+        raise Unusable(f"{counted(len(verified['differences']), 'difference')} ({about}).")
+    return f"All values match exactly: {about}."
 
 
 @click.command()

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from grader.cli.organize.acts import act_on_site
+from grader.cli.organize.acts import act_on_site, asking, yes_option
 from grader.cli.parameters import DueTime, LocalPath, NameList, Time, text_of
 from grader.client import Client
 from grader.client.organizer import Organizer, quoted
@@ -66,7 +66,9 @@ class Generated:
     `done` is the success message: a template of the parameters and the `answer`, or a function of both.
     `arguments` maps fields of the body that are arguments to the words in the command's usage. Options for
     the fields `required` must be given. If the parameter `optional` is missing, the command sends the
-    operation `without` it.
+    operation `without` it. A command confirms its action itself unless it `asks` the server's questions or
+    has its own `question`. Its help is the operation's summary, followed by `more`. `prepare` runs before the
+    request; `finish` runs after it and returns the answer.
     """
 
     operation: str
@@ -76,6 +78,11 @@ class Generated:
     optional: str = ""
     without: str = ""
     defaults: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    asks: bool = False
+    question: str = ""
+    more: str = ""
+    prepare: Callable[[Organizer], Any] = lambda _desk: None
+    finish: Callable[[Organizer, Any], Any] = lambda _desk, answer: answer
 
     def command(self, name: str) -> click.Command:
         """Return the click command."""
@@ -90,14 +97,20 @@ class Generated:
                 is_optional = {"required": False} if each in self.defaults else {}
                 parameters.append(field_option(each, {**fields[each], **required, **is_optional}))
 
-        def act(client: Client, **given: Any) -> tuple[Any, str]:
+        if self.asks:
+            parameters.append(yes_option)
+        if self.question:
+            parameters.append(click.confirmation_option(prompt=self.question))
+
+        def act(client: Client, yes: bool = False, **given: Any) -> tuple[Any, str]:
             used = self.operation if all(given[each] is not None for each in ids) else self.without
-            # The command itself confirms the action.
-            answer = self._send(client.organize(given["slug"], confirm=True), used, given)
+            desk = client.organize(given["slug"], confirm=asking(yes=yes) if self.asks else True)
+            self.prepare(desk)
+            answer = self.finish(desk, self._send(desk, used, given))
             done = self.done
             return answer, done(given, answer) if callable(done) else done.format(**given, answer=answer)
 
-        act.__doc__ = operation["summary"]
+        act.__doc__ = f"{operation['summary']}\n\n{self.more}".rstrip()
         if self.without:
             word = self.optional if self.optional.startswith("--") else self.optional.upper()
             act.__doc__ += f"\n\nWithout {word}: {OPERATIONS[self.without]['summary']}"

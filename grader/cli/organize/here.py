@@ -1,12 +1,11 @@
 """Local site for commands: the web application in this process, and its pending jobs."""
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -79,38 +78,19 @@ class _InProcess(httpx.BaseTransport):
             body = stack.enter_context(SpooledTemporaryFile(IN_MEMORY_BYTES))
             for piece in request.stream:  # type: ignore[union-attr]
                 body.write(piece)
-            environ = _environ(request) | {"wsgi.input": body, "CONTENT_LENGTH": str(body.tell())}
             body.seek(0)
-            answered: list[Any] = []
-            pieces = self._app(environ, lambda *answer: answered.append(answer))
-            stack.callback(pieces.close)
-            status, headers = answered[-1][:2]
-            stream = _Pieces(pieces, stack.pop_all())
-        return httpx.Response(int(status.split()[0]), headers=headers, stream=stream)
-
-
-def _environ(request: httpx.Request) -> dict[str, Any]:
-    url, given = request.url, request.headers
-    sent = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in given.items()}
-    return sent | {
-        # Compression is useless within one process.
-        "HTTP_ACCEPT_ENCODING": "identity",
-        "REQUEST_METHOD": request.method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(url.raw_path.partition(b"?")[0]).decode("latin-1"),
-        "QUERY_STRING": url.query.decode("ascii"),
-        "CONTENT_TYPE": given.get("Content-Type", ""),
-        "SERVER_NAME": url.host,
-        "SERVER_PORT": str(url.port or {"http": 80, "https": 443}[url.scheme]),
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "REMOTE_ADDR": "127.0.0.1",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": url.scheme,
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": False,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
+            answer = self._app.test_client(use_cookies=False).open(
+                request.url.raw_path.decode("ascii"),
+                base_url=f"{request.url.scheme}://{request.url.netloc.decode('ascii')}",
+                method=request.method,
+                headers=list(request.headers.items()),
+                input_stream=body,
+                # Compression is useless within one process.
+                environ_overrides={"HTTP_ACCEPT_ENCODING": "identity"},
+            )
+            stack.callback(answer.close)
+            stream = _Pieces(answer.response, stack.pop_all())
+        return httpx.Response(answer.status_code, headers=list(answer.headers), stream=stream)
 
 
 class _Pieces(httpx.SyncByteStream):

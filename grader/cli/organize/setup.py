@@ -1,4 +1,4 @@
-"""`fairboard competition`: create, settings, apply, clone, publish, change, delete, data."""
+"""`fairboard competition`: create, settings, apply, clone, change, data."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -103,7 +103,7 @@ def create(
         report = _set_solution(desk, solution, label)
         if from_jigsaw is not None:
             desk.add_data_file(from_jigsaw.with_name("test.csv"))
-            _require_none_held(slug, _checked_data(desk))
+            require_released(desk)
         answer = desk.publish()
     except BaseException:
         # The first error is more useful than an error during the cleanup.
@@ -219,16 +219,6 @@ def clone(
 
 @click.command()
 @click.argument("slug")
-@act_on_site
-def publish(client: Client, slug: str) -> tuple[Any, str]:
-    """Publish the draft SLUG; it opens on its opening date."""
-    desk = client.organize(slug, confirm=True)
-    _require_none_held(slug, _checked_data(desk))
-    return desk.publish(), f"{slug} is published."
-
-
-@click.command()
-@click.argument("slug")
 @setting_options()
 @yes_option
 @act_on_site
@@ -252,24 +242,14 @@ def change(client: Client, slug: str, yes: bool, **settings: Any) -> tuple[Any, 
 
 @click.command()
 @click.argument("slug")
-@click.confirmation_option(
-    prompt=("This deletes everything stored for the draft and cannot be undone. Delete?")
-)
-@act_on_site
-def delete(client: Client, slug: str) -> tuple[Any, str]:
-    """Delete the draft SLUG with its solution and data files; the draft must have no submissions."""
-    return client.organize(slug, confirm=True).call("DELETE"), f"{slug} is deleted."
-
-
-@click.command()
-@click.argument("slug")
 @act_on_site
 def data(client: Client, slug: str) -> tuple[Any, str]:
     """Check unchecked data files of SLUG, and show what each file would disclose.
 
     The exit code is 1 if a file is held back.
     """
-    found = _checked_data(client.organize(slug))
+    desk = client.organize(slug)
+    found = _checked_data(desk)
     lines = []
     for file in found["files"]:
         lines.append(f"{file['name']}: {STATES.get(file['state'], file['state'])}.")
@@ -278,7 +258,7 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
             lines += [f"- {sentence}." for sentence in _findings(file)]
     if any(file["state"] == "held" for file in found["files"]):
         click.echo("\n".join(lines))
-        _require_none_held(slug, found)
+        require_released(desk)
     return found, "\n".join(lines)
 
 
@@ -375,13 +355,14 @@ def _checked_data(desk: Organizer) -> Mapping[str, Any]:
     return desk.data() if unchecked else found
 
 
-def _require_none_held(slug: str, found: Mapping[str, Any]) -> None:
+def require_released(desk: Organizer) -> None:
+    """Raise Unusable if a data file is held back; unchecked files are checked first."""
     lines = []
-    for file in found["files"]:
+    for file in _checked_data(desk)["files"]:
         if file["state"] == "held":
             lines += [f"{file['name']} is held back:", *(f"- {each}." for each in _findings(file))]
             lines.append(
-                f"To release {file['name']} anyway: fairboard competition allow-data {slug} "
+                f"To release {file['name']} anyway: fairboard competition allow-data {desk.slug} "
                 f"{quote(file['name'])} {quote(file['phrase'])}"
             )
     if lines:
@@ -412,7 +393,7 @@ def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
                 words = read.allowed[file["name"]]
                 desk.allow_data_file(file["name"], words, reason="Allowed in the competition file.")
                 lines.append(_released(file))
-        _require_none_held(desk.slug, desk.data())
+        require_released(desk)
     if read.baseline:
         path = folder / read.baseline
         desk.upload("data/baseline", path)
