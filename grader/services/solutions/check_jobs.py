@@ -28,7 +28,7 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, metric
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.competitions.metric import AnyMetric, MetricChoice, NamedMetric, Rules
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.solutions.report import needed_rows
@@ -132,7 +132,7 @@ def add_again(
     *,
     competition: Competition,
     job: OrganizerJob,
-    roles: Mapping[str, ColumnRole],
+    roles: Mapping[str, ColumnRole] | None,
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
@@ -320,15 +320,28 @@ def check_choice(
     job = _checked(session, competition)
     if job is None:
         return None
-    columns = job.result["columns"]
     return add_again(
         session,
         competition=competition,
         job=job,
-        roles={each["name"]: ColumnRole(each["role"]) for each in columns},
+        roles=_roles_again(job, choice.metric),
         actor=actor,
         now=now,
     )
+
+
+def _roles_again(job: OrganizerJob, metric: AnyMetric) -> dict[str, ColumnRole] | None:
+    """Return the roles of a check's columns for another check, or None to guess them for another metric."""
+    if isinstance(metric, NamedMetric) != isinstance(
+        CheckParameters.from_dict(job.parameters).choice.metric, NamedMetric
+    ):
+        return None
+    roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
+    target = metric.target if isinstance(metric, NamedMetric) else None
+    if target in roles:
+        roles |= {name: ColumnRole.UNUSED for name, role in roles.items() if role is ColumnRole.LABEL}
+        roles[target] = ColumnRole.LABEL
+    return roles
 
 
 def expected_errors(

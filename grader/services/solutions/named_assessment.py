@@ -24,7 +24,7 @@ from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 
 MOST_STRATA = 16
 MOST_CLASSES = 50
-_KEPT_ROLES = frozenset({ColumnRole.ID, ColumnRole.USAGE, ColumnRole.SLICE})
+_ROLES = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.SLICE})
 InScore = tuple[tuple[str, ...], ...]
 
 
@@ -52,15 +52,18 @@ class NamedSolution:
 
 
 def roles_for(
-    metric: NamedMetric, guessed: Mapping[str, ColumnRole], chosen: Mapping[str, ColumnRole]
+    metric: NamedMetric, guessed: Mapping[str, ColumnRole], chosen: Mapping[str, ColumnRole] | None
 ) -> dict[str, ColumnRole]:
-    """Return the role of each column: chosen, set in the metric, or guessed."""
-    targets = metric.columns or ((metric.target,) if metric.target else ())
-    if not targets:
-        targets = tuple(name for name, role in guessed.items() if role is ColumnRole.LABEL)
-    roles = {name: role if role in _KEPT_ROLES else ColumnRole.UNUSED for name, role in guessed.items()}
-    roles |= dict.fromkeys([name for name in targets if name in guessed], ColumnRole.LABEL)
-    return roles | {name: role for name, role in chosen.items() if name in guessed}
+    """Return the role of each column: chosen by an organizer, set in the metric, or guessed."""
+    roles = {
+        name: role if role in _ROLES else ColumnRole.UNUSED for name, role in (chosen or guessed).items()
+    }
+    targets = metric.columns or ((metric.target,) if metric.target and chosen is None else ())
+    if targets:
+        roles = {
+            name: ColumnRole.UNUSED if role is ColumnRole.LABEL else role for name, role in roles.items()
+        }
+    return roles | dict.fromkeys([name for name in targets if name in guessed], ColumnRole.LABEL)
 
 
 def read(source: BinaryIO, metric: NamedMetric, roles: Mapping[str, ColumnRole]) -> NamedSolution:
@@ -72,7 +75,7 @@ def read(source: BinaryIO, metric: NamedMetric, roles: Mapping[str, ColumnRole])
         source,
         metric.name,
         metric.blank_options,
-        target=None if metric.columns else next(iter(columns[ColumnRole.LABEL]), None),
+        target=None if metric.columns else next(iter(columns[ColumnRole.LABEL]), metric.target),
         groups=columns[ColumnRole.SLICE],
         usage=columns[ColumnRole.USAGE],
     )

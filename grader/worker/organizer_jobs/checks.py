@@ -66,7 +66,7 @@ def check_solution(work: Work) -> dict[str, Any]:
         roles, guessed = _roles(asked, guesses, version)
         try:
             if isinstance(asked.choice.metric, NamedMetric):
-                roles = named.roles_for(asked.choice.metric, roles, _chosen_roles(asked, version))
+                roles = named.roles_for(asked.choice.metric, roles, asked.roles)
                 found = _named(work, asked, files, file, slug, live, roles)
                 return _with_columns(asked, guesses, roles, found)
             solution = read_solution(
@@ -220,11 +220,6 @@ def _roles(
             named |= {name: ColumnRole.UNUSED for name, role in guessed.items() if role is ColumnRole.LABEL}
     roles = with_named(guessed, {name: role for name, role in named.items() if name in guessed})
     return roles, roles.keys() - named.keys()
-
-
-def _chosen_roles(asked: CheckParameters, version: ScoringVersion | None) -> Mapping[str, ColumnRole]:
-    """Return the roles that an organizer chose, or else those of the live solution."""
-    return asked.roles or ({} if version is None else _roles_of(version))
 
 
 def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:

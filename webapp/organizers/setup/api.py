@@ -46,11 +46,12 @@ from webapp.organizers.setup.answers import (
 from webapp.organizers.setup.forms import settings_of
 from webapp.organizers.setup.metric_step import Saved
 from webapp.organizers.setup.settings_page import METRIC_STEP
+from webapp.organizers.setup.wizard_steps import SCORED
 from webapp.presentation import formats
 
 TAG = "setup"
 # Only pages save by steps, so the API operations do not return the errors of these functions.
-_STEPS = MappingProxyType({METRIC_STEP: metric_step.save})
+_STEPS = MappingProxyType({METRIC_STEP: metric_step.save, SCORED: metric_step.save_scored})
 FIGURES = f"{DESK}/figures"
 
 

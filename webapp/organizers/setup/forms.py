@@ -7,17 +7,20 @@ from functools import cache, partial
 from typing import Any
 
 from flask import request
+from pydantic import ValidationError
 from wtforms import RadioField
 from wtforms.fields import SelectChoice
 from wtforms.widgets import NumberInput, TextArea
 
-from grader.metrics import MetricSettings, Weights
-from grader.services.competitions.metric import NamedMetric, bias_of
+from grader.metrics import MetricSettings, Weights, registry
+from grader.services.competitions.metric import AnyMetric, NamedMetric, bias_of
 from grader.services.competitions.settings_model import (
     KINDS,
     MAX_COUNT,
     MAX_LENGTHS,
     METRIC_PARTS,
+    NAMED_KINDS,
+    NAMED_PARTS,
     NAMES,
     SETTINGS,
     WEIGHTS,
@@ -26,6 +29,7 @@ from grader.services.competitions.settings_model import (
 )
 from grader.services.competitions.settings_problems import Fault
 from grader.text import is_storable
+from webapp.organizers.setup import scored_step
 from webapp.organizers.setup.wizard_steps import BY_KEY, SettingsStep
 from webapp.presentation.form_fields import MomentField, SiteForm, TextEntry, TickBox
 
@@ -46,6 +50,10 @@ class ChoiceEntry(RadioField):
         return next(str(choice.label) for choice in self.iter_choices() if choice.selected)
 
 
+class MetricEntry(ChoiceEntry):
+    """A form field for choosing a metric from a list with descriptions."""
+
+
 class SettingsForm(SiteForm):
     """The form for a step's settings, except locked ones."""
 
@@ -54,7 +62,10 @@ class SettingsForm(SiteForm):
         self.validate()
         found = {field.name: field.data for field in self if not field.errors}
         parts = {name: found.pop(name) for name in METRIC_PARTS if name in found}
-        if parts:
+        named = {name: found.pop(name) for name in NAMED_PARTS if name in found}
+        if registry.TAG in named:
+            found["metric"] = self._named(named, before.metric)
+        elif parts:
             found["metric"] = self._metric(parts, bias_of(before.metric))
         return found
 
@@ -62,12 +73,31 @@ class SettingsForm(SiteForm):
         """Attach each fault to its first field; return the messages of faults that have no field."""
         others = []
         for fault in faults:
-            name = next((name for name in fault.names if name in self), None)
+            names = (registry.TAG if name == "metric" else name for name in fault.names)
+            name = next((name for name in names if name in self), None)
             if name is None:
                 others.append(fault.sentence)
             else:
                 self._refuse(name, fault.sentence)
         return others
+
+    def _named(self, parts: dict[str, Any], metric: AnyMetric) -> AnyMetric:
+        """Return the chosen metric; keep the groups of the same metric."""
+        name = parts[registry.TAG]
+        is_same = isinstance(metric, NamedMetric) and metric.name == name
+        if name == registry.BIAS:
+            return MetricSettings() if isinstance(metric, NamedMetric) else metric
+        before = metric.as_dict() if is_same else {}
+        sent = {part: value for part, value in parts.items() if value is not None and value != ""}
+        blank = dict.fromkeys((part for part in parts if part not in sent), None)
+        blank |= {part: () for part in ("columns", "classes") if part in blank}
+        try:
+            return NamedMetric.from_dict(before | blank | sent)
+        except ValidationError as error:
+            for each in error.errors(include_url=False):
+                part = str(each["loc"][0])
+                self._refuse(part if part in self else registry.TAG, f"{each['msg']}.")
+            return metric
 
     def _metric(self, parts: dict[str, float], metric: MetricSettings) -> MetricSettings:
         """Return the metric with the changed parts; report each invalid part on its own field."""
@@ -108,12 +138,18 @@ def _number(text: str) -> float:
         raise ValueError(f": enter a number, not {text!r}.") from None
 
 
+def _metric_name(name: str) -> str:
+    if name not in scored_step.titles():
+        raise ValueError(name)
+    return name
+
+
 def _shortest(value: float) -> str:
     return repr(value).removesuffix(".0") if math.isfinite(value) else f"{value}"
 
 
 _COUNTED = {"widget": NumberInput(min=1, step=1)}
-_FIELDS: Mapping[Kind, Callable[..., Any]] = {
+_FIELDS: Mapping[Kind | str, Callable[..., Any]] = {
     Kind.LINE: TextEntry,
     Kind.TEXT: partial(TextEntry, widget=TextArea()),
     Kind.LINES: partial(TextEntry, widget=TextArea()),
@@ -124,6 +160,7 @@ _FIELDS: Mapping[Kind, Callable[..., Any]] = {
     Kind.DATE: MomentField,
     Kind.CHECK: TickBox,
     Kind.CHOICE: ChoiceEntry,
+    registry.TAG: MetricEntry,
 }
 _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
     Kind.TEXT: {"rows": 6},
@@ -134,6 +171,8 @@ _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
     Kind.NUMBER: {"class": "short", "inputmode": "text", "autocomplete": "off", "required": True},
     "title": {"required": True},
     "overview": {"rows": 12},
+    "classes": {"rows": 4},
+    "columns": {"rows": 4},
     "rules": {"rows": 12},
 }
 
@@ -144,15 +183,23 @@ def form_of(
     """Return the form for a step with the stored or submitted values; locked settings are omitted."""
     names = tuple(name for name in step.names if setting_of(name) not in without)
     kind = _form_class(names, tuple(step.helps.items()))
-    metric = MetricSettings() if isinstance(settings.metric, NamedMetric) else settings.metric
+    named, metric = NamedMetric(name=registry.BIAS), settings.metric
+    if isinstance(metric, NamedMetric):
+        named, metric = metric, MetricSettings()
     weights = metric.weights.as_dict()
-    parts = {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
+    parts: dict[str, Any] = {name: getattr(named, name) for name in NAMED_PARTS}
+    parts |= {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
     return kind(request.form if is_sent else None, data=dict(settings) | parts)
 
 
 def setting_of(name: str) -> str:
     """Return the setting that a field belongs to; all parts of the metric belong to `metric`."""
-    return "metric" if name in METRIC_PARTS else name
+    return "metric" if name in METRIC_PARTS or name in NAMED_PARTS else name
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of a field."""
+    return NAMED_KINDS.get(name) or KINDS[name]
 
 
 def settings_of(step: str) -> Collection[str]:
@@ -167,7 +214,8 @@ def _form_class(names: tuple[str, ...], helps: tuple[tuple[str, str], ...]) -> t
 
 
 def _field(name: str, help_: str | None) -> Any:
-    setting, kind = METRIC_PARTS.get(name) or SETTINGS[name], KINDS[name]
+    parts = METRIC_PARTS | NAMED_PARTS
+    setting, kind = parts.get(name) or SETTINGS[name], kind_of(name)
     attributes = _ATTRIBUTES.get(kind, {}) | _ATTRIBUTES.get(name, {})
     options: dict[str, Any] = {}
     if name in MAX_LENGTHS:
@@ -177,4 +225,10 @@ def _field(name: str, help_: str | None) -> Any:
         options["coerce"] = type(next(iter(setting.choices)))
     if kind is Kind.DATE:
         options["day"] = setting.day
-    return _FIELDS[kind](setting.label, description=help_ or setting.help, render_kw=attributes, **options)
+    if name == registry.TAG:
+        options = {
+            "choices": [SelectChoice(*each) for each in scored_step.titles().items()],
+            "coerce": _metric_name,
+        }
+    field = _FIELDS.get(name) or _FIELDS[kind]
+    return field(setting.label, description=help_ or setting.help, render_kw=attributes, **options)

@@ -9,7 +9,7 @@ from flask import url_for
 from grader.models import Competition, CompetitionState, JobState, OrganizerJob
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
@@ -100,9 +100,25 @@ def of(
 
 def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the identities; None after publication, when the metric is fixed."""
-    if competition.state is not CompetitionState.DRAFT:
+    if competition.state is not CompetitionState.DRAFT or not _is_bias(competition):
         return None
     return check_jobs.newest_report(session, competition=competition)
+
+
+def _is_bias(competition: Competition) -> bool:
+    return not isinstance(competition_settings.of(competition).metric, NamedMetric)
+
+
+def groups_report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
+    """Return the report with the groups of rows, which metrics other than that of bias have."""
+    if _is_bias(competition):
+        return None
+    return check_jobs.newest_report(session, competition=competition)
+
+
+def group_lines(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the groups with their rows, the groups in the score first."""
+    return sorted(report.get("groups", ()), key=lambda line: not line["in_score"])
 
 
 def chosen(
@@ -178,6 +194,19 @@ class Saved(NamedTuple):
 
     changed: frozenset[str]
     told: Told | None = None
+
+
+def save_scored(act: Act, changes: Mapping[str, Any]) -> Saved:
+    """Save what is scored; a draft's newest solution is checked again if the metric changed."""
+    changed = competition_settings.change(act, changes=changes)
+    if "metric" not in changed:
+        return Saved(changed)
+    choice = competition_settings.of(act.competition).metric_choice
+    job = check_jobs.check_choice(**act.parts, choice=choice)
+    if job is None:
+        return Saved(changed)
+    url = url_for("organize_solution.show", slug=act.competition.slug, job_id=job.id)
+    return Saved(changed, Told("Saved. The solution is being checked with your new metric.", url))
 
 
 def save(act: Act, changes: Mapping[str, Any]) -> Saved:

@@ -18,7 +18,6 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import (
     DATES,
     FOLLOWING_DATES,
-    KINDS,
     METRIC_IS_FIXED,
     Kind,
 )
@@ -34,9 +33,9 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import FileForm
 from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site
-from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
+from webapp.organizers.setup import forms, metric_step, receiving, scored_step, wizard_steps
 from webapp.organizers.setup.answers import FigureStored, SettingsRequest
-from webapp.organizers.setup.forms import SettingsForm, setting_of, settings_of
+from webapp.organizers.setup.forms import SettingsForm, kind_of, setting_of, settings_of
 from webapp.organizers.setup.metric_step import Saved
 from webapp.organizers.setup.receiving import NamedBlob
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
@@ -68,10 +67,11 @@ def entered(act: Act, step: str) -> SettingsRequest:
     The service validates the values, because its messages name the fields as the page does.
     """
     competition, before = act.competition, competition_settings.of(act.competition)
+    shown = wizard_steps.step_of(step, before)
     report = metric_step.report(act.session, competition) if step == METRIC_STEP else None
     locks = competition_settings.locks(competition, act.now)
     without = {*locks, *(metric_step.UNTICKED if report else ())}
-    form = forms.form_of(BY_KEY[step], before, is_sent=True, without=without)
+    form = forms.form_of(shown, before, is_sent=True, without=without)
     changes = form.changes(before)
     if report is not None:
         ticks = request.form.getlist("identities")
@@ -134,12 +134,12 @@ class Group(NamedTuple):
     @property
     def are_numbers(self) -> bool:
         """Whether all editable fields are numbers, which have short inputs."""
-        return all(KINDS[field.name] in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
+        return all(kind_of(field.name) in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
 
     @property
     def are_moments(self) -> bool:
         """Whether all editable fields are dates, which are laid out side by side."""
-        return all(KINDS[field.name] is Kind.DATE for field in self.open)
+        return all(kind_of(field.name) is Kind.DATE for field in self.open)
 
 
 def _groups(
@@ -174,10 +174,12 @@ def _page(
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
+        step = wizard_steps.step_of(step.key, settings)
         locks = competition_settings.locks(competition, now)
         setup = wizard_steps.wizard(session, competition, now=now, current=step.key)
         sent = request.form.getlist("identities") if is_sent else None
         ticks = metric_step.of(session, competition, settings, sent=sent) if step.key == METRIC_STEP else None
+        report = metric_step.groups_report(session, competition) if step.key == METRIC_STEP else None
         without = {*locks, *(metric_step.UNTICKED if ticks else ())}
         form = forms.form_of(step, settings, is_sent=is_sent, without=without)
         others = form.tell(problem.faults) if isinstance(problem, RefusedSettings) else []
@@ -199,7 +201,7 @@ def _page(
             if ticks and sorted(sent or ()) != sorted(settings.identities or ()):
                 conflicts.append(shown["identities"])
         groups = list(_groups(step, form, shown, locks))
-        texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
+        texts = [name for name in step.names if name in form and kind_of(name) is Kind.TEXT]
         known = prose.Texts.of(session, competition) if texts else None
     return render_template(
         "setup/settings.html",
@@ -211,6 +213,8 @@ def _page(
         step=step,
         setup=setup,
         ticks=ticks,
+        metrics=scored_step.options() if step.key == wizard_steps.SCORED else (),
+        group_lines=metric_step.group_lines(report) if report else (),
         ticks_etag=check_status(job).headers["ETag"] if job else "",
         groups=groups,
         following={

@@ -19,11 +19,13 @@ from pydantic import Field
 from grader import db
 from grader.files import ColumnRole
 from grader.files.solution.solution import SIZE_CAP
+from grader.metrics import MetricSettings
 from grader.models import (
     Competition,
     OrganizerJob,
     Role,
 )
+from grader.services.competitions import metric
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
@@ -44,9 +46,9 @@ from webapp.http.organizer_operations import (
     organizers_operation,
 )
 from webapp.http.site import current_site
-from webapp.organizers.setup import receiving, wizard_steps
+from webapp.organizers.setup import receiving, scored_step, wizard_steps
 from webapp.organizers.setup.receiving import NamedBlob
-from webapp.organizers.setup.solution_view import ROLES, CheckView, ReportView, check_status, chosen_roles
+from webapp.organizers.setup.solution_view import CheckView, ReportView, check_status, chosen_roles
 from webapp.organizers.setup.wizard_steps import SOLUTION
 from webapp.submissions import uploads
 
@@ -171,11 +173,14 @@ def _index(slug: str, *, problem: Any = None) -> str:
         setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
         checks = check_jobs.newest(session, competition=competition)
         live = competition.live_scoring_version
+        chosen = metric.of(competition).metric
     return render_template(
         "setup/solution.html",
         competition=view,
         setup=setup,
         solution=live.solution if live else None,
+        is_bias=isinstance(chosen, MetricSettings),
+        sample=scored_step.sample_solution(chosen),
         report=ReportView(live.solution.report) if live else None,
         checks=[CheckView(job) for job in checks],
         file_limit_bytes=SIZE_CAP,
@@ -195,7 +200,6 @@ def _show(slug: str, job_id: int, *, problem: Any = None) -> str:
         competition=view,
         setup=setup,
         check=CheckView(job),
-        roles=ROLES,
         why_not=why_not,
         problem=problem.message if problem else None,
         etag=check_status(job).headers["ETag"],

@@ -7,8 +7,9 @@ from typing import Any
 from flask import Response
 
 from grader.files import ColumnRole
+from grader.metrics import MetricSettings
 from grader.metrics.bias.leaks import by_chance
-from grader.models import JobState, OrganizerJob
+from grader.models import JobState, OrganizerJob, Split
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose
 from grader.services.solutions.report import identity_lines
@@ -17,7 +18,7 @@ from webapp.http.responses import polled
 
 SPLIT_BY = {
     "usage": "by the column Usage",
-    "keyed hash": "in half by a secret hash, stratified by label and identity",
+    "keyed hash": "in half by a secret hash, stratified by label and group",
     "live solution": "as in the live solution",
 }
 STATES = {
@@ -37,6 +38,11 @@ PILLS = {
 }
 LEVEL_WORDS = {Level.STOP: "Problems to fix", Level.WARNING: "Warnings", Level.NOTE: "Good to know"}
 ROLES = tuple(role.value for role in ColumnRole)
+NAMED_ROLES = tuple(
+    role.value
+    for role in (ColumnRole.ID, ColumnRole.LABEL, ColumnRole.SLICE, ColumnRole.USAGE, ColumnRole.UNUSED)
+)
+MOST_CLASSES = 20
 # Roles that follow unambiguously from a column's name or values. Their menus are collapsed.
 CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
 
@@ -66,7 +72,10 @@ class ReportView:
     """The report of a solution."""
 
     def __init__(self, report: Mapping[str, Any]) -> None:
-        self.identity_lines = identity_lines(report)
+        self.targets = [_target(each) for each in report.get("targets", ())]
+        self.groups = sorted(report.get("groups", ()), key=lambda line: not line["in_score"])
+        self.is_bias = not self.targets
+        self.identity_lines = identity_lines(report) if self.is_bias else []
         self.label = report["label"]
         self.unused = report["unused_columns"]
         self.kept = [*report["other_labels"], *(each["name"] for each in report["slices"])]
@@ -85,6 +94,17 @@ class ReportView:
         self.assumed_auc = report["assumed"]["auc"]
 
 
+def _target(target: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """Return a target's column and, for each split, its numbers or the rows of its classes as text."""
+    lines = []
+    for split in Split:
+        facts = target[split.value]
+        shown = [f"{name}: {value:,.5g}" for name, value in list(facts.items())[:MOST_CLASSES]]
+        more = f"; {len(facts) - MOST_CLASSES:,} more" if len(facts) > MOST_CLASSES else ""
+        lines.append((split.value.capitalize(), "; ".join(shown) + more))
+    return target["column"], lines
+
+
 class CheckView:
     """A job that checks a solution."""
 
@@ -93,6 +113,8 @@ class CheckView:
         self.id = job.id
         asked = CheckParameters.from_dict(job.parameters)
         self.file_name, self.size_bytes = asked.file.name, asked.file.size_bytes
+        self.is_bias = isinstance(asked.choice.metric, MetricSettings)
+        self.roles = ROLES if self.is_bias else NAMED_ROLES
         self.test_name = None if asked.test is None else asked.test.name
         self.is_correction = asked.purpose is Purpose.CORRECTED
         self.created_at = job.created_at

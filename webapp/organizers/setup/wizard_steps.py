@@ -1,16 +1,18 @@
 """Setup wizard steps: order, setting groups, missing items, suggestions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from flask import url_for
 
+from grader.metrics import registry
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
-from grader.services.competitions.settings_model import WEIGHTS
+from grader.services.competitions.metric import NamedMetric
+from grader.services.competitions.settings_model import WEIGHTS, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import files
 from grader.services.setup import lifecycle
@@ -34,10 +36,12 @@ class SettingsStep:
         return tuple(name for _, names in self.groups for name in names)
 
 
+SCORED = "scored"
 _FORMULA = (
     ("Power and thresholds", ("power", "label_threshold", "identity_threshold")),
     ("Weights (must sum to 1)", tuple(WEIGHTS)),
 )
+_IDENTITIES = "Identities in the score"
 STEPS = (
     SettingsStep(
         "basics",
@@ -47,6 +51,15 @@ STEPS = (
             ("Names of the classes and rows", ("positive_name", "negative_name", "row_name")),
             ("Questions", ("contact", "discussion_url")),
         ),
+    ),
+    SettingsStep(
+        SCORED,
+        "What is scored?",
+        (
+            ("", (registry.TAG,)),
+            ("Options of the metric", ("target", "columns", "classes", "positive", "cutoff", "weight")),
+        ),
+        folded=("Options of the metric",),
     ),
     SettingsStep(
         "dates",
@@ -76,7 +89,7 @@ STEPS = (
         "metric",
         "Metric and feedback",
         (
-            ("Identities in the score", ("identities", "min_class_rows")),
+            (_IDENTITIES, ("identities", "min_class_rows")),
             ("Feedback before the reveal", ("feedback", "feedback_step")),
             *_FORMULA,
         ),
@@ -87,18 +100,18 @@ STEPS = (
 BY_KEY = {step.key: step for step in STEPS}
 # All steps of the wizard in order: the settings pages above, and three steps with pages of their own.
 SOLUTION, DATA, PUBLISHING = "solution", "data", "publishing"
-ORDER = ("basics", "dates", "entry", SOLUTION, "metric", DATA, PUBLISHING)
+ORDER = ("basics", SCORED, "dates", "entry", SOLUTION, "metric", DATA, PUBLISHING)
 # The metric settings that a rescoring may change: the names of the identities, and the formula.
 RESCORING = SettingsStep(
     "rescoring",
     "Changed settings",
-    (("Identities in the score", ("identities",)), *_FORMULA),
+    ((_IDENTITIES, ("identities",)), *_FORMULA),
     helps={"identities": "One name per line."},
 )
 
 
 TITLES = {SOLUTION: "Solution", DATA: "Data files"}
-SHORT = {"basics": "Basics", "dates": "Dates", "entry": "Entry", "metric": "Metric"}
+SHORT = {"basics": "Basics", SCORED: "Metric", "dates": "Dates", "entry": "Entry", "metric": "Feedback"}
 WAITS = "Accept the solution first. You can then select the identities from its report."
 
 
@@ -159,6 +172,16 @@ class Wizard:
     def lacking(self) -> list[StepMark]:
         """The steps with missing items, which prevent publication."""
         return [step for step in self.steps if step.missing]
+
+
+def step_of(key: str, settings: CompetitionSettings) -> SettingsStep:
+    """Return a settings page; the groups that belong to the bias metric are omitted for other metrics."""
+    step = BY_KEY[key]
+    if not isinstance(settings.metric, NamedMetric):
+        return step
+    omitted = {_IDENTITIES, *(heading for heading, _ in _FORMULA)}
+    kept = tuple(group for group in step.groups if group[0] not in omitted)
+    return replace(step, groups=kept)
 
 
 def wizard(session: Any, competition: Competition, *, now: datetime, current: str) -> Wizard:
@@ -239,4 +262,6 @@ def _step_of(fault: Fault) -> str:
         return DATA
     if lifecycle.SOLUTION in fault.names:
         return SOLUTION
+    if "metric" in fault.names:
+        return SCORED
     return next(step.key for step in STEPS if set(step.names) & set(fault.names))

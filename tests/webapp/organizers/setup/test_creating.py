@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from grader.models import AuditEntry, Competition, CompetitionState
 from grader.services.competitions import lookup, settings
-from grader.services.competitions.settings_model import METRIC_PARTS, NAMES
+from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, NAMES
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import open_confirmed
 from webapp.organizers.setup.wizard_steps import STEPS
@@ -36,7 +36,7 @@ def form_of(page: str) -> dict[str, str]:
     values = {}
     for tag in re.findall(r"<input [^>]*>", form):
         parts = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
-        if parts.get("type") in {"radio", "checkbox"} and " checked" not in tag:
+        if "name" not in parts or (parts["type"] in {"radio", "checkbox"} and " checked" not in tag):
             continue
         values[parts["name"]] = parts.get("value", "")
     values |= dict(re.findall(r'<textarea[^>]* name="(\w+)"[^>]*>\n?([^<]*)</textarea>', form))
@@ -89,7 +89,7 @@ def test_every_step_of_a_draft_shows_the_publish_button(root):
         page = root.browser.get(f"{HERE}/{step}").text
         steps = page[page.index('aria-label="Steps"') :].partition("</nav>")[0]
         assert re.search(rf'class="button small secondary" href="{HERE}/state"[^>]*>Publish</a>', steps)
-        assert steps.count("<li") == 7
+        assert steps.count("<li") == 8
     assert re.search(r'<button class="slim" aria-describedby="readiness" disabled>Publish', page)
     assert root.post(f"{HERE}/state/publish", {}).status_code == 409
 
@@ -104,7 +104,7 @@ def test_a_rejected_draft_keeps_the_entered_values(root):
 
 def test_every_setting_belongs_to_one_step():
     shown = [name for step in STEPS for name in step.names]
-    assert sorted(shown) == sorted([*(set(NAMES) - {"metric"}), *METRIC_PARTS])
+    assert sorted(shown) == sorted([*(set(NAMES) - {"metric"}), *METRIC_PARTS, *NAMED_PARTS])
 
 
 @pytest.mark.parametrize("step", [step.key for step in STEPS])
@@ -204,7 +204,7 @@ def test_saving_continues_to_the_next_step(root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     answer = root.post(f"{HERE}/settings/basics", {**form, "overview": "# Hello", "next": "yes"})
-    assert answer.location == f"{HERE}/settings/dates"
+    assert answer.location == f"{HERE}/settings/scored"
     assert "<h2>Hello</h2>" in root.browser.get("/competitions/toxicity").text
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     assert root.post(f"{HERE}/settings/metric", {**form, "next": "yes"}).location == f"{HERE}/data"

@@ -238,6 +238,7 @@ def test_each_step_states_what_is_missing_with_a_link(site):
     steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
     assert re.findall(r'<span class="title" title="([^"]+)">', steps) == [
         "Basics and texts",
+        "What is scored?",
         "Dates and limits",
         "Entry and teams",
         "Solution",

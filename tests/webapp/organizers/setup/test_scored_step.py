@@ -1,0 +1,130 @@
+"""The step "What is scored?" of the setup."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+
+from grader.metrics.registry import METRICS
+from grader.services.competitions import lookup, settings
+from grader.services.competitions.metric import NamedMetric
+from tests.fixtures.desk import Desk
+
+HERE = "/competitions/houses/organize"
+SCORED = f"{HERE}/settings/scored"
+
+
+@pytest.fixture
+def olga(arena):
+    """An administrator with a draft."""
+    olga = arena.person("Olga", is_admin=True)
+    assert olga.post("/competitions/new", {"title": "Houses", "slug": "houses"}).status_code == 303
+    return olga
+
+
+def metric_of(olga):
+    with olga.arena.database.read() as session:
+        return settings.of(lookup.get(session, slug="houses")).metric
+
+
+def houses(rows: int = 400, target: str = "price") -> bytes:
+    rng = np.random.default_rng(0)
+    usage = rng.permutation(["Public", "Private"] * (rows // 2))
+    lines = [
+        f"{row_id},{price},{city},{split}"
+        for row_id, price, city, split in zip(
+            rng.permutation(rows * 9)[:rows],
+            rng.normal(300, 40, rows).round(2),
+            rng.choice(["Oslo", "Rome"], rows),
+            usage,
+            strict=True,
+        )
+    ]
+    return "\n".join([f"id,{target},city,Usage", *lines, ""]).encode()
+
+
+def upload(olga, data: bytes) -> str:
+    answer = olga.post(f"{HERE}/solution", {"file": (io.BytesIO(data), "solution.csv")})
+    assert answer.status_code == 303, answer.text
+    Desk(olga).work()
+    return answer.location
+
+
+def test_the_step_lists_every_metric_with_a_submission_and_a_leaderboard_row(olga):
+    page = olga.browser.get(SCORED).text
+    for name in ("bias", *METRICS):
+        assert f'value="{name}"' in page
+    assert "id,height,weight\n1,0.5,0.5" in page
+    assert "lowest is best" in page
+    assert page.count("data-words=") == len(METRICS) + 1
+    assert re.search(r'value="bias"[^>]* checked|checked[^>]* value="bias"', page)
+
+
+def test_a_metric_and_its_options_are_saved(olga):
+    answer = olga.post(SCORED, {"name": "map_at_k", "cutoff": "3", "weight": "1", "classes": "a\nb\n"})
+    assert answer.status_code == 303, answer.text
+    assert metric_of(olga) == NamedMetric(name="map_at_k", cutoff=3, classes=("a", "b"))
+    assert olga.post(SCORED, {"name": "rmse", "cutoff": "5", "weight": "0.5"}).status_code == 303
+    assert metric_of(olga) == NamedMetric(name="rmse", weight=0.5)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"name": "best"}, "choose one"),
+        ({"name": "rmse", "weight": "2"}, "less than or equal to 1"),
+        ({"name": "rmse", "cutoff": "0"}, "greater than or equal to 1"),
+        ({"name": "mean_rmse"}, "needs the names of its columns"),
+        ({"name": "rmse", "columns": "a\nb"}, "has one column"),
+        ({"name": "r2", "weight": "0.5"}, "can be negative"),
+        ({"name": "f1", "classes": "a\nb", "positive": "c"}, "is not one of the classes"),
+    ],
+)
+def test_invalid_options_are_rejected_and_kept_in_the_form(olga, sent, message):
+    answer = olga.post(SCORED, {"cutoff": "5", "weight": "1"} | sent)
+    assert answer.status_code == 409
+    assert message in answer.text
+    assert sent.get("columns", "") in answer.text
+
+
+def test_an_accepted_solution_is_checked_again_after_the_metric_changes(olga):
+    olga.post(SCORED, {"name": "rmse", "target": "price", "cutoff": "5", "weight": "0.5"})
+    check = upload(olga, houses())
+    page = olga.browser.get(check).text
+    assert "<dt>price</dt>" in page
+    assert "Accept and continue" in page, re.findall("<li>.*", page)
+    assert "identit" not in page.partition("<main")[2].partition("</main>")[0].casefold()
+    assert olga.post(f"{check}/accept", {}).status_code == 303
+    feedback = olga.browser.get(f"{HERE}/settings/metric").text
+    assert "Oslo" in feedback
+    assert "Exponent p" not in feedback
+    metric = metric_of(olga)
+    assert metric.scored_groups in (
+        (("city", "Oslo"), ("city", "Rome")),
+        (("city", "Rome"), ("city", "Oslo")),
+    )
+    changed = olga.post(SCORED, {"name": "mae", "target": "price", "cutoff": "5", "weight": "1"})
+    Desk(olga).work()
+    assert "Accept and continue" in olga.browser.get(changed.location).text
+    assert metric_of(olga) == NamedMetric(name="mae", target="price")
+
+
+def test_a_solution_without_a_known_target_can_be_checked_with_a_chosen_role(olga):
+    olga.post(SCORED, {"name": "rmse", "cutoff": "5", "weight": "1"})
+    check = upload(olga, houses())
+    page = olga.browser.get(check).text
+    assert "No column is called" in page
+    assert ">identity<" not in page
+    names = dict(re.findall(r'<label for="(role-\d)">(?:Role of )?<strong>(\w+)</strong>', page))
+    field = next(field for field, name in names.items() if name == "price")
+    again = olga.post(f"{check}/roles", {field: "label"})
+    Desk(olga).work()
+    assert "Accept and continue" in olga.browser.get(again.location).text
+
+
+def test_the_solution_page_shows_a_file_for_the_metric(olga):
+    olga.post(SCORED, {"name": "mean_rmse", "columns": "height\nweight", "cutoff": "5", "weight": "1"})
+    assert "id,height,weight,country,Usage" in olga.browser.get(f"{HERE}/solution").text
+    olga.post(SCORED, {"name": "bias", "cutoff": "5", "weight": "1"})
+    assert "id,toxicity,female,muslim,Usage" in olga.browser.get(f"{HERE}/solution").text

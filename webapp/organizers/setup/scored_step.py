@@ -1,0 +1,88 @@
+"""The step "What is scored?" of the setup: the metrics with what participants send and see."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from grader.metrics import registry
+from grader.metrics.interface import ColumnKind, Description, Direction, Options
+from grader.scored_files import predicted_columns
+from grader.services.competitions.metric import AnyMetric, NamedMetric
+
+BIAS_SOLUTION = """\
+id,toxicity,female,muslim,Usage
+7000000,0,1,,Public
+7000001,0.8,0,1,Private"""
+_COLUMNS, _CLASSES = ("height", "weight"), ("cat", "dog")
+_EXAMPLE = Options(columns=_COLUMNS, classes=_CLASSES)
+_EXAMPLE_VALUE = 0.75
+MOST_TERMS = 4
+_SENT = {
+    ColumnKind.NUMBER: "a number for each row",
+    ColumnKind.CLASS: "a class for each row",
+    ColumnKind.CLASSES: "a list of classes for each row",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOption:
+    """A metric in the list, with an example of a submission and of a leaderboard row."""
+
+    name: str
+    title: str
+    sentence: str
+    direction: str
+    sent: str
+    sample: str
+    board: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> str:
+        """The text that the search field searches."""
+        return f"{self.name} {self.title} {self.sentence} {self.sent}".casefold()
+
+
+def titles() -> dict[str, str]:
+    """Return the titles of all metrics by name, the default first."""
+    return {option.name: option.title for option in options()}
+
+
+@cache
+def options() -> tuple[MetricOption, ...]:
+    """Return all metrics, the default first."""
+    found = [_option(registry.BIAS, registry.default())]
+    for name in registry.METRICS:
+        found.append(_option(name, registry.metric(name, _EXAMPLE).describe()))
+    return tuple(found)
+
+
+def _option(name: str, about: Description) -> MetricOption:
+    wanted = predicted_columns(about, _EXAMPLE)
+    kind = about.predictions[0].kind
+    sent = _SENT[kind] if len(about.predictions) == 1 else "several numbers for each row"
+    rows = [",".join((row_id, *(column.sample for column in wanted.columns))) for row_id in ("1", "2")]
+    value = f"{_EXAMPLE_VALUE:.{about.decimals}f}"
+    terms = [(term.heading or term.title, value) for term in about.terms[:MOST_TERMS]]
+    return MetricOption(
+        name=name,
+        title=about.title,
+        sentence=about.sentence,
+        direction="lowest is best" if about.direction is Direction.LOWEST else "highest is best",
+        sent=sent,
+        sample="\n".join([",".join(wanted.names), *rows]),
+        board=(("Rank", "1"), ("Team", "Example"), ("Score", value), *terms),
+    )
+
+
+def sample_solution(metric: AnyMetric) -> str:
+    """Return an example of a solution file for a metric."""
+    if not isinstance(metric, NamedMetric):
+        return BIAS_SOLUTION
+    if metric.problems():
+        return ""
+    about = metric.describe()
+    names = metric.columns or (metric.target or "target",)
+    cells = ["2.5" if each.kind is ColumnKind.NUMBER else metric.options.classes[0] for each in about.truth]
+    if about.truth[0].highest == 1:
+        cells = ["1"] * len(cells)
+    lines = [("id", *names, "country", "Usage"), ("1", *cells, "France", "Public")]
+    return "\n".join(",".join(line) for line in [*lines, ("2", *cells, "Chile", "Private")])
