@@ -7,7 +7,7 @@ import pytest
 
 from grader.cli import main
 
-pytestmark = pytest.mark.both_databases
+pytestmark = [pytest.mark.both_databases, pytest.mark.system]
 
 GROUPS = ("competition", "user", "token")
 OVER_HTTP = ("submit", "check", "submissions", "submission", "select", "leaderboard", "team", "download")

@@ -48,7 +48,7 @@ def _bodies(world: World, webhook_id: int):
                 yield DELIVERY.sub(rb"\1", letter.body) if letter else b""
 
 
-@pytest.fixture(scope="module", params=[Feedback.OPEN, Feedback.SCORE])
+@pytest.fixture(scope="module", params=[pytest.param(Feedback.OPEN, marks=pytest.mark.long), Feedback.SCORE])
 def feedback(request: pytest.FixtureRequest) -> Feedback:
     feedback: Feedback = request.param
     return feedback
