@@ -7,6 +7,8 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 SETTINGS = {
     *("pydantic", "pydantic_core", "pydantic_settings", "annotated_types", "dotenv"),
     *("typing_extensions", "typing_inspection"),

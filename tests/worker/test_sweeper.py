@@ -23,6 +23,8 @@ from grader.worker.sweeper import DueWork, Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.statements import recorded
 
+pytestmark = pytest.mark.system
+
 NEVER = {"sweep_interval_seconds": 3600.0, "sweep_after_seconds": 3600.0}
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -22,6 +22,8 @@ from grader.worker.process.child import without_secrets
 from grader.worker.process.shares import ShareUsed
 from tests.fixtures.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.system
+
 IDS = RowIds.of(f"r{place}" for place in range(3))
 CLEAN = b"id,prediction\nr2,0.1\nr0,0.2\nr1,0.3\n"
 

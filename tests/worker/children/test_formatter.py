@@ -27,6 +27,8 @@ from grader.worker.process.child import AnsweringProcess
 from grader.worker.process.shares import ShareUsed
 from tests.services.figures.test_pictures import png
 
+pytestmark = pytest.mark.system
+
 HERE = "/competitions/toxicity"
 NESTED = r"\mathrm(" * 40  # math_core takes 2^n time for this text.
 # Each short row is padded with empty cells.

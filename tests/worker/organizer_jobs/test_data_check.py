@@ -17,7 +17,7 @@ from grader.services.data_files import checks, files
 from grader.worker.children.job_child import JobChild
 from tests.fixtures.patience import eventually
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.system]
 
 
 @pytest.fixture
