@@ -1,6 +1,6 @@
 """Leaderboard charts with their data tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,33 +19,38 @@ BAND_LINES = 8  # maximum number of rows in the table below the chart
 
 @dataclass(frozen=True, slots=True)
 class StepsView:
-    """The step chart in both widths, with the data of its steps and of the band."""
+    """The step chart in both widths, with its teams and the band; `text` formats the scores of both."""
 
     svg: str
     narrow_svg: str
     floor: str | None
-    rows: tuple[tuple[str, datetime, str], ...]
-    band: tuple[tuple[datetime, str, str, str], ...]
+    teams: Sequence[Steps]
+    band: Sequence[BandLevel]
+    text: Callable[[int], str]
     others: int
     is_sample: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierView:
-    """The Pareto chart of accuracy and fairness in both widths, with the labeled teams."""
+    """The Pareto chart of accuracy and fairness in both widths.
+
+    `named` contains the point, the team and the worst term of each label.
+    """
 
     svg: str
     narrow_svg: str
     outside: int
-    rows: tuple[tuple[int, str, str, str, str, bool], ...]
+    named: Sequence[tuple[TermPoint, str, str]]
+    own_team_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class SlopesView:
-    """The slope chart with its data: team, public rank, private rank."""
+    """The slope chart with its teams."""
 
     svg: str
-    rows: tuple[tuple[str, int, int], ...]
+    teams: Sequence[Slope]
 
 
 def top(board: Board, request: BoardRequest, *, own_team_id: int | None) -> list[ShownRow]:
@@ -92,25 +97,8 @@ def steps(
     if chart is None or narrow is None:
         return None
     is_sample = len(teams) + len(crowd) < team_count
-    lines = (
-        (team.team, step.submitted_at, scale.text(step.score_units)) for team in teams for step in team.steps
-    )
-    return StepsView(
-        chart.svg, narrow.svg, chart.floor, tuple(lines), _band(chart.band, scale), len(crowd), is_sample
-    )
-
-
-def _band(levels: Sequence[BandLevel], scale: Scale) -> tuple[tuple[datetime, str, str, str], ...]:
-    every = max(1, len(levels) // BAND_LINES)
-    return tuple(
-        (
-            level.at,
-            scale.text(level.low),
-            scale.text(level.middle),
-            scale.text(level.high),
-        )
-        for level in levels[::-1][::every]
-    )
+    band = chart.band[::-1][:: max(1, len(chart.band) // BAND_LINES)]
+    return StepsView(chart.svg, narrow.svg, chart.floor, teams, band, scale.text, len(crowd), is_sample)
 
 
 def frontier(
@@ -124,13 +112,10 @@ def frontier(
     wide, narrow = (
         frontier_chart(points.cloud, names=named, own=own, is_narrow=is_narrow) for is_narrow in (False, True)
     )
-    rows = tuple(_named_line(points.points[place], named[place], place == own) for place in sorted(named))
-    return FrontierView(wide, narrow, points.cloud.outside, rows)
-
-
-def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, str, str, str, bool]:
-    values = f"{point.overall:.4f}", f"{point.worst:.4f}"
-    return point.rank, name, *values, NAMES[point.worst_term], is_own
+    lines = [
+        (point := points.points[place], named[place], NAMES[point.worst_term]) for place in sorted(named)
+    ]
+    return FrontierView(wide, narrow, points.cloud.outside, lines, own_team_id)
 
 
 def slopes(board: Board, request: BoardRequest, *, own_team_id: int | None) -> SlopesView | None:
@@ -144,6 +129,4 @@ def slopes(board: Board, request: BoardRequest, *, own_team_id: int | None) -> S
         if row.rank is not None and row.rank_change is not None
     ]
     svg = slope_chart(teams)
-    if svg is None:
-        return None
-    return SlopesView(svg, tuple((team.team, team.public_rank, team.rank) for team in teams))
+    return None if svg is None else SlopesView(svg, teams)

@@ -198,23 +198,8 @@ class ShakeUpView:
         most = max(moves, key=lambda move: (abs(move.places), -move.rank))
         self.largest = f"{most.places:+,}" if most.places else "0"
         self.largest_team = most.team if most.places else ""
-        leader = moves[0]
-        self.leader = leader.team
-        self.leader_note = f"{scale.text(leader.units)}, public rank {leader.public_rank:,}"
+        self.leader_note = f"{scale.text(moves[0].units)}, public rank {moves[0].public_rank:,}"
         self.slopes = slope_chart([Slope(move.rank, move.public_rank, move.team, False) for move in moves])
         self.strip = change_strip([move.units - move.public_units for move in moves], scale)
-        self.lines = [
-            (
-                move.rank,
-                move.public_rank,
-                _direction(move),
-                move.team,
-                scale.text(move.units),
-                scale.text(move.public_units),
-            )
-            for move in moves[:SHOWN]
-        ]
-
-
-def _direction(move: Move) -> str:
-    return "up" if move.places > 0 else "down" if move.places < 0 else "quiet"
+        self.moves = moves[:SHOWN]
+        self.text = scale.text

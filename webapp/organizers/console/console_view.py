@@ -16,7 +16,7 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
-from grader.ranking.order import SCALE, Scale
+from grader.ranking.order import Scale
 from grader.services.closing import checklist
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
@@ -60,11 +60,9 @@ class ActivityView:
         activity: Activity,
         health: Health,
         *,
-        free_bytes: int | None,
         now: datetime,
-        scale: Scale = SCALE,
+        scale: Scale,
     ) -> None:
-        self.people, self.teams = counts.people, counts.teams
         self.submissions = sum(counts.files.values())
         self.waiting = counts.files.get(SubmissionStatus.PENDING, 0)
         self.rejected = counts.files.get(SubmissionStatus.REJECTED, 0)
@@ -72,8 +70,6 @@ class ActivityView:
         self.rejected_note = f"{share} of all" if self.rejected else None
         oldest = min((q.oldest_open_at for q in health.queues if q.oldest_open_at), default=None)
         self.waiting_note = f"oldest {formats.span(now - oldest)}" if oldest else None
-        self.used = formats.size(counts.size_bytes)
-        self.free = formats.size(free_bytes) if free_bytes is not None else None
         self.days = activity.days
         self.sent = sum(day.accepted + day.rejected for day in activity.days)
         self.day_bars = day_bars([(day.day, day.accepted, day.rejected) for day in activity.days])

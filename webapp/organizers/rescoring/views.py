@@ -29,8 +29,6 @@ class ProgressView:
     def __init__(self, progress: JobProgress) -> None:
         self.total = progress.total
         self.finished = progress.finished
-        self.percent = formats.percent(progress.finished, progress.total) if progress.total else "100%"
-        self.failed = progress.failed
         self.is_complete = not progress.open
         self.sentence = _progress_sentence(progress)
 
