@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from grader.charts.svg import (
     NARROW,
     WIDE,
-    Area,
     Axis,
     Place,
+    Plot,
     circle,
     foot,
     levels,
@@ -59,32 +59,32 @@ def cloud(spots: Sequence[Place]) -> Cloud | None:
     overall, worst = zip(*spots, strict=True)
     x, y = _axis("Overall AUC", overall), _axis("Worst bias term", worst)
     shown = [(a, b) for a, b in spots if a >= x.low and b >= y.low]
-    wide, narrow = ("".join(_teams(shown, x, y, area)) for area in (WIDE.area, NARROW.area))
+    wide, narrow = ("".join(_teams(shown, Plot(frame, x, y))) for frame in (WIDE, NARROW))
     return Cloud(spots, x, y, tuple(front(spots)), (wide, narrow), len(spots) - len(shown))
 
 
-def frontier_chart(
-    drawn: Cloud, *, names: Mapping[int, str], own: int | None, is_narrow: bool = False
-) -> str:
-    """Render the scatter plot with the Pareto front, team names and the viewer's team."""
-    frame = NARROW if is_narrow else WIDE
-    area = frame.area
+def frontier_chart(drawn: Cloud, *, names: Mapping[int, str], own: int | None) -> tuple[str, str]:
+    """Render the scatter plot with the Pareto front, team names and the viewer's team, in both widths."""
+    wide, narrow = (
+        _drawn(Plot(frame, drawn.x, drawn.y), drawn, teams, names, own)
+        for frame, teams in zip((WIDE, NARROW), drawn.drawn, strict=True)
+    )
+    return wide, narrow
 
-    def place(number: int) -> Place:
-        overall, worst = drawn.spots[number]
-        return area.x(drawn.x, max(overall, drawn.x.low)), area.y(drawn.y, max(worst, drawn.y.low))
 
-    best = [place(number) for number in drawn.best]
-    parts = [*levels(drawn.y, area), *foot(drawn.x, area), drawn.drawn[is_narrow]]
+def _drawn(plot: Plot, drawn: Cloud, teams: str, names: Mapping[int, str], own: int | None) -> str:
+    frame, area = plot.frame, plot.frame.area
+    best = [plot.place(*drawn.spots[number]) for number in drawn.best]
+    parts = [*levels(plot.y, area), *foot(plot.x, area), teams]
     parts.append(polyline("front", stairs([(best[0][0], area.bottom), *best], area.left)))
     parts += [circle("dot best", each, 4.5) for each in best]
     named = list(names)[:LABELLED]
-    wanted = [place(number) for number in named]
-    heights = frame.heights([y for _, y in wanted])
-    for number, at, height in zip(named, wanted, heights, strict=True):
-        parts += frame.named(" own" if number == own else "", at, height, names[number])
+    places = [plot.place(*drawn.spots[number]) for number in named]
+    heights = frame.heights([y for _, y in places])
+    for number, place, height in zip(named, places, heights, strict=True):
+        parts += frame.named(" own" if number == own else "", place, height, names[number])
     if own is not None:
-        parts.append(circle("dot own", place(own), 6))
+        parts.append(circle("dot own", plot.place(*drawn.spots[own]), 6))
     description = (
         f"Scatter plot of worst bias term against overall AUC for {counted(len(drawn.spots), 'team')}, with "
         "the Pareto front. The table below contains the values."
@@ -92,8 +92,8 @@ def frontier_chart(
     return frame.picture("chart frontier", description, parts)
 
 
-def _teams(spots: Sequence[Place], x: Axis, y: Axis, area: Area) -> Iterator[str]:
-    places = ((area.x(x, overall), area.y(y, worst)) for overall, worst in spots)
+def _teams(spots: Sequence[Place], plot: Plot) -> Iterator[str]:
+    places = (plot.place(*spot) for spot in spots)
     for place in {(a // CELL, b // CELL): (a, b) for a, b in places}.values():
         yield circle("dot", place, 4)
 

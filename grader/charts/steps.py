@@ -13,9 +13,9 @@ from grader.charts.svg import (
     NARROW,
     SHOWN_VALUES,
     WIDE,
-    Area,
     Axis,
     Place,
+    Plot,
     circle,
     levels,
     points,
@@ -59,12 +59,13 @@ class BandLevel:
 
 @dataclass(frozen=True, slots=True)
 class StepChart:
-    """A step chart; scores below `floor`, if not None, appear at the bottom edge.
+    """A step chart in both widths; scores below `floor`, if not None, appear at the bottom edge.
 
     `band` contains the band of the other teams if there are too many for individual lines.
     """
 
     svg: str
+    narrow_svg: str
     floor: str | None
     band: tuple[BandLevel, ...] = ()
 
@@ -74,7 +75,6 @@ def step_chart(
     *,
     until: datetime,
     others: Sequence[Sequence[TeamEntry]] = (),
-    is_narrow: bool = False,
     scale: Scale = SCALE,
 ) -> StepChart | None:
     """Render the step chart until a time; return None if there are no teams.
@@ -83,38 +83,46 @@ def step_chart(
     """
     if not teams:
         return None
-    frame = NARROW if is_narrow else WIDE
-    area = frame.area
     until = max(until, *(team.steps[-1].submitted_at for team in teams))
-    first = [team.steps[0].submitted_at for team in teams] + [steps[0].submitted_at for steps in others]
-    start = min(*first, until - SHORTEST)
-    lowest = min(steps[0].score_units for steps in (*(team.steps for team in teams), *others))
+    firsts = [steps[0] for steps in (*(team.steps for team in teams), *others)]
+    start = min(*(first.submitted_at for first in firsts), until - SHORTEST)
     band = _band(others, start, until) if len(others) > LINES else ()
     x = Axis("", start.timestamp(), until.timestamp())
     y = _score_axis(teams, others, scale)
-    parts = [*levels(y, area), *_times(x, start, until, area, is_narrow=is_narrow)]
-    parts += (
-        _drawn_band(band, x, y, area)
-        if band
-        else [polyline("step other", stairs(_places(steps, x, y, area), area.right)) for steps in others]
-    )
-    ends = [area.y(y, max(team.steps[-1].score_units, y.low)) for team in teams]
-    places = frame.heights(ends)
-    lines = enumerate(zip(teams, ends, places, strict=True))
+    wide, narrow = (_drawn(Plot(frame, x, y), teams, others, band, start, until) for frame in (WIDE, NARROW))
+    lowest = min(first.score_units for first in firsts)
+    return StepChart(wide, narrow, scale.text(int(y.low)) if lowest < y.low else None, band)
+
+
+def _drawn(
+    plot: Plot,
+    teams: Sequence[Steps],
+    others: Sequence[Sequence[TeamEntry]],
+    band: Sequence[BandLevel],
+    start: datetime,
+    until: datetime,
+) -> str:
+    right = plot.frame.area.right
+    parts = [*levels(plot.y, plot.frame.area), *_times(plot, start, until)]
+    if band:
+        parts += _drawn_band(band, plot)
+    else:
+        parts += [polyline("step other", stairs(_places(steps, plot), right)) for steps in others]
+    places = [_places(team.steps, plot) for team in teams]
+    heights = plot.frame.heights([each[-1][1] for each in places])
+    lines = enumerate(zip(teams, places, heights, strict=True))
     # The best team is rendered last so that its line is on top.
-    for number, (team, end, place) in reversed(list(lines)):
+    for number, (team, steps, height) in reversed(list(lines)):
         css = f"s{number % COLOURS}{' own' if team.is_own else ''}"
-        ends_of_steps = _places(team.steps, x, y, area)
-        parts.append(polyline(f"step {css}", stairs(ends_of_steps, area.right)))
+        parts.append(polyline(f"step {css}", stairs(steps, right)))
         if len(teams) <= POINTED_TEAMS or team.is_own:
-            parts += [circle(f"point {css}", place, 3) for place in ends_of_steps]
-        parts += frame.named(f" {css}", (area.right, end), place, f"{team.rank}. {team.team}")
+            parts += [circle(f"point {css}", place, 3) for place in steps]
+        parts += plot.frame.named(f" {css}", (right, steps[-1][1]), height, f"{team.rank}. {team.team}")
     description = (
         f"Step chart of the best public score of {counted(len(teams), 'team')} over time. The table below "
         "contains the same values."
     )
-    svg = frame.picture("chart", description, parts)
-    return StepChart(svg, scale.text(int(y.low)) if lowest < y.low else None, band)
+    return plot.frame.picture("chart", description, parts)
 
 
 def _band(others: Sequence[Sequence[TeamEntry]], start: datetime, until: datetime) -> tuple[BandLevel, ...]:
@@ -133,22 +141,17 @@ def _band(others: Sequence[Sequence[TeamEntry]], start: datetime, until: datetim
     return tuple(levels)
 
 
-def _drawn_band(band: Sequence[BandLevel], x: Axis, y: Axis, area: Area) -> Iterator[str]:
+def _drawn_band(band: Sequence[BandLevel], plot: Plot) -> Iterator[str]:
     low, middle, high = (
-        [_place(level.at, getattr(level, name), x, y, area) for level in band]
+        [plot.place(level.at.timestamp(), getattr(level, name)) for level in band]
         for name in ("low", "middle", "high")
     )
     yield f'<polygon class="band" points="{points([*high, *reversed(low)])}"/>'
     yield polyline("band-middle", middle)
 
 
-def _places(steps: Iterable[TeamEntry], x: Axis, y: Axis, area: Area) -> list[Place]:
-    """Return the places of scores; those outside the axis are on its edge."""
-    return [_place(step.submitted_at, step.score_units, x, y, area) for step in steps]
-
-
-def _place(at: datetime, units: int, x: Axis, y: Axis, area: Area) -> Place:
-    return area.x(x, at.timestamp()), area.y(y, min(max(units, y.low), y.high))
+def _places(steps: Iterable[TeamEntry], plot: Plot) -> list[Place]:
+    return [plot.place(step.submitted_at.timestamp(), step.score_units) for step in steps]
 
 
 def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], scale: Scale) -> Axis:
@@ -163,21 +166,21 @@ def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], s
     return Axis("", floor, top, write=lambda units: scale.text(round(units)))
 
 
-def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:
+def _times(plot: Plot, start: datetime, until: datetime) -> Iterator[str]:
     """Yield the time axis with its time zone.
 
     If the axis shows times of day, pages convert them to the reader's time zone.
     """
-    marks = time_marks(start, until)
+    area, marks = plot.frame.area, time_marks(start, until)
     has_hours = any(":" in written for _, written in marks)
 
     def shown(css: str, at: float, moment: datetime, words: str, form: str) -> str:
         data = {"time": moment.isoformat(), "form": form} if has_hours else {}
         return text(css, at, area.bottom + 20, words, data)
 
-    every = -(-len(marks) // NARROW_TIME_MARKS) if is_narrow else 1
+    every = -(-len(marks) // NARROW_TIME_MARKS) if plot.frame is NARROW else 1
     for moment, written in marks[::every] if marks else ():
-        at = area.x(x, moment.timestamp())
+        at = area.x(plot.x, moment.timestamp())
         yield f'<path class="rule" d="M{at:.1f} {area.bottom}v5"/>'
         yield shown("tick", at, moment, written, "axis")
     yield shown("tick at-start", 4, start, "UTC", "zone")

@@ -250,3 +250,16 @@ class Frame(NamedTuple):
 
 WIDE = Frame("", 640, 400, Area(left=66, right=470, top=14, bottom=350), NAME_LENGTH)
 NARROW = Frame(" narrow", 360, 320, Area(left=62, right=250, top=14, bottom=270), 13)
+
+
+class Plot(NamedTuple):
+    """A frame with both axes."""
+
+    frame: Frame
+    x: Axis
+    y: Axis
+
+    def place(self, x: float, y: float) -> Place:
+        """Return the place of a point; a point outside the axes is on the nearest edge."""
+        x, y = (min(max(value, axis.low), axis.high) for value, axis in ((x, self.x), (y, self.y)))
+        return self.frame.area.x(self.x, x), self.frame.area.y(self.y, y)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
-from grader.charts.steps import BandLevel, Steps, step_chart
+from grader.charts.steps import BandLevel, StepChart, Steps, step_chart
 from grader.ranking.order import Scale
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
@@ -19,11 +19,9 @@ BAND_LINES = 8  # maximum number of rows in the table below the chart
 
 @dataclass(frozen=True, slots=True)
 class StepsView:
-    """The step chart in both widths, with its teams and the band; `text` formats the scores of both."""
+    """The step chart, with its teams and the band as in its table; `text` formats the scores of both."""
 
-    svg: str
-    narrow_svg: str
-    floor: str | None
+    chart: StepChart
     teams: Sequence[Steps]
     band: Sequence[BandLevel]
     text: Callable[[int], str]
@@ -90,15 +88,12 @@ def steps(
     ]
     end = min(now, until) if until else now
     crowd = [each.steps for each in others]
-    chart, narrow = (
-        step_chart(teams, until=end, others=crowd, is_narrow=is_narrow, scale=scale)
-        for is_narrow in (False, True)
-    )
-    if chart is None or narrow is None:
+    chart = step_chart(teams, until=end, others=crowd, scale=scale)
+    if chart is None:
         return None
     is_sample = len(teams) + len(crowd) < team_count
     band = chart.band[::-1][:: max(1, len(chart.band) // BAND_LINES)]
-    return StepsView(chart.svg, narrow.svg, chart.floor, teams, band, scale.text, len(crowd), is_sample)
+    return StepsView(chart, teams, band, scale.text, len(crowd), is_sample)
 
 
 def frontier(
@@ -108,10 +103,7 @@ def frontier(
     if points is None:
         return None
     named = {place: names[points.points[place].team_id] for place in points.named(own_team_id)}
-    own = points.place_of(own_team_id)
-    wide, narrow = (
-        frontier_chart(points.cloud, names=named, own=own, is_narrow=is_narrow) for is_narrow in (False, True)
-    )
+    wide, narrow = frontier_chart(points.cloud, names=named, own=points.place_of(own_team_id))
     lines = [
         (point := points.points[place], named[place], NAMES[point.worst_term]) for place in sorted(named)
     ]

@@ -51,7 +51,6 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             own_counted_id=own_id,
             terms=[term for term in TERMS if found.public and term.key in found.public.terms],
             chart=_chart(competition, found, now, scale, is_own=is_own),
-            narrow_chart=_chart(competition, found, now, scale, is_own=is_own, is_narrow=True),
             history=[(step.submitted_at, scale.text(step.score_units)) for step in reversed(found.steps)],
         )
     )
@@ -64,14 +63,13 @@ def _chart(
     scale: Scale,
     *,
     is_own: bool,
-    is_narrow: bool = False,
 ) -> StepChart | None:
     """Return the chart of the best score over time, or None if it never changed."""
     if len(found.steps) < 2 or found.public is None or found.public.rank is None:
         return None
     until = min(now, competition.closes_at) if competition.closes_at else now
     team = Steps(found.public.rank, found.name, is_own, found.steps)
-    return step_chart([team], until=until, is_narrow=is_narrow, scale=scale)
+    return step_chart([team], until=until, scale=scale)
 
 
 class ProfileMember(Answer):
