@@ -231,7 +231,7 @@ class Frame(NamedTuple):
     width: int
     height: int
     area: Area
-    name_length: int
+    name_length: int = NAME_LENGTH
 
     def named(self, css: str, place: Place, height: float, name: str) -> Iterable[str]:
         """Yield the name of a point or line, with a line that leads to it."""
@@ -248,7 +248,7 @@ class Frame(NamedTuple):
         return picture(f"{css}{self.css}", description, self.width, self.height, parts)
 
 
-WIDE = Frame("", 640, 400, Area(left=66, right=470, top=14, bottom=350), NAME_LENGTH)
+WIDE = Frame("", 640, 400, Area(left=66, right=470, top=14, bottom=350))
 NARROW = Frame(" narrow", 360, 320, Area(left=62, right=250, top=14, bottom=270), 13)
 
 

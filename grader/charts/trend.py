@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
-from grader.charts.svg import Area, Axis, circle, levels, picture, polyline, stairs, text
+from grader.charts.svg import Area, Axis, Frame, Plot, circle, levels, polyline, stairs, text
 from grader.ranking.order import SCALE, Scale
 
-WIDTH, HEIGHT = 380, 184
 AREA = Area(left=62, right=372, top=16, bottom=150)
+FRAME = Frame(" trend", 380, 184, AREA)
 TEXT_HEIGHT = 16
 FLOOR_SPREADS = 4
 SMALLEST_SPREAD = 200
@@ -43,27 +43,27 @@ def trend_chart(
         return None
     best, lowest = best_so_far[-1], min(scores)
     y = _score_axis(best, lowest, median(scores), leader, scale)
-    x = Axis("", 0.5, len(scores) + 0.5)
+    plot = Plot(FRAME, Axis("", 0.5, len(scores) + 0.5), y)
     parts = [*levels(y, AREA), f'<path class="rule" d="M{AREA.left} {AREA.bottom}H{AREA.right}"/>']
     if leader is not None:
         at = AREA.y(y, leader)
         parts.append(f'<path class="leader-line" d="M{AREA.left} {at:.1f}H{AREA.right}"/>')
         parts.append(text("leader-name", AREA.right, at - 4, f"leader {scale.text(leader)}"))
-    steps = ((AREA.x(x, n), AREA.y(y, units)) for n, units in enumerate(best_so_far, 1) if units >= y.low)
+    steps = (plot.place(number, units) for number, units in enumerate(best_so_far, 1) if units >= y.low)
     parts.append(polyline("best-line", stairs(steps, AREA.right)))
     css = "dots" if len(scores) <= FEW_DOTS else "dots many"
     for name, is_below in ((css, False), (f"{css} below", True)):
-        if dots := "".join(_dots(scores, x, y, is_below=is_below)):
+        if dots := "".join(_dots(scores, plot, is_below=is_below)):
             parts.append(f'<path class="{name}" d="{dots}"/>')
     if best in scores:
-        parts.append(circle("best-dot", (AREA.x(x, scores.index(best) + 1), AREA.y(y, best)), 4))
+        parts.append(circle("best-dot", plot.place(scores.index(best) + 1, best), 4))
     name_height = _name_height(y, best, leader)
     parts.append(text("best-name", AREA.left + 4, name_height, f"your best {scale.text(best)}"))
-    parts += _foot(len(scores), x)
+    parts += _foot(len(scores))
     description = (
         f"Your displayed scores in submission order, {len(scores)} in total. The table below contains them."
     )
-    svg = picture("chart trend", description, WIDTH, HEIGHT, parts)
+    svg = FRAME.picture("chart", description, parts)
     return TrendChart(svg, scale.text(int(y.low)) if lowest < y.low else None)
 
 
@@ -82,20 +82,20 @@ def _name_height(y: Axis, best: int, leader: int | None) -> float:
     return at + 13 if is_in_the_way and at + 13 < AREA.bottom else at - 6
 
 
-def _dots(scores: Sequence[int], x: Axis, y: Axis, *, is_below: bool) -> Iterator[str]:
+def _dots(scores: Sequence[int], plot: Plot, *, is_below: bool) -> Iterator[str]:
     """Yield zero-length lines, which round line caps turn into dots, on or below the axis.
 
     This is the shortest notation for hundreds of dots.
     """
     for number, units in enumerate(scores, 1):
-        if (units < y.low) is is_below:
-            at = AREA.bottom + BELOW_AXIS if is_below else AREA.y(y, units)
-            yield f"M{AREA.x(x, number):.1f} {at:.1f}h0"
+        if (units < plot.y.low) is is_below:
+            x, y = plot.place(number, units)
+            yield f"M{x:.1f} {AREA.bottom + BELOW_AXIS if is_below else y:.1f}h0"
 
 
-def _foot(count: int, x: Axis) -> Iterator[str]:
-    marks = [(1, "first"), (count, "latest")] if count > 1 else [(1, "one submission")]
-    for number, written in marks:
-        edge = "" if count == 1 else " at-start" if number == 1 else " at-end"
-        at = AREA.x(x, number) if count == 1 else AREA.left if number == 1 else AREA.right
-        yield text(f"tick{edge}", at, AREA.bottom + 18, written)
+def _foot(count: int) -> Iterator[str]:
+    if count == 1:
+        yield text("tick", (AREA.left + AREA.right) / 2, AREA.bottom + 18, "one submission")
+        return
+    yield text("tick at-start", AREA.left, AREA.bottom + 18, "first")
+    yield text("tick at-end", AREA.right, AREA.bottom + 18, "latest")

@@ -61,8 +61,8 @@ GENERATED = {
         "finalize_standings",
         "The standings of {slug} are final. They are stored as final standings {answer[final_number]}.",
         asks=True,
-        more="Each later change, such as a rescoring, adds standings with the next number; earlier ones "
-        "stay readable.",
+        more="Warns if the competing submissions were not verified. Each later change, such as a rescoring, "
+        "adds standings with the next number; earlier ones stay readable.",
     ),
     "free-team-name": Generated("free_team_name", "{answer[name]} can choose its name again."),
     "grant": Generated(
