@@ -414,6 +414,7 @@ class SmallCheckout:
         return {path.name.partition("-")[0] for path in found} - {"pip", "setuptools"}
 
 
+@pytest.mark.long
 def test_make_test_completes_make_demos_installation_and_repairs_a_broken_one(tmp_path):
     checkout = SmallCheckout(tmp_path)
     made = checkout.make(".venv/.runnable")

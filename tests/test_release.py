@@ -206,9 +206,13 @@ IMPORTS = {
     "frames": "import narwhals, fairboard",
     "plot": "import matplotlib, fairboard",
 }
+LARGE_EXTRAS = ("server", "demo")
 
 
-@pytest.mark.parametrize("extra", IMPORTS)
+@pytest.mark.parametrize(
+    "extra",
+    [pytest.param(name, marks=pytest.mark.long) if name in LARGE_EXTRAS else name for name in IMPORTS],
+)
 def test_each_extra_is_sufficient_for_its_modules(install, tmp_path: Path, extra: str):
     python = install(extra) / "python"
     run(python, "-c", IMPORTS[extra], cwd=tmp_path)
@@ -221,6 +225,7 @@ def test_every_extra_is_tested():
     assert IMPORTS.keys() == {"", *extras} - {"dev"}
 
 
+@pytest.mark.long
 def test_packages_of_the_image_are_precompiled_and_serve_requests(wheel: Path, tmp_path: Path):
     """Run the last step of the build in an empty environment; a long test runs all steps with pip."""
     locked = ("--require-hashes", "--no-deps", "-r", ROOT / "requirements/image.lock")
