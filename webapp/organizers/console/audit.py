@@ -1,8 +1,6 @@
 """Audit log (page and API): all actions with previous and new values."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -48,7 +46,7 @@ def index(slug: str) -> ResponseReturnValue:
         "console/audit.html",
         competition=view,
         page=found,
-        entries=[EntryView.of(entry, found) for entry in found.rows],
+        entries=[EntryView(entry, found) for entry in found.rows],
         actions=[(each, log.action_label(each)) for each in actions],
         people=people,
         action=action,
@@ -61,34 +59,22 @@ SHOWN_LENGTH = 300
 HIDDEN = {"solution.check": frozenset({"sha256"})}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One field of an audit entry; `before` is empty if there was no earlier value."""
-
-    field: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class EntryView:
-    """One audit entry; `sentence` continues after the actor's name."""
+    """One audit entry; `sentence` continues after the actor's name.
 
-    at: datetime
-    by: str
-    action: str
-    sentence: str
-    changes: Sequence[Change]
-    reason: str
-    public_text: str
+    `changes` contains the name and both values of each field, in the order in which they were recorded. The
+    previous value is empty if there was none.
+    """
 
-    @classmethod
-    def of(cls, entry: AuditEntry, page: AuditPage) -> "EntryView":
-        """Return an entry with the fields in the order in which they were recorded."""
+    def __init__(self, entry: AuditEntry, page: AuditPage) -> None:
+        self.at, self.action, self.reason = entry.at, entry.action, entry.reason
+        self.by = entry.actor.name if entry.actor else entry.origin
+        self.sentence = page.sentence(entry)
+        self.public_text = page.with_names(entry.public_text)
         fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
         times = entry.times or ()
-        changes = [
-            Change(
+        self.changes = [
+            (
                 name.replace("_", " "),
                 _words(entry.before[name], is_time=name in times) if name in entry.before else "",
                 _words(entry.after.get(name), is_time=name in times),
@@ -96,16 +82,6 @@ class EntryView:
             for name in fields
             if name not in HIDDEN.get(entry.action, ())
         ]
-        by = entry.actor.name if entry.actor else entry.origin
-        return cls(
-            entry.at,
-            by,
-            entry.action,
-            page.sentence(entry),
-            changes,
-            entry.reason,
-            page.with_names(entry.public_text),
-        )
 
 
 def _words(value: Any, *, is_time: bool) -> str:
