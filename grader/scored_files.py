@@ -22,6 +22,7 @@ from grader.metrics.interface import (
     Metric,
     MetricResult,
     Options,
+    RowInfluences,
     UnsuitablePredictions,
     UnsuitableTruth,
 )
@@ -69,11 +70,20 @@ class MetricSolution:
 
     def results(self, submission: SubmissionFile) -> dict[str, MetricResult]:
         """Return the values on each split; raise FileRejected if they are undefined."""
+        encoded = self._encoded(submission)
+        return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
+
+    def measured(self, submission: SubmissionFile, split: str) -> RowInfluences:
+        """Return the score on a split with the influences of its rows; raise FileRejected."""
+        measured = self.metric.measure(self.splits[split][1], self._encoded(submission))
+        assert measured is not None  # noqa: S101 (every built-in metric has influences)
+        return measured
+
+    def _encoded(self, submission: SubmissionFile) -> Any:
         try:
-            encoded = self.metric.encode(submission.columns)
+            return self.metric.encode(submission.columns)
         except UnsuitablePredictions as error:
             raise FileRejected("submission", [unsuitable(error, self.table.row_ids)]) from error
-        return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
 
 
 def read_for_metric(

@@ -297,3 +297,94 @@ def test_an_identity_column_with_a_wrong_value_is_not_left_out_silently(frame, f
     assert result.exit_code == 1
     assert "The column 'male' was not used as an identity. Line 7" in result.stderr
     assert run("gate", *arguments, "--identities", "old").exit_code == 0
+
+
+@pytest.fixture
+def prices(tmp_path) -> Path:
+    rng = np.random.default_rng(5)
+    target = rng.normal(100, 20, ROWS)
+    usage = rng.choice(["Public", "Private"], ROWS)
+    solution = pd.DataFrame(
+        {"id": range(ROWS), "price": target, "kind": rng.choice(["a", "b"], ROWS), "Usage": usage}
+    )
+    solution.to_csv(tmp_path / "solution.csv", index=False)
+    noise = rng.normal(0, 3, ROWS)
+    for name, each in {"old": noise, "new": noise + rng.normal(0, 1, ROWS), "kind": None}.items():
+        values = solution["kind"].mask(rng.random(ROWS) < 0.2, "a") if each is None else target + each
+        pd.DataFrame({"id": range(ROWS), "prediction": values}).to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+def gate_any(run, folder, *options, exit_code=0):
+    result = run("gate", folder / "solution.csv", *options, "--json")
+    assert result.exit_code == exit_code, result.output
+    return json.loads(result.stdout)["checks"] if result.stdout else result
+
+
+def test_gate_of_any_metric_compares_in_its_direction(run, prices):
+    rmse = ("--metric", "rmse", "--label", "price", "--split", "private", "--baseline", prices / "old.csv")
+    checks = gate_any(run, prices, prices / "new.csv", *rmse, "--max-score", "4", "--max-drop", "1")
+    assert [(each["status"], each["rule"]) for each in checks] == [
+        ("passed", "score <= 4"),
+        ("passed", "change of score <= 1"),
+    ]
+    solution = pd.read_csv(prices / "solution.csv")
+    rows = solution["Usage"] == "Private"
+    new, old = (
+        pd.read_csv(prices / f"{name}.csv")["prediction"] - solution["price"] for name in ("new", "old")
+    )
+    score, baseline = (np.sqrt((each[rows] ** 2).mean()) for each in (new, old))
+    assert checks[0]["value"] == pytest.approx(score)
+    influences = (new[rows] ** 2 - score**2) / (2 * score) - (old[rows] ** 2 - baseline**2) / (2 * baseline)
+    error = influences.std(ddof=1) / np.sqrt(rows.sum())
+    change = checks[1]
+    assert change["value"] == pytest.approx(score - baseline)
+    assert change["high"] - change["low"] == pytest.approx(2 * 1.959964 * error, rel=1e-3)
+
+    between = f"{(change['value'] + change['low']) / 2}"
+    for bound, code in (("value", 6), ("upper", 6), ("lower", 0)):
+        gate_any(
+            run,
+            prices,
+            prices / "new.csv",
+            *rmse,
+            "--max-drop",
+            between,
+            "--decide-by",
+            bound,
+            exit_code=code,
+        )
+    gate_any(run, prices, prices / "new.csv", *rmse, "--max-drop", "0", exit_code=6)
+
+    f1 = (prices / "kind.csv", "--metric", "macro_f1", "--label", "kind")
+    (passed,) = gate_any(run, prices, *f1, "--min-score", "0.8")
+    assert (passed["rule"], passed["status"]) == ("score >= 0.8", "passed")
+    gate_any(run, prices, *f1, "--min-score", "0.95", exit_code=6)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            ("--metric", "rmse", "--label", "price", "--min-score", "1"),
+            "The lowest score is the best. Use --max-score.",
+        ),
+        (
+            ("--metric", "r2", "--label", "price", "--max-score", "1"),
+            "The highest score is the best. Use --min-score.",
+        ),
+        (
+            ("--metric", "rmse", "--label", "price", "--max-score", "1", "--min", "bpsn_auc", "0.5"),
+            "--min: only for",
+        ),
+        (("--metric", "rmse", "--label", "price"), "Specify a limit."),
+        (("--metric", "rmse", "--label", "price", "--max-drop", "1"), "need a --baseline"),
+        (("--max-score", "1"), "--max-score: only for a metric whose lowest score is the best"),
+        (("--min-score", "1.5"), "1.5 is not in the range 0<=x<=1"),
+        (("--min-score", "0.5", "--cutoff", "3"), "--cutoff: specify a --metric other than bias"),
+    ],
+)
+def test_unsuitable_limits_of_a_metric_are_rejected(run, prices, options, reason):
+    result = run("gate", prices / "solution.csv", prices / "new.csv", *options)
+    assert result.exit_code == 1
+    assert reason in " ".join(result.output.split())

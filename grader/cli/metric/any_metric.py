@@ -25,6 +25,8 @@ _NOT_FOR_BIAS = {
     "groups": "--groups",
 }
 _ONLY_FOR_BIAS = {
+    "minima": "--min",
+    "max_identity_drop": "--max-identity-drop",
     "identities": "--identities",
     "roles": "--role",
     "prediction": "--prediction",
@@ -127,26 +129,31 @@ def _specified(names: Mapping[str, str]) -> list[str]:
     return [option for name, option in names.items() if source_of(name) is ParameterSource.COMMANDLINE]
 
 
-def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> None:
-    """Score a submission with a metric other than that of bias."""
-    from grader.files import read_submission
+def read_for(solution: Path, chosen: SimpleNamespace) -> "MetricSolution":
+    """Return the solution prepared for the chosen metric; raise UsageError for an option of bias."""
     from grader.metrics.interface import Options
     from grader.scored_files import read_for_metric
 
-    wrong = _specified(_ONLY_FOR_BIAS)
-    if chosen.format_name == "latex":
-        wrong.append("--format latex")
-    if wrong:
+    if wrong := _specified(_ONLY_FOR_BIAS):
         raise click.UsageError(f"{', '.join(wrong)}: only for the metric bias.")
-    if submission is None:
-        raise click.UsageError("Specify a SUBMISSION file.")
     settings = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
     try:
-        prepared = read_for_metric(
+        return read_for_metric(
             csv_of(solution), chosen.metric, settings, target=chosen.label, groups=chosen.groups or ()
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> None:
+    """Score a submission with a metric other than that of bias."""
+    from grader.files import read_submission
+
+    if chosen.format_name == "latex":
+        raise click.UsageError("--format latex: only for the metric bias.")
+    if submission is None:
+        raise click.UsageError("Specify a SUBMISSION file.")
+    prepared = read_for(solution, chosen)
     file = read_submission(csv_of(submission), prepared.table.row_ids, wanted=prepared.columns)
     outcome = MetricOutcome(prepared, file.notes, prepared.results(file))
     if chosen.as_json:

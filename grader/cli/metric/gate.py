@@ -1,6 +1,8 @@
 """`fairboard gate`: thresholds on a model's score and AUCs, for continuous integration."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -8,6 +10,7 @@ from xml.etree import ElementTree as ET
 import click
 
 from grader.cli.group import DISAPPROVED
+from grader.cli.metric.any_metric import any_metric_options, read_for, require_bias_options
 from grader.cli.metric.solution_roles import ADVICE, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
@@ -48,7 +51,9 @@ class GateCheck(NamedTuple):
 @from_jigsaw_option
 @role_option
 @click.option("--baseline", type=INPUT_FILE, help="The predictions of the model to compare with.")
-@click.option("--min-score", type=LIMIT, help="The lowest allowed score.")
+@any_metric_options
+@click.option("--min-score", type=Finite(), help="The lowest allowed score.")
+@click.option("--max-score", type=Finite(), help="The highest allowed score, if the lowest is the best.")
 @click.option(
     "--min",
     "minima",
@@ -58,14 +63,18 @@ class GateCheck(NamedTuple):
     help=f"The lowest allowed value of a term ({', '.join(TERMS)}), or of an AUC for each identity "
     f"({', '.join(AUCS)}). May be repeated.",
 )
-@click.option("--max-drop", type=LIMIT, help="The largest allowed drop of the score below the baseline.")
+@click.option(
+    "--max-drop",
+    type=Finite(0),
+    help="The largest allowed drop of the score below the baseline; a rise, if the lowest score is the best.",
+)
 @click.option("--max-identity-drop", type=LIMIT, help="The same for each AUC of each identity.")
 @click.option(
     "--decide-by",
     type=click.Choice(["value", "lower", "upper"]),
     default="value",
     help="The number that must meet a limit: the value, or the lower (pass only if certain) or upper bound "
-    "(fail only if certain) of its interval.",
+    "(fail only if certain) of its interval; the other way round if the lowest score is the best.",
 )
 @click.option("--level", type=Finite(0.5, 1, max_open=True), default=0.95, help="Confidence level.")
 @split_option
@@ -79,12 +88,13 @@ def gate(**options: Any) -> None:
     \b
     fairboard gate solution.csv new.csv --min-score 0.92 --min bpsn_auc 0.85
     fairboard gate solution.csv new.csv --baseline old.csv --max-drop 0.01 --decide-by upper
+    fairboard gate solution.csv new.csv --metric rmse --max-score 2.5
 
     An undefined value fails, unless --undefined skip is set. A rule fails if all its values are skipped. A
     limit on an AUC applies to every identity. Changes are the new value minus the baseline's value.
     """
     chosen = SimpleNamespace(**options)
-    checks = list(_checks(chosen))
+    checks = list(_checks(chosen) if chosen.metric == "bias" else _checks_of_any(chosen))
     checks.sort(key=lambda check: (FAILED, SKIPPED, PASSED).index(check.status))
     failed = sum(check.status == FAILED for check in checks)
     title = f"Gate {'failed' if failed else 'passed'}: {failed} of {counted(len(checks), 'check')} failed"
@@ -108,14 +118,16 @@ def _checks(chosen: SimpleNamespace) -> Iterator[GateCheck]:
     from grader.metrics.bias.analysis.intervals import Estimate, uncertainty_of
     from grader.metrics.bias.analysis.paired_differences import Difference, paired_report
 
+    require_bias_options()
+    if chosen.max_score is not None:
+        raise click.UsageError("--max-score: only for a metric whose lowest score is the best.")
+    for name, limit in {"--min-score": chosen.min_score, "--max-drop": chosen.max_drop}.items():
+        if limit is not None and limit > 1:
+            raise click.BadParameter(f"{limit} is not in the range 0<=x<=1.", param_hint=name)
     minima = [("score", chosen.min_score), *chosen.minima]
     drops = [("score", chosen.max_drop), *((auc, chosen.max_identity_drop) for auc in AUCS)]
     minima, drops = ([(n, limit) for n, limit in each if limit is not None] for each in (minima, drops))
-    if bool(drops) != (chosen.baseline is not None) or not (minima or drops):
-        raise click.UsageError("Specify a limit. --max-drop and --max-identity-drop need a --baseline.")
-    solution, predictions = solution_files(chosen.from_jigsaw, chosen.solution, chosen.predictions)
-    if predictions is None:
-        raise click.UsageError("Specify the PREDICTIONS.")
+    solution, predictions = _files(chosen, drops, minima)
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
     columns = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}
     truth = read_solution(csv_of(solution), **columns)
@@ -172,6 +184,52 @@ def _checks(chosen: SimpleNamespace) -> Iterator[GateCheck]:
         if all(each.status == SKIPPED for each in done):
             done.append(GateCheck(FAILED, rule, "", reason="no value was checked"))
         yield from done
+
+
+def _files(chosen: SimpleNamespace, drops: object, minima: object) -> tuple[Path, Path]:
+    """Return the solution and the predictions; raise UsageError if a limit or a file is missing."""
+    if bool(drops) != (chosen.baseline is not None) or not (minima or drops):
+        raise click.UsageError("Specify a limit. --max-drop and --max-identity-drop need a --baseline.")
+    solution, predictions = solution_files(chosen.from_jigsaw, chosen.solution, chosen.predictions)
+    if predictions is None:
+        raise click.UsageError("Specify the PREDICTIONS.")
+    return solution, predictions
+
+
+def _checks_of_any(chosen: SimpleNamespace) -> Iterator[GateCheck]:
+    """Check the score of a metric other than that of bias, with intervals of the normal distribution."""
+    from grader.files import read_submission
+    from grader.metrics.interface import Direction
+    from grader.metrics.row_statistics import paired_difference, standard_error
+
+    limits = [each for each in (chosen.min_score, chosen.max_score) if each is not None]
+    solution, predictions = _files(chosen, chosen.max_drop is not None, limits)
+    prepared = read_for(solution, chosen)
+    is_lowest_best = prepared.description.direction is Direction.LOWEST
+    if (chosen.min_score if is_lowest_best else chosen.max_score) is not None:
+        right = "--max-score" if is_lowest_best else "--min-score"
+        raise click.UsageError(f"The {prepared.description.direction} score is the best. Use {right}.")
+    if chosen.split not in prepared.splits:
+        raise click.ClickException(f"The solution has no rows in the split {chosen.split}.")
+    measured = []
+    for path in filter(None, [predictions, chosen.baseline]):
+        click.echo(f"Reading {path}", err=True)
+        file = read_submission(csv_of(path), prepared.table.row_ids, wanted=prepared.columns)
+        measured.append(prepared.measured(file, chosen.split))
+    z = NormalDist().inv_cdf((1 + chosen.level) / 2)
+    sign, relation = (-1, "<=") if is_lowest_best else (1, ">=")
+
+    def check(rule: str, value: float, error: float, limit: float) -> GateCheck:
+        low, high = value - z * error, value + z * error
+        bound = {"value": value, "lower": low, "upper": high}[chosen.decide_by]
+        return GateCheck(FAILED if sign * (bound - limit) < 0 else PASSED, rule, "", value, low, high)
+
+    for limit in limits:
+        error = standard_error(measured[0].rows)
+        yield check(f"score {relation} {limit:g}", measured[0].score, error, limit)
+    if chosen.max_drop is not None:
+        change, limit = paired_difference(*measured), -sign * chosen.max_drop
+        yield check(f"change of score {relation} {0 + limit:g}", change.value, change.standard_error, limit)
 
 
 def _shown(value: str | float | None) -> str:
