@@ -5,6 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -141,7 +142,8 @@ class RowStatistics(BuiltIn):
     def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
         sums, score, influences = self._values(prepared, encoded)
-        evidence = {"rows": prepared.rows.size, "sums": [each.hex() for each in sums]}
+        hexadecimal = [each.hex() for each in sums]
+        evidence = {"rows": prepared.rows.size, "sums": hexadecimal, "cpu": cpu_features()}
         return MetricResult(score, {}, evidence, LaterErrors(lambda: {"score": standard_error(influences())}))
 
     def measure(self, prepared: SplitTruth, encoded: Any) -> RowInfluences:
@@ -252,6 +254,13 @@ class CellMetric(BuiltIn):
         classes = len(self.options.classes)
         cells = prepared.truth.astype(np.int64) * classes + encoded[prepared.rows]
         return ClassCounts(np.bincount(cells, minlength=classes**2).reshape(classes, classes))
+
+
+@cache
+def cpu_features() -> str:
+    """Return the CPU features, by NumPy's names, on which the last bits of logarithms may depend."""
+    names = (np.show_config("dicts") or {})["SIMD Extensions"]
+    return " ".join([*names.get("baseline", ()), *names.get("found", ())])
 
 
 def encoding_of(name: str, version: str, options: Options) -> str:

@@ -267,6 +267,12 @@ class MeanAveragePrecisionAtK(RowStatistics):
         lists = predictions[PREDICTION][:, : self.options.cutoff]
         return np.pad(lists, ((0, 0), (0, self.options.cutoff - lists.shape[1])), constant_values=-1)
 
+    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
+        # A class that is repeated in a target counts once.
+        ordered = np.sort(truth, axis=1)
+        ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = -1
+        return ordered
+
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         count = int(np.count_nonzero((truth < 0).all(axis=1)))
         return [f"Each row needs at least one true class; {count} rows have none."] if count else []

@@ -5,7 +5,7 @@ reveals an error in one of the implementations. It requires neither NumPy nor a 
 """
 
 from grader.receipts.reading import UnreadableFile, read_predictions
-from grader.receipts.receipt import InvalidReceipt, NonceNeeded, Receipt, Recheck, verify
+from grader.receipts.receipt import InvalidReceipt, NonceNeeded, Receipt, Recheck, settings_of, verify
 from grader.receipts.recount import RecountSettings
 from grader.receipts.truth import SlowTruth, read_truth
 
@@ -19,5 +19,6 @@ __all__ = [
     "UnreadableFile",
     "read_predictions",
     "read_truth",
+    "settings_of",
     "verify",
 ]

@@ -8,10 +8,10 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import resources
 from itertools import repeat
-from typing import IO
+from typing import IO, Any
 
 from grader.errors import OrganizerError
 
@@ -164,34 +164,50 @@ def finite_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
-    """Return the prediction for each row id; raise UnreadableFile for the first error.
+ONE_NUMBER = {"prediction": finite_number}
 
-    Columns other than id and prediction are ignored, because the first implementation has already checked
-    which columns are allowed. `row_ids` should support fast membership tests.
+
+def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
+    """Return the prediction for each row id; raise UnreadableFile as `read_columns`."""
+    return read_columns(data, row_ids, ONE_NUMBER)["prediction"]
+
+
+def read_columns(
+    data: bytes, row_ids: Collection[str], parsers: Mapping[str, Callable[[str], Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the values of columns by row id; raise UnreadableFile for the first error.
+
+    The parser of a column returns None for a wrong value. Other columns are ignored, because the first
+    implementation has already checked which columns are allowed. `row_ids` should support fast membership
+    tests.
     """
     text = text_of(data).rstrip(" \t\r\n")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     header = _fields(lines[0], 1)
-    if header.count("id") != 1 or header.count("prediction") != 1:
-        raise UnreadableFile(f"Line 1 of the submission is {shown(lines[0])}; expected id,prediction.")
-    id_column, prediction_column = header.index("id"), header.index("prediction")
-    if '"' not in text:
-        plain = _plain_predictions(lines[1:], len(header), id_column, prediction_column)
+    if any(header.count(name) != 1 for name in ("id", *parsers)):
+        expected = ",".join(["id", *parsers])
+        raise UnreadableFile(f"Line 1 of the submission is {shown(lines[0])}; expected {expected}.")
+    id_column = header.index("id")
+    if '"' not in text and parsers is ONE_NUMBER:
+        plain = _plain_predictions(lines[1:], len(header), id_column, header.index("prediction"))
         if plain.keys() == row_ids:
-            return plain
-    predictions: dict[str, float] = {}
+            return {"prediction": plain}
+    columns = [(header.index(name), parse, dict[str, Any]()) for name, parse in parsers.items()]
     for number, fields in _rows(lines, len(header)):
-        row_id, value = _known(fields[id_column], row_ids, number), fields[prediction_column]
-        prediction = finite_number(value)
-        if prediction is None:
-            raise UnreadableFile(f"Line {number:,} of the submission: {shown(value)} is not a finite number.")
-        if row_id in predictions:
-            raise UnreadableFile(f"Line {number:,} of the submission repeats the id {shown(row_id)}.")
-        predictions[row_id] = prediction
-    if missing := len(row_ids) - len(predictions):
+        row_id = _known(fields[id_column], row_ids, number)
+        for place, parse, values in columns:
+            value = parse(fields[place])
+            if value is None:
+                what = "a finite number" if parse is finite_number else "a class"
+                raise UnreadableFile(
+                    f"Line {number:,} of the submission: {shown(fields[place])} is not {what}."
+                )
+            if row_id in values:
+                raise UnreadableFile(f"Line {number:,} of the submission repeats the id {shown(row_id)}.")
+            values[row_id] = value
+    if missing := len(row_ids) - len(columns[0][2]):
         raise UnreadableFile(f"The submission is missing {missing:,} of {len(row_ids):,} ids.")
-    return predictions
+    return dict(zip(parsers, (values for _, _, values in columns), strict=True))
 
 
 def _plain_predictions(

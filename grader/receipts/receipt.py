@@ -2,21 +2,25 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from grader.errors import OrganizerError
-from grader.receipts.reading import read_predictions
+from grader.receipts.reading import ONE_NUMBER, finite_number, read_columns, read_predictions
 from grader.receipts.recount import TERMS, RecountSettings, count, score
-from grader.receipts.truth import SPLITS, SlowTruth, read_truth
+from grader.receipts.recount_metrics import NamedSettings, RecountedValue, recount_groups
+from grader.receipts.truth import SPLITS, SlowTruth, classes_in, read_truth
 
 FORM = 2
 # Errors raised while parsing invalid receipts. `json` raises RecursionError for deeply nested brackets.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 METRIC_CODE_VERSIONS = ("1",)
-_SHOWN = Decimal("0.00001")
+PYTHON = "python"
+DECIMALS = 5
+_LARGEST_UNITS = 2**53
 
 
 class InvalidReceipt(OrganizerError):
@@ -30,13 +34,16 @@ class SplitReceipt:
     """The results of a submission on one split.
 
     `shown` is the score as displayed on the leaderboard. `score`, `terms` and `counts` (exact integers for
-    every cell) are None on a team's receipt until the solution is published.
+    every cell) are None on a team's receipt until the solution is published. For a metric other than that of
+    bias, `evidence` replaces the counts, and `groups` has the rows and the score of each group.
     """
 
     shown: str
     score: float | None = None
     terms: Mapping[str, float] | None = None
     counts: Mapping[str, Any] | None = None
+    evidence: Mapping[str, Any] | None = None
+    groups: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Receipt:
     `commitment` is the SHA-256 of the nonce followed by the solution's canonical form. `nonce` consists of
     random bytes in hexadecimal. `label` and `identities` are the columns of the organizer's file from which
     the canonical form was created. The nonce and these names are None on a team's receipt until the solution
-    is published.
+    is published. `exactness` and `decimals` are those of a metric other than that of bias.
     """
 
     competition: str
@@ -61,6 +68,8 @@ class Receipt:
     nonce: str | None = None
     label: str | None = None
     identities: tuple[str, ...] | None = None
+    exactness: str | None = None
+    decimals: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
@@ -78,6 +87,7 @@ class Receipt:
             "solution": {"number": self.solution_number} | _known(known),
             "settings": dict(self.metric_settings),
             "metric_code_version": self.metric_code_version,
+            **_known({"exactness": self.exactness, "decimals": self.decimals}),
             "splits": {name: _known(asdict(split)) for name, split in self.splits.items()},
         }
 
@@ -99,7 +109,7 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
     if form != FORM:
         raise InvalidReceipt(f"The receipt has format {form}, but this version supports only format {FORM}.")
     solution, identities = data["solution"], data["solution"].get("identities")
-    RecountSettings.from_dict(data["settings"])
+    settings = settings_of(data["settings"])
     return Receipt(
         competition=data["competition"],
         submission=data["submission"]["id"],
@@ -108,12 +118,24 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
         solution_number=solution["number"],
         metric_settings=data["settings"],
         metric_code_version=data["metric_code_version"],
-        splits={name: _split(split) for name, split in data["splits"].items()},
+        splits={
+            name: _split(split, is_bias=isinstance(settings, RecountSettings))
+            for name, split in data["splits"].items()
+        },
         commitment=solution["commitment"],
         nonce=_hexadecimal(solution.get("nonce")),
         label=solution.get("label"),
         identities=None if identities is None else tuple(identities),
+        exactness=data.get("exactness"),
+        decimals=None if "decimals" not in data else int(data["decimals"]),
     )
+
+
+def settings_of(data: Mapping[str, Any]) -> RecountSettings | NamedSettings | None:
+    """Return the settings of a metric, or None for a metric.py, which has no second implementation."""
+    if "name" not in data:
+        return RecountSettings.from_dict(data)
+    return None if data["name"] == PYTHON else NamedSettings.from_dict(data)
 
 
 def _hexadecimal(nonce: str | None) -> str | None:
@@ -122,9 +144,9 @@ def _hexadecimal(nonce: str | None) -> str | None:
     return nonce
 
 
-def _split(data: Mapping[str, Any]) -> SplitReceipt:
+def _split(data: Mapping[str, Any], *, is_bias: bool) -> SplitReceipt:
     split = SplitReceipt(**data)
-    if split.terms is not None and set(split.terms) != set(TERMS):
+    if is_bias and split.terms is not None and set(split.terms) != set(TERMS):
         raise ValueError("unknown terms")
     return split
 
@@ -135,15 +157,21 @@ def _known(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """A comparison of the `expected` value in the receipt with the value `found` in the files."""
+    """A comparison of the `expected` value in the receipt with the value `found` in the files.
+
+    Numbers may differ by `leeway`, which is not 0 only for sums of numbers of the rows.
+    """
 
     what: str
     expected: Any
     found: Any
+    leeway: float = 0.0
 
     @property
     def holds(self) -> bool:
-        """Whether both values are identical to the last bit."""
+        """Whether both values are identical to the last bit, or within the leeway."""
+        if self.leeway and isinstance(self.expected, float):
+            return math.isclose(self.expected, self.found, rel_tol=0, abs_tol=self.leeway)
         return bool(self.expected == self.found)
 
 
@@ -173,7 +201,7 @@ def verify(
     NonceNeeded
         If a solution is given, but neither the arguments nor the receipt contain the nonce.
     """
-    settings = RecountSettings.from_dict(receipt.metric_settings)
+    settings = settings_of(receipt.metric_settings)
     checks = []
     if submission is not None:
         sha256 = hashlib.sha256(submission).hexdigest()
@@ -183,6 +211,9 @@ def verify(
             if receipt.nonce is None:
                 raise NonceNeeded
             nonce = bytes.fromhex(receipt.nonce)
+        if settings is None:  # The published file is the canonical form.
+            commitment = hashlib.sha256(nonce + solution).hexdigest()
+            return [*checks, Recheck("sha256 of the nonce and the solution", receipt.commitment, commitment)]
         truth = read_truth(
             solution, settings, label=receipt.label, identities=receipt.identities, nonce=nonce
         )
@@ -199,12 +230,44 @@ def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> I
             f"The receipt uses metric code version {receipt.metric_code_version}, but this version of "
             f"Fairboard can verify only version {', '.join(METRIC_CODE_VERSIONS)}."
         )
-    settings = RecountSettings.from_dict(receipt.metric_settings)
-    predictions = read_predictions(submission, truth.row_ids)
-    for name in SPLITS:
-        if name in receipt.splits:
+    settings = settings_of(receipt.metric_settings)
+    if isinstance(settings, NamedSettings):
+        yield Recheck("exactness", receipt.exactness, "counts" if settings.is_exact else "sums")
+        yield from _verify_named(receipt, submission, truth, settings)
+    elif settings is not None:
+        predictions = read_predictions(submission, truth.row_ids)
+        for name in filter(receipt.splits.__contains__, SPLITS):
             counts = count(truth.rows[name], predictions, settings)
             yield from _compare(name, receipt.splits[name], counts, score(counts, settings))
+
+
+def _verify_named(
+    receipt: Receipt, submission: bytes, truth: SlowTruth, settings: NamedSettings
+) -> Iterator[Recheck]:
+    classes = set(settings.options.classes)
+
+    def in_classes(text: str) -> str | tuple[str, ...] | None:
+        names = classes_in(text) if settings.kind == "classes" else (text,)
+        if not names or not classes.issuperset(names):
+            return None
+        return names if settings.kind == "classes" else text
+
+    parse = finite_number if settings.predicted_kind == "number" else in_classes
+    parsers = dict.fromkeys(settings.predictions, parse)
+    columns = read_columns(submission, truth.row_ids, ONE_NUMBER if parsers == ONE_NUMBER else parsers)
+    names = (*settings.targets, *settings.groups)
+    for name in SPLITS:
+        if split := receipt.splits.get(name):
+            rows = truth.rows[name]
+            predicted = {each: [values[row.row_id] for row in rows] for each, values in columns.items()}
+            try:
+                true = dict(zip(names, zip(*(row.values for row in rows), strict=True), strict=True))
+                found = recount_groups(settings, true, predicted)
+            except (ArithmeticError, LookupError, ValueError) as error:
+                yield Recheck(f"{name} score as shown", split.shown, f"undefined ({error})")
+            else:
+                decimals = DECIMALS if receipt.decimals is None else receipt.decimals
+                yield from _compare_named(name, split, found, settings, decimals)
 
 
 def _compare(
@@ -231,6 +294,61 @@ def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, 
                 yield Recheck(f"{name} {key} of {each['name']}", own.get(each["name"], {}).get(key), value)
 
 
-def shown(value: float | None) -> str | None:
-    """Format a score as on leaderboards, with five decimals, rounding half to even."""
-    return None if value is None else f"{Decimal(value).quantize(_SHOWN, ROUND_HALF_EVEN) + 0:.5f}"
+def _compare_named(
+    name: str, split: SplitReceipt, found: RecountedValue, settings: NamedSettings, decimals: int
+) -> Iterator[Recheck]:
+    if split.evidence is not None:
+        yield from _compare_evidence(name, split.evidence, found.evidence, settings)
+    if split.terms is not None:
+        yield Recheck(f"{name} terms", sorted(split.terms), sorted(found.terms))
+        for term, value in found.terms.items():
+            yield Recheck(f"{name} {term}", split.terms.get(term), value, settings.leeway(value))
+    if split.groups is not None:
+        for column, groups in found.groups.items():
+            stored = split.groups.get(column, {})
+            yield Recheck(f"{name} groups of {column}", sorted(stored), sorted(groups))
+            for group, (rows, value) in groups.items():
+                each, of = stored.get(group, {}), f"of {column} = {group}"
+                yield Recheck(f"{name} rows {of}", each.get("rows"), rows)
+                yield Recheck(f"{name} score {of}", each.get("score"), value, settings.leeway(value))
+    leeway = settings.leeway(found.score)
+    if split.score is not None:
+        yield Recheck(f"{name} score", split.score, found.score, leeway)
+    # A score within the leeway may be displayed as a neighbouring value.
+    is_possible = split.shown in {shown(found.score + each, decimals) for each in (leeway, -leeway)}
+    expected = split.shown if is_possible else shown(found.score, decimals)
+    yield Recheck(f"{name} score as shown", split.shown, expected)
+
+
+def _compare_evidence(
+    name: str, expected: Mapping[str, Any], found: Mapping[str, Any], settings: NamedSettings
+) -> Iterator[Recheck]:
+    for key, value in found.items():
+        stored = expected.get(key)
+        if isinstance(value, Mapping):
+            yield from _compare_evidence(f"{name} {key}", stored or {}, value, settings)
+        elif key == "sums":
+            numbers = [_from_hexadecimal(each) for each in value]
+            leeway = settings.leeway(max(map(abs, numbers)), found["rows"])
+            for place, number in enumerate(numbers):
+                one = _from_hexadecimal(stored[place]) if stored and place < len(stored) else None
+                yield Recheck(f"{name} sum {place + 1}", one, number, leeway)
+        else:
+            yield Recheck(f"{name} {key}", stored, value)
+
+
+def _from_hexadecimal(text: str) -> float:
+    try:
+        return float.fromhex(text)
+    except ValueError:
+        return math.nan
+
+
+def shown(value: float | None, decimals: int = DECIMALS) -> str | None:
+    """Format a score as on leaderboards, rounding half to even; huge ones have an exponent."""
+    if value is None:
+        return None
+    exact = Decimal(value)
+    if abs(exact).scaleb(decimals) >= _LARGEST_UNITS:
+        return f"{Decimal(_LARGEST_UNITS).copy_sign(exact).scaleb(-decimals):.5e}"
+    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0:.{decimals}f}"

@@ -1,16 +1,24 @@
 """Second implementation of the built-in metrics: their definitions in plain Python, with exact sums."""
 
 import math
+import operator
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
+
+from grader.receipts.recount import power_mean
 
 # As in the first implementation, a probability is at least this far from 0 and 1.
 _SMALLEST = 2.0**-52
 _LARGEST = 1e290
+_POWER = 5.0
+_RELATIVE = 1e-12
+
+Kind = Literal["number", "class", "classes"]  # The last one is a list of classes.
+OneColumn = Callable[[Sequence[float], Sequence[float]], "RecountedValue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +32,103 @@ class RecountOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedSettings:
+    """The settings of a metric other than that of bias, as stored in its scoring version.
+
+    `base` is the metric of one column. `targets` and `predictions` are the columns of the canonical form and
+    of a submission, with values of a `kind`. `is_exact` is true if the score is computed from counts, not
+    from sums of numbers of the rows. `weight` is the weight of the overall value in the score; the rest is
+    that of the power mean over `scored_groups`, which are columns and values.
+    """
+
+    name: str
+    base: str
+    options: RecountOptions
+    weight: float
+    targets: tuple[str, ...]
+    kind: Kind
+    predictions: tuple[str, ...]
+    predicted_kind: Kind
+    groups: tuple[str, ...]
+    scored_groups: tuple[tuple[str, str], ...]
+    is_exact: bool
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "NamedSettings":
+        """Create settings from ``{"name": …, "columns": […], …}``; raise KeyError for an unknown metric."""
+        name, columns, classes = data["name"], tuple(data["columns"]), tuple(data["classes"])
+        if name not in _METRICS:
+            raise KeyError(name)
+        is_probability = name == _MULTI_CLASS
+        kind: Kind = "class" if is_probability or name in _OF_CLASSES else "number"
+        kind = "classes" if name == "map_at_k" else kind
+        return cls(
+            name=name,
+            base=name.removeprefix("mean_"),
+            options=RecountOptions(columns, classes, data["positive"], data["cutoff"]),
+            weight=float(data["weight"]),
+            targets=columns or ("target",),
+            kind=kind,
+            predictions=classes if is_probability else columns or ("prediction",),
+            predicted_kind="number" if is_probability else kind,
+            groups=tuple(sorted(data["groups"])),
+            scored_groups=tuple((column, value) for column, value in data["scored_groups"]),
+            is_exact=name.removeprefix("mean_") in {*_OF_CLASSES, *_OF_RANKS},
+        )
+
+    def leeway(self, value: float, least: float = 1.0) -> float:
+        """Return how far a value computed on another machine may be from this one.
+
+        Values computed from counts are identical to the last bit. Logarithms differ in the last bit, so sums
+        may differ by 1e-12 of the value, or of `least` if differences of nearly equal numbers are added.
+        """
+        if self.is_exact:
+            return 0.0
+        return _RELATIVE * max(abs(value), least if self.base in _OF_DIFFERENCES else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class RecountedValue:
-    """A score with its terms."""
+    """A score with its terms, the counts or sums from which it follows, and the values of each group."""
 
     score: float
-    terms: Mapping[str, float]
+    terms: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, tuple[int, float]]] = field(default_factory=dict)
 
 
 Values = Mapping[str, Sequence[Any]]
+
+
+def recount_groups(settings: NamedSettings, truth: Values, predictions: Values) -> RecountedValue:
+    """Return the values of one split, with those of each group in which the metric is defined.
+
+    The arguments are those of `recount_metric`; `truth` also has the group columns. A row with a blank is in
+    no group.
+    """
+    overall = recount_metric(settings.name, settings.options, truth, predictions)
+    places = dict[tuple[str, str], list[int]]()
+    for column in settings.groups:
+        for row, value in enumerate(truth[column]):
+            if value:
+                places.setdefault((column, value), []).append(row)
+    tables: dict[str, dict[str, tuple[int, float]]] = {column: {} for column in settings.groups}
+    for (column, value), rows in sorted(places.items()):
+        part, predicted = (
+            {name: [values[row] for row in rows] for name, values in side.items()}
+            for side in (truth, predictions)
+        )
+        if settings.base not in _OF_VARYING or all(len(set(part[each])) > 1 for each in settings.targets):
+            one = recount_metric(settings.name, settings.options, part, predicted)
+            tables[column][value] = len(rows), one.score
+    if settings.weight == 1:
+        return replace(overall, groups=tables)
+    scores = [Fraction(tables[column][value][1]) for column, value in settings.scored_groups]
+    power = _POWER if settings.base in _LOWEST_IS_BEST else -_POWER
+    pivot = max(scores)  # so that small numbers keep their digits
+    mean = float(pivot * power_mean([each / pivot for each in scores], power)) if pivot else 0.0
+    score = math.fsum([settings.weight * overall.score, (1 - settings.weight) * mean])
+    return RecountedValue(score, {"overall": overall.score, **overall.terms}, overall.evidence, tables)
 
 
 def recount_metric(name: str, options: RecountOptions, truth: Values, predictions: Values) -> RecountedValue:
@@ -53,17 +150,19 @@ def recount_metric(name: str, options: RecountOptions, truth: Values, prediction
     """
     if name.startswith("mean_"):
         one = _OF_ONE_COLUMN[name.removeprefix("mean_")]
-        terms = {each: one(truth[each], predictions[each]) for each in options.columns}
-        return RecountedValue(math.fsum(terms.values()) / len(terms), terms)
+        values = {each: one(truth[each], predictions[each]) for each in options.columns}
+        terms = {each: value.score for each, value in values.items()}
+        evidence = {each: value.evidence for each, value in values.items()}
+        return RecountedValue(math.fsum(terms.values()) / len(terms), terms, evidence)
     if name in _OF_ONE_COLUMN:
-        return RecountedValue(_OF_ONE_COLUMN[name](truth["target"], predictions["prediction"]), {})
-    if name == "multi_class_log_loss":
-        return RecountedValue(_multi_class_log_loss(options, truth["target"], predictions), {})
+        return _OF_ONE_COLUMN[name](truth["target"], predictions["prediction"])
+    if name == _MULTI_CLASS:
+        return _multi_class_log_loss(options, truth["target"], predictions)
     if name == "map_at_k":
-        lists = (truth["target"], predictions["prediction"])
-        return RecountedValue(_mean_average_precision(options.cutoff, *lists), {})
-    pairs = Counter(zip(truth["target"], predictions["prediction"], strict=True))
-    return _OF_CLASSES[name](_Cells(options, pairs))
+        return _mean_average_precision(options.cutoff, truth["target"], predictions["prediction"])
+    cells = _Cells(options, Counter(zip(truth["target"], predictions["prediction"], strict=True)))
+    counts = [[cells.pairs[one, other] for other in options.classes] for one in options.classes]
+    return replace(_OF_CLASSES[name](cells), evidence={"cells": counts})
 
 
 class _Cells:
@@ -72,25 +171,24 @@ class _Cells:
     def __init__(self, options: RecountOptions, pairs: Counter[tuple[str, str]]) -> None:
         self.options, self.pairs = options, pairs
         self.rows = pairs.total()
-        self.true = {name: sum(n for (one, _), n in pairs.items() if one == name) for name in options.classes}
-        self.predicted = {
-            name: sum(n for (_, other), n in pairs.items() if other == name) for name in options.classes
-        }
+        self.true, self.predicted = (dict.fromkeys(options.classes, 0) for _ in range(2))
+        for (one, other), count in pairs.items():
+            self.true[one] += count
+            self.predicted[other] += count
 
     def correct(self, name: str) -> int:
         return self.pairs[name, name]
 
-    def share(self, name: str, total: int) -> Fraction:
-        return Fraction(self.correct(name), total) if total else Fraction(0)
+    def share(self, name: str, total: int) -> float:
+        return self.correct(name) / total if total else 0.0
 
-    def f1(self, name: str) -> Fraction:
+    def f1(self, name: str) -> float:
         total = self.true[name] + self.predicted[name]
-        return Fraction(2 * self.correct(name), total) if total else Fraction(0)
+        return 2 * self.correct(name) / total if total else 0.0
 
 
 def _accuracy(cells: _Cells) -> RecountedValue:
-    correct = sum(map(cells.correct, cells.options.classes))
-    return RecountedValue(float(Fraction(correct, cells.rows)), {})
+    return RecountedValue(sum(map(cells.correct, cells.options.classes)) / cells.rows)
 
 
 def _balanced_accuracy(cells: _Cells) -> RecountedValue:
@@ -105,7 +203,7 @@ def _balanced_accuracy(cells: _Cells) -> RecountedValue:
 def _f1(cells: _Cells) -> RecountedValue:
     name = cells.options.positive or cells.options.classes[-1]
     precision, recall = cells.share(name, cells.predicted[name]), cells.share(name, cells.true[name])
-    return RecountedValue(float(cells.f1(name)), {"precision": float(precision), "recall": float(recall)})
+    return RecountedValue(cells.f1(name), {"precision": precision, "recall": recall})
 
 
 def _macro_f1(cells: _Cells) -> RecountedValue:
@@ -118,9 +216,8 @@ def _macro_f1(cells: _Cells) -> RecountedValue:
     )
 
 
-def _mean_of(terms: Mapping[str, Fraction]) -> RecountedValue:
-    mean = sum(terms.values(), Fraction(0)) / len(terms)
-    return RecountedValue(float(mean), {name: float(value) for name, value in terms.items()})
+def _mean_of(terms: Mapping[str, float]) -> RecountedValue:
+    return RecountedValue(math.fsum(terms.values()) / len(terms), terms)
 
 
 def _matthews_correlation(cells: _Cells) -> RecountedValue:
@@ -130,9 +227,7 @@ def _matthews_correlation(cells: _Cells) -> RecountedValue:
     spread = [
         cells.rows**2 - sum(count**2 for count in counts.values()) for counts in (cells.true, cells.predicted)
     ]
-    if not all(spread):
-        return RecountedValue(0.0, {})
-    return RecountedValue(_over_root(agreeing - chance, spread[0] * spread[1]), {})
+    return RecountedValue(_over_roots(agreeing - chance, *spread))
 
 
 def _kappa_of(weight: Callable[[int, int], int]) -> Callable[[_Cells], RecountedValue]:
@@ -144,17 +239,21 @@ def _kappa_of(weight: Callable[[int, int], int]) -> Callable[[_Cells], Recounted
                 distance = weight(place, other_place)
                 observed += distance * cells.pairs[name, other]
                 expected += distance * cells.true[name] * cells.predicted[other]
-        score = 1 - Fraction(cells.rows * observed, expected) if expected else Fraction(0)
-        return RecountedValue(float(score), {})
+        return RecountedValue(1 - cells.rows * observed / expected if expected else 0.0)
 
     return kappa
 
 
+def _summed(score: float, rows: int, *sums: float) -> RecountedValue:
+    return RecountedValue(score, {}, {"rows": rows, "sums": [each.hex() for each in sums]})
+
+
 def _mean_of_rows(
-    loss: Callable[[float, float], float],
-) -> Callable[[Sequence[float], Sequence[float]], float]:
-    def mean(truth: Sequence[float], predictions: Sequence[float]) -> float:
-        return math.fsum(map(loss, truth, predictions)) / len(truth)
+    loss: Callable[[float, float], float], result: Callable[[float], float] = float
+) -> OneColumn:
+    def mean(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
+        total = math.fsum(map(loss, truth, predictions))
+        return _summed(result(total / len(truth)), len(truth), total)
 
     return mean
 
@@ -179,88 +278,91 @@ def _relative_error(truth: float, prediction: float) -> float:
     return min(abs((prediction - truth) / truth), _LARGEST)
 
 
-def _root_of_mean(
-    loss: Callable[[float, float], float],
-) -> Callable[[Sequence[float], Sequence[float]], float]:
-    mean = _mean_of_rows(loss)
-    return lambda truth, predictions: math.sqrt(mean(truth, predictions))
+def _deviations(values: Sequence[float]) -> list[float]:
+    mean = math.fsum(values) / len(values)
+    return [value - mean for value in values]
 
 
-def _r_squared(truth: Sequence[float], predictions: Sequence[float]) -> float:
-    exact = list(map(Fraction, truth))
-    center = sum(exact, Fraction(0)) / len(exact)
-    errors = sum(((Fraction(p) - t) ** 2 for t, p in zip(exact, predictions, strict=True)), Fraction(0))
-    return float(1 - errors / sum(((t - center) ** 2 for t in exact), Fraction(0)))
+def _r_squared(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
+    spread = math.fsum(each * each for each in _deviations(truth))
+    errors = math.fsum(map(_squared_error, truth, predictions))
+    return _summed(1 - (errors / len(truth)) / (spread / len(truth)), len(truth), spread, errors)
 
 
-def _pearson(truth: Sequence[float], predictions: Sequence[float]) -> float:
-    return _correlation(list(map(Fraction, truth)), list(map(Fraction, predictions)))
-
-
-def _spearman(truth: Sequence[float], predictions: Sequence[float]) -> float:
-    return _correlation(_ranks(truth), _ranks(predictions))
-
-
-def _ranks(values: Sequence[float]) -> list[Fraction]:
-    """Return the mean rank of each value among all, starting at 1."""
-    ordered = sorted(values)
-    return [Fraction(bisect_left(ordered, value) + bisect_right(ordered, value) + 1, 2) for value in values]
-
-
-def _correlation(one: Sequence[Fraction], other: Sequence[Fraction]) -> float:
-    centers = [sum(values, Fraction(0)) / len(values) for values in (one, other)]
+def _pearson(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
+    # Both are divided by a power of two, so that the products are neither too large nor too small.
     x, y = (
-        [value - center for value in values] for values, center in zip((one, other), centers, strict=True)
+        [math.ldexp(each, -max(math.frexp(max(map(abs, values)))[1], -1000)) for each in values]
+        for values in map(_deviations, (truth, predictions))
     )
-    product = sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
-    squares = [sum((a * a for a in values), Fraction(0)) for values in (x, y)]
-    return _over_root(product, squares[0] * squares[1]) if all(squares) else 0.0
+    squares = [math.fsum(each * each for each in values) for values in (x, y)]
+    product = math.fsum(map(operator.mul, x, y))
+    return _summed(_over_roots(product, *squares), len(truth), *squares, product)
 
 
-def _over_root(value: Fraction | int, square: Fraction | int) -> float:
-    """Return a value divided by a square root; both may be outside the range of floats."""
-    return math.copysign(math.sqrt(Fraction(value) ** 2 / square), value)
+def _spearman(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
+    x, y = map(_doubled_ranks, (truth, predictions))
+    products = [sum(map(operator.mul, *pair)) for pair in ((x, y), (x, x), (y, y))]
+    return RecountedValue(_over_roots(*products), {}, {"rows": len(truth), "products": products})
 
 
-def _roc_auc(truth: Sequence[float], predictions: Sequence[float]) -> float:
+def _doubled_ranks(values: Sequence[float]) -> list[int]:
+    """Return twice the difference between each value's mean rank and the mean of all ranks."""
+    ordered = sorted(values)
+    return [bisect_left(ordered, each) + bisect_right(ordered, each) - len(ordered) for each in values]
+
+
+def _over_roots(value: float, one: float, other: float) -> float:
+    """Return a value divided by two roots; 0 without any spread."""
+    return value / (math.sqrt(one) * math.sqrt(other)) if one and other else 0.0
+
+
+def _roc_auc(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
     negatives = sorted(p for t, p in zip(truth, predictions, strict=True) if t != 1)
     positives = [p for t, p in zip(truth, predictions, strict=True) if t == 1]
     wins = sum(bisect_left(negatives, p) + bisect_right(negatives, p) for p in positives)
-    return float(Fraction(wins, 2 * len(positives) * len(negatives)))
+    counts = {"pairs": wins, "positives": len(positives), "negatives": len(negatives)}
+    return RecountedValue(wins / (2 * len(positives) * len(negatives)), {}, counts)
 
 
-def _average_precision(truth: Sequence[float], predictions: Sequence[float]) -> float:
+def _average_precision(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
     everything = sorted(predictions)
     positives = sorted(p for t, p in zip(truth, predictions, strict=True) if t == 1)
-    precisions = [
-        Fraction(len(positives) - bisect_left(positives, p), len(everything) - bisect_left(everything, p))
-        for p in positives
-    ]
-    return float(sum(precisions, Fraction(0)) / len(positives))
+    total = math.fsum(
+        count
+        * ((len(positives) - bisect_left(positives, p)) / (len(everything) - bisect_left(everything, p)))
+        for p, count in Counter(positives).items()
+    )
+    counts = {"positives": len(positives), "sum": total.hex()}
+    return RecountedValue(total / len(positives), {}, counts)
 
 
-def _multi_class_log_loss(options: RecountOptions, truth: Sequence[str], predictions: Values) -> float:
+def _multi_class_log_loss(
+    options: RecountOptions, truth: Sequence[str], predictions: Values
+) -> RecountedValue:
     losses = []
     for row, name in enumerate(truth):
         total = 0.0
         for each in options.classes:
             total += predictions[each][row]
         losses.append(_negative_log(predictions[name][row] / total))
-    return math.fsum(losses) / len(losses)
+    total = math.fsum(losses)
+    return _summed(total / len(losses), len(losses), total)
 
 
 def _mean_average_precision(
     cutoff: int, truth: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
-) -> float:
-    total = Fraction(0)
+) -> RecountedValue:
+    values = []
     for names, guesses in zip(truth, predictions, strict=True):
-        hits, precision = set[str](), Fraction(0)
+        hits, precision = set[str](), 0.0
         for place, name in enumerate(guesses[:cutoff], 1):
             if name in names and name not in hits:
                 hits.add(name)
-                precision += Fraction(len(hits), place)
-        total += precision / min(len(set(names)), cutoff)
-    return float(total / len(truth))
+                precision += len(hits) / place
+        values.append(precision / min(len(set(names)), cutoff))
+    total = math.fsum(values)
+    return _summed(total / len(values), len(values), total)
 
 
 _OF_CLASSES: Mapping[str, Callable[[_Cells], RecountedValue]] = {
@@ -272,16 +374,27 @@ _OF_CLASSES: Mapping[str, Callable[[_Cells], RecountedValue]] = {
     "kappa": _kappa_of(lambda one, other: int(one != other)),
     "quadratic_kappa": _kappa_of(lambda one, other: (one - other) ** 2),
 }
-_OF_ONE_COLUMN: Mapping[str, Callable[[Sequence[float], Sequence[float]], float]] = {
+_OF_RANKS: Mapping[str, OneColumn] = {
+    "roc_auc": _roc_auc,
+    "average_precision": _average_precision,
+    "spearman": _spearman,
+}
+_OF_ONE_COLUMN: Mapping[str, OneColumn] = {
+    **_OF_RANKS,
     "log_loss": _mean_of_rows(_log_loss),
     "brier": _mean_of_rows(_squared_error),
-    "rmse": _root_of_mean(_squared_error),
+    "rmse": _mean_of_rows(_squared_error, math.sqrt),
     "mae": _mean_of_rows(lambda truth, prediction: abs(prediction - truth)),
-    "rmsle": _root_of_mean(_squared_log_error),
+    "rmsle": _mean_of_rows(_squared_log_error, math.sqrt),
     "mape": _mean_of_rows(_relative_error),
     "r2": _r_squared,
     "pearson": _pearson,
-    "spearman": _spearman,
-    "roc_auc": _roc_auc,
-    "average_precision": _average_precision,
 }
+_MULTI_CLASS = "multi_class_log_loss"
+_METRICS = {*_OF_CLASSES, *_OF_ONE_COLUMN, _MULTI_CLASS, "map_at_k"} | {
+    f"mean_{each}" for each in ("roc_auc", "rmse", "log_loss")
+}
+_LOWEST_IS_BEST = {"log_loss", _MULTI_CLASS, "brier", "rmse", "mae", "rmsle", "mape"}
+_OF_DIFFERENCES = {"rmsle", "r2", "pearson"}
+# These are undefined if all targets are equal.
+_OF_VARYING = {*_OF_RANKS, "r2", "pearson"}

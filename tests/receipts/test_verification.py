@@ -14,10 +14,14 @@ import pytest
 
 from grader.files import read_solution, read_submission
 from grader.files.solution.canonical_form import canonical_solution, hashes
-from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
+from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, registry, report
+from grader.models import Split
 from grader.ranking import order
 from grader.receipts import InvalidReceipt, NonceNeeded, Receipt, UnreadableFile, verify
-from grader.receipts.receipt import SplitReceipt
+from grader.receipts.receipt import SplitReceipt, shown
+from grader.scored_files import predicted_columns, read_truth
+from grader.services.competitions.metric import NamedMetric
+from grader.services.solutions.truth import Truth
 
 SOLUTION = "id,toxicity,cat,dog,Usage\n" + "".join(
     f"{n},{n * 7 % 11 / 10},{n % 3 / 2},{'' if n % 5 else 1},{('Public', 'Private', 'Ignored')[n % 7 // 3]}\n"
@@ -249,3 +253,229 @@ def test_documented_commands_for_participants_work(files, receipt, canonical):
         told.append(done.stdout)
     assert "all match the receipt" in told[0]
     assert told[1].strip() == receipt.commitment
+
+
+NAMES = ("cat", "dog", "eel")
+CASES = {
+    "rmse": (
+        {},
+        "target",
+        "prediction",
+        lambda n: f"{n * 37 % 101 / 7 + 1e6}",
+        lambda n: f"{n * 41 % 97 / 7 + 1e6}",
+    ),
+    "macro_f1": ({}, "animal", "prediction", lambda n: NAMES[n * n % 7 % 3], lambda n: NAMES[n % 3]),
+    "map_at_k": (
+        {"cutoff": 2},
+        "target",
+        "prediction",
+        lambda n: f"{NAMES[n % 3]} {NAMES[n * n % 7 % 3]}",
+        lambda n: f"{NAMES[n * 7 % 3]} {NAMES[n % 2]} {NAMES[2]}",
+    ),
+    "multi_class_log_loss": (
+        {},
+        "target",
+        "cat,dog,eel",
+        lambda n: NAMES[n * n % 7 % 3],
+        lambda n: f"{n % 5},{n * 3 % 7},{n % 3 + 0.25}",
+    ),
+    "mean_rmse": (
+        {"columns": ("x", "y")},
+        "x,y",
+        "x,y",
+        lambda n: f"{n * 37 % 101 / 7},{-n}",
+        lambda n: f"{n * 41 % 97 / 7},{n % 3 - n}",
+    ),
+    "rmsle": ({"weight": 0.25}, "target", "prediction", lambda n: f"{n}", lambda n: f"{n * (1 + 1e-9)}"),
+    "roc_auc": ({"weight": 0.5}, "target", "prediction", lambda n: f"{n * n % 5 % 2}", lambda n: f"{n % 11}"),
+}
+
+
+def named_parts(name, *, rows=140):
+    """Return a receipt of a metric by the first implementation, and its files by what they are."""
+    options, target, prediction, truth_of, prediction_of = CASES[name]
+    usage = [("Public", "Private", "Ignored")[n % 7 // 3] for n in range(rows)]
+    regions = [("", "north", 'so"uth, far')[n % 13 % 3] for n in range(rows)]
+    lines = [
+        f'{n},{usage[n]},{truth_of(n)},"{regions[n].replace(chr(34), chr(34) * 2)}"' for n in range(rows)
+    ]
+    own = "\n".join([f"id,Usage,{target},region", *lines, ""]).encode()
+    submission = "\n".join(
+        [f"id,{prediction}", *(f"{n},{prediction_of(n)}" for n in range(rows - 1, -1, -1)), ""]
+    ).encode()
+    settings = NamedMetric(name=name, groups=("region",), **options)
+    label = None if settings.columns else target
+    read = read_truth(own, name, settings.blank_options, target=label, groups=["region"])
+    classes = read.options.classes if read.table.texts else ()
+    scored = (("region", "north"), ("region", 'so"uth, far')) if settings.weight < 1 else ()
+    settings = settings.model_copy(update={"classes": classes, "scored_groups": scored}).as_dict()
+    truth = Truth.of_targets(read.targets, classes, read.table.groups, read.table.usage)
+    metric, row_ids = registry.of_settings(settings), read.table.row_ids
+    about = metric.describe()
+    file = read_submission(
+        submission, row_ids, wanted=predicted_columns(about, registry.options_of(settings))
+    )
+    splits = {}
+    for split in Split:
+        result = metric.score(metric.prepare(truth.columns, truth.rows(split)), metric.encode(file.columns))
+        groups = {
+            column: {each: {"rows": of["rows"], "score": of["score"]} for each, of in table.items()}
+            for column, table in result.groups.items()
+        }
+        text = shown(result.score, about.decimals)
+        splits[split.value] = SplitReceipt(
+            text, result.score, result.terms, evidence=result.evidence, groups=groups
+        )
+    receipt = Receipt(
+        competition="any",
+        submission=7,
+        file=hashlib.sha256(submission).hexdigest(),
+        scoring_version=1,
+        solution_number=1,
+        metric_settings=settings,
+        metric_code_version=metric.version,
+        splits=splits,
+        commitment=hashes(truth.canonical(row_ids), nonce=NONCE)[1],
+        nonce=NONCE.hex(),
+        label=target.partition(",")[0],
+        exactness=about.exactness.value,
+        decimals=about.decimals,
+    )
+    canonical = b"".join(truth.canonical(row_ids))
+    return Receipt.from_json(receipt.to_json()), {
+        "own": own,
+        "canonical": canonical,
+        "submission": submission,
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_receipt_of_any_metric_matches_both_forms_of_the_solution(name):
+    receipt, files = named_parts(name)
+    for solution in (files["own"], files["canonical"]):
+        checks = verify(receipt, submission=files["submission"], solution=solution)
+        assert differing(checks) == []
+    compared = {check.what for check in checks}
+    assert {
+        "exactness",
+        "public score",
+        "private score as shown",
+        "public rows of region = north",
+    } <= compared
+    assert {f"private {term}" for term in receipt.splits["private"].terms} <= compared
+    assert any(check.leeway for check in checks) == (receipt.exactness == "sums")
+
+
+def numbers_in(data, path=()):
+    """Yield the path of each number of a receipt's split, except those that state the machine."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, each in items:
+        if isinstance(each, dict | list):
+            yield from numbers_in(each, (*path, key))
+        elif key != "cpu":
+            yield *path, key
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_changed_value_of_a_receipt_of_any_metric_is_detected(name):
+    receipt, files = named_parts(name)
+    paths = list(numbers_in(receipt.as_dict()["splits"]))
+    assert len(paths) > 8
+    for path in paths:
+        data = json.loads(receipt.to_json())
+        *parents, last = ["splits", *path]
+        place = data
+        for each in parents:
+            place = place[each]
+        value = place[last]
+        if isinstance(value, float):
+            place[last] = value * (1 + 1e-9) + 1e-9
+        else:
+            place[last] = value + 1 if isinstance(value, int) else "0x1.8p+3" if "0x" in value else "0.12345"
+        forged = Receipt.from_json(json.dumps(data))
+        assert differing(verify(forged, submission=files["submission"], solution=files["own"])), path
+
+
+def test_counts_must_match_to_the_last_bit_and_sums_nearly():
+    for name, is_found in (("macro_f1", True), ("rmse", False)):
+        receipt, files = named_parts(name)
+        public = receipt.splits["public"]
+        near = dataclasses.replace(public, score=math.nextafter(public.score, math.inf))
+        forged = dataclasses.replace(receipt, splits={"public": near})
+        checks = verify(forged, submission=files["submission"], solution=files["own"])
+        assert differing(checks) == (["public score"] if is_found else [])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_files_of_any_metric_are_detected(name):
+    receipt, files = named_parts(name)
+    solution = files["canonical"].decode().splitlines()
+    one, two = (next(i for i, line in enumerate(solution) if line.startswith(f"{n},")) for n in (4, 9))
+    swapped = [line.partition(",") for line in (solution[one], solution[two])]
+    solution[one], solution[two] = (
+        f"{mine[0]},{other[2]}" for mine, other in zip(swapped, reversed(swapped), strict=True)
+    )
+    other = "\n".join([*solution, ""]).encode()
+    assert "sha256 of the nonce and the solution" in differing(
+        verify(receipt, submission=files["submission"], solution=other)
+    )
+    lines = files["submission"].decode().splitlines()
+    fields = [line.partition(",")[2] for line in lines[1:]]
+    moved = [
+        f"{line.partition(',')[0]},{field}"
+        for line, field in zip(lines[1:], [*fields[1:], fields[0]], strict=True)
+    ]
+    found = differing(
+        verify(receipt, submission="\n".join([lines[0], *moved]).encode(), solution=files["own"])
+    )
+    assert {"sha256 of the submission", "public score"} <= set(found)
+
+
+def test_team_receipt_of_any_metric_is_verified_with_the_published_solution():
+    receipt, files = named_parts("macro_f1")
+    splits = {"public": SplitReceipt(receipt.splits["public"].shown)}
+    own = dataclasses.replace(receipt, splits=splits, label=None, nonce=None)
+    checks = verify(own, submission=files["submission"], solution=files["canonical"], nonce=NONCE)
+    assert [check.what for check in checks][2:] == ["exactness", "public score as shown"]
+    assert differing(checks) == []
+    with pytest.raises(UnreadableFile, match="does not contain the column names"):
+        verify(own, submission=files["submission"], solution=files["own"], nonce=NONCE)
+
+
+def test_receipt_of_a_metric_in_python_is_compared_by_hashes_only(files):
+    settings = {"name": "python", "source": "0" * 64, "python": {}}
+    solution = b"id,target,Usage\n1,2.0,Public\n"
+    receipt = dataclasses.replace(
+        parts()[0],
+        metric_settings=settings,
+        metric_code_version="0" * 64,
+        splits={"public": SplitReceipt("0.5", 0.5, {})},
+        commitment=hashlib.sha256(NONCE + solution).hexdigest(),
+    )
+    (files / "receipt.json").write_text(receipt.to_json())
+    (files / "solution.csv").write_bytes(solution)
+    both = ("receipt.json", "--solution", "solution.csv", "--submission", "submission.csv")
+    done = command(files, *both)
+    assert done.returncode == 0, done.stderr
+    assert "2 values were compared" in done.stdout
+    assert "not recomputed, because a metric that organizers wrote (metric.py)" in done.stdout
+
+
+def test_command_states_that_sums_match_nearly(tmp_path):
+    receipt, files = named_parts("rmse")
+    (tmp_path / "receipt.json").write_text(receipt.to_json())
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    done = command(tmp_path, "receipt.json", "--solution", "own", "--submission", "submission")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "all match the receipt. Sums, and values computed from them, match within 1e-12." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("units", "text"),
+    [(0.000125, "0.00013"), (-2.5e-6, "0.00000"), (1e300, "9.00720e+10"), (-1e300, "-9.00720e+10")],
+)
+def test_scores_are_displayed_as_on_leaderboards(units, text):
+    for is_lowest_best in (False, True):
+        scale = order.Scale(is_lowest_best=is_lowest_best)
+        assert shown(units) == scale.text(scale.units(units)) == text

@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score, root_mean_squared_error
 from sqlalchemy import select
 
 from grader.models import Score, Split
+from grader.receipts import Receipt, verify
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
@@ -30,6 +31,7 @@ class Numbers:
     """A regression with two groups."""
 
     metric = "rmse"
+    classes = ()
 
     def __init__(self):
         rng = np.random.default_rng(0)
@@ -50,6 +52,7 @@ class Classes:
     """A classification of texts."""
 
     metric = "macro_f1"
+    classes = CLASSES
 
     def __init__(self):
         rng = np.random.default_rng(1)
@@ -82,6 +85,19 @@ def submission(task, team):
     return "\n".join(["id,prediction", *lines, ""]).encode()
 
 
+def assert_verified(receipt, task, team):
+    sent = Receipt.from_json(receipt)
+    checks = verify(sent, submission=submission(task, team), solution=solution(task))
+    assert [each for each in checks if not each.holds] == []
+    assert len(checks) > 20
+    terms = {
+        "private score",
+        "private rows of region = south",
+        *(f"private f1_{each}" for each in task.classes),
+    }
+    assert terms <= {each.what for each in checks}
+
+
 @pytest.mark.parametrize("kind", [Numbers, Classes])
 def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(arena, clock, kind):
     task = kind()
@@ -102,11 +118,33 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
     olga.work()
     olga("POST", f"{DESK}/state/publish")
     desks = [Desk(arena.person(name)) for name in ("Ann", "Bob", "Cem")]
+    numbers = []
     for team, desk in enumerate(desks):
         desk("POST", f"{HERE}/join", json={})
-        desk("POST", f"{HERE}/submissions", data=submission(task, team), content_type="text/csv", expect=201)
+        sent = {"data": submission(task, team), "content_type": "text/csv"}
+        numbers.append(desk("POST", f"{HERE}/submissions", **sent, expect=201).json["id"])
     olga.work()
     with arena.database.read() as session:
         query = select(Score.score).where(Score.split == Split.PUBLIC).order_by(Score.submission_id)
         scores = session.scalars(query).all()
     assert scores[-3:] == pytest.approx([task.score(team, IS_PUBLIC) for team in range(3)], rel=1e-12)
+    receipts = [f"{API}/submissions/{number}/receipt" for number in numbers]
+    assert set(desks[0]("GET", receipts[0]).json["splits"]["public"]) == {"shown"}
+    for team, receipt in enumerate(receipts):
+        assert_verified(olga("GET", receipt).data, task, team)
+
+    clock.append(datetime(2030, 2, 2, tzinfo=UTC))
+    olga.work()
+    olga("POST", f"{DESK}/close/verify", expect=202)
+    olga.work()
+    verified = olga("GET", f"{DESK}/close").json["verified"]
+    assert verified["submission_ids"] == numbers
+    assert (verified["differences"], verified["value_count"] > 30) == ([], True)
+    page = arena.person("Ina", is_admin=True).browser.get("/competitions/any/organize/close").text
+    precision = "within 1e-12 of their value" if kind is Numbers else "to the last bit"
+    assert f"all agree {precision}." in page
+    for act in ("reveal", "finalize", "solution"):
+        olga("POST", f"{DESK}/close/{act}")
+    olga.work()
+    for team, (desk, receipt) in enumerate(zip(desks, receipts, strict=True)):
+        assert_verified(desk("GET", receipt).data, task, team)

@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from grader.metrics.interface import Exactness
 from grader.models import (
     Competition,
     Dispute,
@@ -20,6 +21,7 @@ from grader.models import (
 from grader.services.closing import close
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions import phases
+from grader.services.competitions.metric import of_version
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 
@@ -33,7 +35,7 @@ class CloseState:
     `selection_open_until` is set while a reopened final selection delays the other steps. `waiting` and
     `failed` contain the first submissions that were accepted in time but have no result. `verify_job` is the
     newest verification and `verified` its result; `is_current` is true if the verification used the live
-    scoring version.
+    scoring version, and `is_exact` if a verification compares all bits, not only most of them.
     """
 
     stage: Stage
@@ -47,6 +49,7 @@ class CloseState:
     verify_job: OrganizerJob | None
     verified: Verified | None
     is_current: bool
+    is_exact: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -101,6 +104,7 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         verify_job=job,
         verified=Verified.from_dict(job.result) if job is not None and job.result else None,
         is_current=is_current,
+        is_exact=version is None or of_version(version).describe().exactness is Exactness.COUNTS,
     )
 
 

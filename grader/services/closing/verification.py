@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import OrganizerError
+from grader.metrics import registry
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
@@ -39,6 +40,16 @@ class NothingToVerify(OrganizerError):
 
     public_name = "nothing_to_verify"
     message = "No submission competes on the private leaderboard, so there is nothing to verify."
+
+
+class NoSecondImplementation(OrganizerError):
+    """Organizers wrote the metric, so that there is no second implementation."""
+
+    public_name = "no_second_implementation"
+    message = (
+        "The scores of a metric.py cannot be verified, because it has no second implementation. Score a file "
+        "with `fairboard metric check` to compare its score."
+    )
 
 
 class VerifyParameters(StoredJson):
@@ -72,7 +83,7 @@ class Verified(StoredJson):
 def request(act: Act) -> OrganizerJob:
     """Request a verification of the competing submissions under the live scoring version.
 
-    Raises NotClosed or NotSettled.
+    Raises NotClosed, NotSettled or NoSecondImplementation.
     """
     match phases.stage(act.competition, act.now):
         case Stage.RUNNING:
@@ -80,6 +91,8 @@ def request(act: Act) -> OrganizerJob:
         case Stage.CLOSED:
             raise NotSettled
     version = lookup.live(act.competition)
+    if registry.is_python(version.metric_settings):
+        raise NoSecondImplementation
     job = organizer_jobs.add(
         act.session,
         competition=act.competition,

@@ -10,11 +10,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
+from grader.metrics import registry
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
-from grader.ranking.order import Scale
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
-from grader.receipts.recount import TERMS
+from grader.services.competitions import metric
 from grader.visibility import Field, Phase, Viewer, visible
 
 CHUNK = 1000
@@ -58,7 +58,7 @@ def all_whole(
             yield _receipt(
                 submission,
                 version,
-                {score.split.value: _everything(score, version.scale) for score in scores[submission.id]},
+                {score.split.value: _everything(score, version) for score in scores[submission.id]},
                 nonce=version.solution.nonce,
                 label=report.get("label"),
                 identities=identities,
@@ -82,7 +82,7 @@ def visible_to(
     if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
         return whole(session, submission=submission, version=version)
     shown = {
-        score.split.value: SplitReceipt(_shown(score, version.scale))
+        score.split.value: SplitReceipt(_shown(score, version))
         for score in _scores(session, [submission], version)[submission.id]
         if visible(_EXACT[score.split], viewer, phase, competition.feedback)
     }
@@ -127,6 +127,8 @@ def _receipt(
 ) -> Receipt:
     if version.solution.commitment is None:
         raise CommitmentPending
+    about = metric.of_version(version).describe()
+    is_default = registry.is_default(version.metric_settings)
     return Receipt(
         competition=submission.competition.slug,
         submission=submission.id,
@@ -140,13 +142,22 @@ def _receipt(
         nonce=nonce,
         label=label,
         identities=identities,
+        exactness=None if is_default else about.exactness.value,
+        decimals=None if is_default else about.decimals,
     )
 
 
-def _everything(score: Score, scale: Scale) -> SplitReceipt:
-    terms = {term: score.terms[term] for term in TERMS}
-    return SplitReceipt(_shown(score, scale), score.score, terms, score.evidence)
+def _everything(score: Score, version: ScoringVersion) -> SplitReceipt:
+    terms = {term: score.terms[term] for term in metric.term_names(version) if term in score.terms}
+    shown = _shown(score, version)
+    if registry.is_default(version.metric_settings):
+        return SplitReceipt(shown, score.score, terms, score.evidence)
+    groups = {
+        column: {name: {"rows": each["rows"], "score": each["score"]} for name, each in table.items()}
+        for column, table in score.groups.items()
+    }
+    return SplitReceipt(shown, score.score, terms, evidence=score.evidence, groups=groups or None)
 
 
-def _shown(score: Score, scale: Scale) -> str:
-    return scale.text(scale.units(score.score))
+def _shown(score: Score, version: ScoringVersion) -> str:
+    return version.scale.text(version.scale.units(score.score))

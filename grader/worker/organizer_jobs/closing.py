@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.db import Database
 from grader.models import Competition, ScoringVersion, Solution, Submission
-from grader.receipts import Receipt, RecountSettings, read_truth
+from grader.receipts import Receipt, read_truth, settings_of
 from grader.services.closing import verification
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions import lookup
@@ -41,10 +41,10 @@ def verify(work: Work) -> dict[str, Any]:
         version = session.get_one(ScoringVersion, version_id)
         solution = version.solution
         submissions = verification.competing(session, version=version)
-    truth = read_truth(
-        b"".join(publication.canonical_pieces(work.storage, solution=solution)),
-        RecountSettings.from_dict(version.metric_settings),
-    )
+    settings = settings_of(version.metric_settings)
+    if settings is None:
+        raise verification.NoSecondImplementation
+    truth = read_truth(b"".join(publication.canonical_pieces(work.storage, solution=solution)), settings)
     verified = (
         Verified.from_dict(work.kept)
         if work.kept
