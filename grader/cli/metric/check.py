@@ -106,6 +106,8 @@ WIDTH = 100
 
 def describe_report(report: Mapping[str, Any]) -> str:
     """Return a report as text for the terminal."""
+    if "targets" in report:
+        return "\n".join([*_named_lines(report), *_findings(report)])
     lines = [
         *identity_lines(report),
         f"Label: {report['label']}. {_kept(report)}"
@@ -124,6 +126,27 @@ def describe_report(report: Mapping[str, Any]) -> str:
             "shares stay the same)"
         )
     return "\n".join([*lines, *_findings(report)])
+
+
+def _named_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the targets, splits and groups of a solution for a metric other than that of bias."""
+    yield f"Target: {', '.join(each['column'] for each in report['targets'])}."
+    yield f"Columns not used: {', '.join(report['unused_columns']) or 'none'}."
+    splits = ", ".join(f"{name} {split['rows']:,} rows" for name, split in report["splits"].items())
+    yield (
+        f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: {splits}; "
+        f"{report['ignored_rows']:,} ignored."
+    )
+    if report["groups"]:
+        yield ""
+        names = list(report["splits"])
+        cells = [["column", "group", *(f"{name} rows" for name in names), "in the score"]]
+        for line in report["groups"]:
+            rows = [f"{line['rows'].get(name, 0):,}" for name in names]
+            cells.append(
+                [line["column"], line["value"], *rows, "yes" if line["in_score"] else line["why_not"] or "no"]
+            )
+        yield from aligned(cells)
 
 
 def _findings(report: Mapping[str, Any]) -> Iterator[str]:

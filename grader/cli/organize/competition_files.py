@@ -11,6 +11,7 @@ from grader.cli.parameters import text_of
 from grader.metrics import MetricSettings
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.metric import metric_of
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
 from grader.services.setup import settings_file
@@ -30,7 +31,7 @@ def read_new(path: Path) -> CompetitionFile:
 
 def read_change(path: Path, before: Mapping[str, Any]) -> CompetitionFile:
     """Read a file with changes to existing settings; raise InvalidCompetition with all problems."""
-    formula = MetricSettings.from_dict(before["metric"])
+    formula = metric_of(before["metric"])
     found = settings_file.read(text_of(path), before=CompetitionSettings().changed(metric=formula))
     return _sound(path, found, sentences(_of_values(found.changes), unread=found.unread))
 

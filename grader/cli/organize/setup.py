@@ -1,6 +1,6 @@
 """`fairboard competition`: create, settings, apply, clone, change, data."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
+from grader.cli.metric.any_metric import any_metric_options, require_bias_options, require_named_options
 from grader.cli.organize.acts import act_on_site, asking, installation_of, yes_option
 from grader.cli.organize.generated import FILE, body, setting_options
 from grader.cli.parameters import (
@@ -61,6 +62,7 @@ def list_all(client: Client) -> tuple[Any, str]:
 )
 @setting_options()
 @metric_options
+@any_metric_options
 @act_on_site
 def create(
     client: Client,
@@ -73,6 +75,8 @@ def create(
     power: float,
     weights: Any,
     threshold: float,
+    metric: str,
+    groups: tuple[str, ...] | None,
     **settings: Any,
 ) -> tuple[Any, str]:
     """Create the competition SLUG (the last part of its address), or a draft from SLUG.toml.
@@ -85,6 +89,7 @@ def create(
         return _create_from(client, Path(slug), owner=owner, is_published=is_published)
     if from_jigsaw is not None and solution is not None:
         raise click.UsageError("Specify either --solution or --from-jigsaw.")
+    chosen = {name: settings.pop(name) for name in ("columns", "classes", "positive", "cutoff")}
     changes = _sent(settings)
     if from_jigsaw is not None:
         from grader.files.solution.jigsaw import IDENTITIES, TITLE
@@ -94,13 +99,22 @@ def create(
         raise click.UsageError("Specify a --solution and a --title, or a FILE.toml.")
     if is_published:
         raise click.UsageError("--publish requires a FILE.toml.")
-    changes["metric"] = metric_settings(power, weights, threshold).as_dict()
+    if metric == "bias":
+        require_bias_options()
+        changes["metric"] = metric_settings(power, weights, threshold).as_dict()
+    else:
+        require_named_options()
+        changes["metric"] = {"name": metric} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in chosen.items()
+            if value is not None
+        }
     desk = client.organize(slug, confirm=True)
     client.call("POST", "competitions", json={"slug": slug, "title": changes["title"], "owner": owner or ""})
     try:
         saved = desk.change_settings(**changes)
         _require_publishable(desk)
-        report = _set_solution(desk, solution, label)
+        report = _set_solution(desk, solution, label, groups or ())
         if from_jigsaw is not None:
             desk.add_data_file(from_jigsaw.with_name("test.csv"))
             require_released(desk)
@@ -405,28 +419,28 @@ def _released(file: Mapping[str, Any]) -> str:
     return f"{file['name']} is released. Participants get {file['consequence']}."
 
 
-def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
+def _set_solution(desk: Organizer, path: Path, label: str | None, groups: Sequence[str] = ()) -> str:
     """Check a solution, set it as the draft's solution, and return its report."""
     # Data files are checked separately.
     checked = desk.check_solution(path, finds_test=False)
-    if label is not None:
-        checked = _labelled(desk, checked, label)
+    wanted = dict.fromkeys(groups, "slice") | ({} if label is None else {label: "label"})
+    if wanted:
+        checked = _with_roles(desk, checked, wanted)
     require_acceptable(checked)
     desk.accept_solution(checked)
     return described(checked["report"])
 
 
-def _labelled(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str, Any]:
-    """Check a solution, using the given column as the label, and return the result."""
+def _with_roles(desk: Organizer, checked: dict[str, Any], wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Check a solution with these roles of some columns, and return the result."""
     roles = {column["name"]: column["role"] for column in checked["columns"]}
-    if roles and label not in roles:
-        raise Unusable(f"The solution has no column {label!r}.")
-    if not roles or roles[label] == "label":
+    if missing := [repr(name) for name in wanted if roles and name not in roles]:
+        raise Unusable(f"The solution has no column {', '.join(missing)}.")
+    if not roles or wanted.items() <= roles.items():
         return checked
-    others = {name: "unused" for name, role in roles.items() if role == "label"}
-    job = desk.call(
-        "POST", f"solution/{checked['job']['id']}/roles", json={"roles": {**others, label: "label"}}
-    )
+    replaced = [name for name, role in roles.items() if role == "label" and "label" in wanted.values()]
+    sent = dict.fromkeys(replaced, "unused") | dict(wanted)
+    job = desk.call("POST", f"solution/{checked['job']['id']}/roles", json={"roles": sent})
     return desk.ended(f"solution/{job['id']}")
 
 

@@ -542,7 +542,7 @@ METRIC_PARTS = {
 NAMED_PARTS = {
     "name": Setting(
         "metric.name",
-        "What is scored",
+        "Metric",
         help="The name of the metric, such as rmse or macro_f1; by default, bias.",
     ),
     "target": Setting(

@@ -1,0 +1,178 @@
+"""Assessment of solutions for any built-in metric, and scores of their competitions."""
+
+import io
+
+import numpy as np
+import pytest
+
+from grader.files import FileRejected, guess_columns, read_submission
+from grader.files.solution.canonical_form import hashes
+from grader.metrics.registry import METRICS
+from grader.models import Split
+from grader.scored_files import read_for_metric
+from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.scoring.jobs import Claim, Scores
+from grader.services.solutions import intake
+from grader.services.solutions import named_assessment as named
+from grader.services.solutions.acceptance import LiveSolution
+from grader.services.solutions.truth import Truth
+from grader.storage.stores import LocalStorage
+from grader.worker.calculator import Calculator
+
+ROWS = 240
+CLASSES = ("cat", "dog", "eel")
+BINARY = frozenset({"log_loss", "brier", "roc_auc", "average_precision", "mean_roc_auc", "mean_log_loss"})
+TWO = frozenset({"f1", "mcc"})
+OF_CLASSES = frozenset({"accuracy", "balanced_accuracy", "macro_f1", "kappa", "quadratic_kappa", *TWO})
+
+
+def metric_of(name: str, **chosen) -> NamedMetric:
+    columns = ("a", "b") if name.startswith("mean_") else ()
+    return NamedMetric(name=name, columns=columns, **chosen)
+
+
+def true_values(name: str, rng) -> list[str]:
+    if name in OF_CLASSES or name == "multi_class_log_loss":
+        return list(rng.choice(CLASSES[: 2 if name in TWO else 3], ROWS))
+    if name == "map_at_k":
+        return [" ".join(rng.permutation(CLASSES)[: 1 + row % 2]) for row in range(ROWS)]
+    values = rng.integers(0, 2, ROWS) if name in BINARY else rng.gamma(2, 10, ROWS).round(2) + 1
+    return [repr(each) for each in values.tolist()]
+
+
+def solution_of(name: str, usage: bool = True) -> bytes:
+    rng = np.random.default_rng(len(name))
+    names = metric_of(name).columns or ("target",)
+    columns = {"id": rng.permutation(ROWS * 9)[:ROWS].tolist()}
+    columns |= {each: true_values(name, rng) for each in names}
+    columns["region"] = rng.choice(["north", "south", ""], ROWS, p=(0.5, 0.4, 0.1)).tolist()
+    if usage:
+        columns["Usage"] = rng.permutation(["Public", "Private", "Ignored"] * (ROWS // 3)).tolist()
+    lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    return "\n".join([",".join(columns), *lines, ""]).encode()
+
+
+def read(name: str, data: bytes, metric: NamedMetric | None = None) -> named.NamedSolution:
+    metric = metric or metric_of(name)
+    guessed = {each.name: each.role for each in guess_columns(data)}
+    return named.read(io.BytesIO(data), metric, named.roles_for(metric, guessed, None))
+
+
+def submission_of(name: str, row_ids, wanted) -> bytes:
+    rng = np.random.default_rng(7)
+    lines = []
+    for row_id in row_ids:
+        cells = [row_id]
+        for column in wanted.columns:
+            if column.places:
+                cells.append(" ".join(rng.permutation(CLASSES)))
+            elif column.classes:
+                cells.append(rng.choice(column.classes))
+            else:
+                cells.append(repr(float(rng.random() * (1 if column.highest <= 1 else 50))))
+        lines.append(",".join(cells))
+    return "\n".join([",".join(wanted.names), *lines, ""]).encode()
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_competition_scores_as_the_command_line_does(name: str, tmp_path):
+    data = solution_of(name)
+    solution = read(name, data)
+    assessed = named.assess(solution, split_key=b"key")
+    assert assessed.unscorable == ()
+    assert {line["value"] for line in assessed.report["groups"]} == {"north", "south"}
+    storage = LocalStorage(tmp_path)
+    stored = intake.keep(storage, assessed)
+    known = read_for_metric(data, name, metric_of(name).blank_options, groups=("region",))
+    file = submission_of(name, known.table.row_ids, known.columns)
+    results = known.results(read_submission(file, known.table.row_ids, wanted=known.columns))
+    claim = Claim(
+        1, "t", 1, 1, 1, 1, storage.put(file).sha256, stored.row_ids_sha256, stored.prepared_sha256,
+        metric_settings=stored.rules.as_settings(),
+    )  # fmt: skip
+    outcome = Calculator(storage, None).outcome(claim)
+    assert isinstance(outcome, Scores), outcome
+    for split, result in outcome.results.items():
+        expected = results[split.value]
+        assert (result.score, result.terms) == (expected.score, expected.terms)
+        assert result.groups == expected.groups
+    sample = read_submission(
+        storage.read(stored.sample_submission_sha256), known.table.row_ids, wanted=known.columns
+    )
+    assert known.results(sample)
+
+
+@pytest.mark.parametrize("name", ["rmse", "macro_f1", "map_at_k", "mean_rmse"])
+def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(name: str):
+    assessed = named.assess(read(name, solution_of(name)), split_key=b"key")
+    truth = Truth.from_bytes(assessed.truth.to_bytes())
+    assert truth.classes == assessed.truth.classes
+    for key, values in assessed.truth.targets.items():
+        np.testing.assert_array_equal(truth.targets[key], values)
+    forms = [b"".join(each.canonical(assessed.row_ids)) for each in (truth, assessed.truth)]
+    assert forms[0] == forms[1]
+    again = read(name, forms[0], assessed.rules.metric)
+    form = again.truth(again.read.table.usage).canonical(again.row_ids)
+    assert hashes(form, nonce=b"") == hashes([forms[0]], nonce=b"")
+
+
+@pytest.mark.parametrize("name", ["rmse", "accuracy", "mean_rmse"])
+def test_rows_without_a_split_are_divided_in_half_by_target_and_group(name: str):
+    assessed = named.assess(read(name, solution_of(name, usage=False)), split_key=b"key")
+    sizes = {split: assessed.truth.rows(split).size for split in Split}
+    assert sizes == {Split.PUBLIC: ROWS // 2, Split.PRIVATE: ROWS // 2}
+    for line in assessed.report["groups"]:
+        assert abs(line["rows"]["public"] - line["rows"]["private"]) <= 8
+    other = named.assess(read(name, solution_of(name, usage=False)), split_key=b"other")
+    assert (other.truth.usage != assessed.truth.usage).any()
+
+
+def test_groups_with_enough_rows_enter_the_score_and_others_say_why_not():
+    data = solution_of("rmse").decode().splitlines()
+    small = [line.replace("north", "tiny").replace("south", "tiny") for line in data[1:9]]
+    data = "\n".join([data[0], *small, *data[9:], ""]).encode()
+    assessed = named.assess(
+        read("rmse", data, metric_of("rmse", weight=0.5)), split_key=b"", min_class_rows=15
+    )
+    metric = assessed.rules.metric
+    assert {value for _, value in metric.scored_groups} == {"north", "south"}
+    assert metric.groups == ("region",)
+    (line,) = [each for each in assessed.report["groups"] if each["value"] == "tiny"]
+    assert "The minimum is 15" in line["why_not"] or "undefined" in line["why_not"]
+    assert [term.name for term in assessed.rules.scorer.describe().terms] == ["overall"]
+
+
+def test_a_score_over_groups_needs_a_group():
+    data = b"\n".join(line.replace(b",north,", b",,").replace(b",south,", b",,") for line in
+                      solution_of("rmse").split(b"\n"))  # fmt: skip
+    assessed = named.assess(read("rmse", data, metric_of("rmse", weight=0.5)), split_key=b"")
+    assert "role slice" in "".join(assessed.unscorable)
+
+
+def test_a_target_that_makes_the_metric_undefined_is_a_problem_of_each_split():
+    data = solution_of("roc_auc").replace(b",0,", b",1,")
+    assessed = named.assess(read("roc_auc", data), split_key=b"")
+    assert [each.partition(":")[0] for each in assessed.unscorable] == [
+        "In the public split",
+        "In the private split",
+    ]
+    with pytest.raises(FileRejected):
+        read("roc_auc", solution_of("rmse"))
+
+
+def test_a_corrected_solution_lists_its_changes_and_keeps_the_groups_in_the_score():
+    data = solution_of("macro_f1")
+    first = named.assess(read("macro_f1", data, metric_of("macro_f1", weight=0.5)), split_key=b"")
+    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
+    row_id, pet, *rest = data.decode().splitlines()[5].split(",")
+    other = next(each for each in CLASSES if each != pet)
+    corrected = data.replace(
+        ",".join([row_id, pet, *rest]).encode(), ",".join([row_id, other, *rest]).encode()
+    )
+    solution = read("macro_f1", corrected, first.rules.metric)
+    assessed = named.assess_corrected(solution, live=live)
+    (change,) = named.compare(live, solution, assessed.truth)
+    assert (change.column, change.before, change.after) == ("target", [pet], [other])
+    assert assessed.rules.metric == first.rules.metric
+    with pytest.raises(FileRejected, match="expected one of"):
+        read("macro_f1", data.replace(f",{pet},".encode(), b",cow,"), first.rules.metric)
