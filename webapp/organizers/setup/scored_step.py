@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from grader.metrics import registry
-from grader.metrics.interface import ColumnKind, Description, Direction, Options
+from grader.metrics.interface import ColumnKind, Description, Direction, Exactness, Options
 from grader.scored_files import predicted_columns
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 
@@ -16,6 +16,11 @@ _COLUMNS, _CLASSES = ("height", "weight"), ("cat", "dog")
 _EXAMPLE = Options(columns=_COLUMNS, classes=_CLASSES)
 _EXAMPLE_VALUE = 0.75
 MOST_TERMS = 4
+EXACTNESS = {
+    Exactness.COUNTS: "Computed from counts: identical to the last bit on every machine.",
+    Exactness.SUMS: "Computed from exact sums: independent of the order of the rows.",
+    Exactness.OPAQUE: "Computed by a function of the organizers, which is checked twice.",
+}
 _SENT = {
     ColumnKind.NUMBER: "a number for each row",
     ColumnKind.CLASS: "a class for each row",
@@ -31,6 +36,7 @@ class MetricOption:
     title: str
     sentence: str
     direction: str
+    exactness: str
     sent: str
     sample: str
     board: tuple[tuple[str, str], ...]
@@ -67,6 +73,7 @@ def _option(name: str, about: Description) -> MetricOption:
         title=about.title,
         sentence=about.sentence,
         direction="lowest is best" if about.direction is Direction.LOWEST else "highest is best",
+        exactness=EXACTNESS[about.exactness],
         sent=sent,
         sample="\n".join([",".join(wanted.names), *rows]),
         board=(("Rank", "1"), ("Team", "Example"), ("Score", value), *terms),
