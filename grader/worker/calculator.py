@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -19,7 +19,7 @@ from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.interface import Columns, Metric, RowArray, UnsuitablePredictions
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
-from grader.models import Split
+from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
 from grader.scored_files import predicted_columns, unsuitable
 from grader.services.jobs import leased_rows
@@ -136,11 +136,17 @@ class PreparedSolution:
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
         """Read and prepare the solution against which a claim is scored."""
-        settings = claim.metric_settings
+        return cls.of(storage, claim.metric_settings, claim)
+
+    @classmethod
+    def of(
+        cls, storage: Storage, settings: Mapping[str, Any], solution: Claim | Solution
+    ) -> "PreparedSolution":
+        """Read and prepare a solution for the metric of these settings."""
         source = storage.read(settings["source"]) if registry.is_python(settings) else None
         metric = registry.of_settings(settings, source, sandbox())
-        row_ids = RowIds.from_bytes(storage.read(claim.row_ids_sha256))
-        truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
+        row_ids = RowIds.from_bytes(storage.read(solution.row_ids_sha256))
+        truth = Truth.from_bytes(storage.read(solution.prepared_sha256))
         columns, checker = truth.columns, None
         if source is not None:
             inner = PythonMetric.of(settings, source, sandbox())

@@ -1,13 +1,14 @@
 """Competitions with any metric over HTTP, from the settings to the results bundle."""
 
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, root_mean_squared_error
 from sqlalchemy import select
 
-from grader.models import Score, Split
+from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt, verify
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
@@ -16,6 +17,8 @@ HERE = f"{API}/competitions/any"
 DESK = f"{HERE}/organize"
 ROWS = 400
 CLASSES = ("cat", "dog", "eel")
+TEAMS = ("Ann", "Bob", "Cem")
+REGIONS = np.array(["south" if number % 7 in (1, 5) else "north" for number in range(ROWS)])
 IS_PUBLIC = np.random.default_rng(2).random(ROWS) < 0.5
 
 
@@ -36,16 +39,20 @@ class Numbers:
     def __init__(self):
         rng = np.random.default_rng(0)
         self.truth = rng.normal(100, 20, ROWS).round(3)
-        self.noise = {each: rng.normal(0, 2 + each, ROWS) for each in range(3)}
+        self.predicted = [self.truth + rng.normal(0, 2 + each, ROWS) for each in range(3)]
 
     def true_texts(self):
         return [repr(float(each)) for each in self.truth]
 
+    def correct(self):
+        self.truth = self.truth.copy()
+        self.truth[::9] += 30
+
     def predictions(self, team):
-        return [repr(float(each)) for each in self.truth + self.noise[team]]
+        return [repr(float(each)) for each in self.predicted[team]]
 
     def score(self, team, rows):
-        return root_mean_squared_error(self.truth[rows], (self.truth + self.noise[team])[rows])
+        return root_mean_squared_error(self.truth[rows], self.predicted[team][rows])
 
 
 class Classes:
@@ -65,6 +72,9 @@ class Classes:
     def true_texts(self):
         return list(self.truth)
 
+    def correct(self):
+        self.truth = np.where(np.arange(ROWS) % 9 == 0, self.guesses[0], self.truth)
+
     def predictions(self, team):
         return list(self.guesses[team])
 
@@ -73,9 +83,8 @@ class Classes:
 
 
 def solution(task):
-    regions = ["south" if number % 7 in (1, 5) else "north" for number in range(ROWS)]
     usage = np.where(IS_PUBLIC, "Public", "Private")
-    rows = zip(range(ROWS), task.true_texts(), regions, usage, strict=True)
+    rows = zip(range(ROWS), task.true_texts(), REGIONS, usage, strict=True)
     lines = [",".join(map(str, row)) for row in rows]
     return "\n".join(["id,target,region,Usage", *lines, ""]).encode()
 
@@ -98,36 +107,58 @@ def assert_verified(receipt, task, team):
     assert terms <= {each.what for each in checks}
 
 
-@pytest.mark.parametrize("kind", [Numbers, Classes])
-def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(arena, clock, kind):
-    task = kind()
+def opened(arena, task, **chosen):
+    """Return an organizer and three participants of a competition, and the ids of their scored files."""
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
     settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
-    olga("PATCH", f"{DESK}/settings", json=settings | {"metric": {"name": task.metric}})
-    sent = {"data": solution(task), "content_type": "text/csv"}
-    check = olga("POST", f"{DESK}/solution", **sent, expect=202).json["url"]
-    olga.work()
-    checked = olga("GET", check).json
-    assert checked["why_not"] is None, [
-        checked["problems"],
-        checked["report"] and checked["report"]["findings"],
-    ]
+    olga("PATCH", f"{DESK}/settings", json=settings | {"metric": {"name": task.metric, **chosen}})
+    check = checked(olga, task)
     olga("POST", f"{check}/accept")
     olga("POST", f"{DESK}/data?file_name=train.csv", data=b"id,text\n1,hi\n", expect=201)
     olga.work()
     olga("POST", f"{DESK}/state/publish")
-    desks = [Desk(arena.person(name)) for name in ("Ann", "Bob", "Cem")]
+    desks = [Desk(arena.person(name)) for name in TEAMS]
     numbers = []
     for team, desk in enumerate(desks):
         desk("POST", f"{HERE}/join", json={})
         sent = {"data": submission(task, team), "content_type": "text/csv"}
         numbers.append(desk("POST", f"{HERE}/submissions", **sent, expect=201).json["id"])
     olga.work()
+    return olga, desks, numbers
+
+
+def checked(olga, task):
+    """Upload a solution with `region` as a group column, and return the URL of its check."""
+    sent = {"data": solution(task), "content_type": "text/csv"}
+    check = olga("POST", f"{DESK}/solution", **sent, expect=202).json["url"]
+    olga.work()
+    roles = {"id": "id", "target": "label", "region": "slice", "Usage": "usage"}
+    check = olga("POST", f"{check}/roles", json={"roles": roles}, expect=202).json["url"]
+    olga.work()
+    found = olga("GET", check).json
+    assert found["why_not"] is None, [found["problems"], found["report"] and found["report"]["findings"]]
+    return check
+
+
+def stored_scores(arena, version=1, split=Split.PUBLIC, last=3):
+    """Return the scores under a scoring version: those of the three teams follow that of the sample."""
     with arena.database.read() as session:
-        query = select(Score.score).where(Score.split == Split.PUBLIC).order_by(Score.submission_id)
-        scores = session.scalars(query).all()
-    assert scores[-3:] == pytest.approx([task.score(team, IS_PUBLIC) for team in range(3)], rel=1e-12)
+        query = (
+            select(Score)
+            .join(ScoringVersion)
+            .where(Score.split == split, ScoringVersion.number == version, Score.groups != {})
+            .order_by(Score.submission_id)
+        )
+        return session.scalars(query).all()[-last:]
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes])
+def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(arena, clock, kind):
+    task = kind()
+    olga, desks, numbers = opened(arena, task)
+    scores = [each.score for each in stored_scores(arena)]
+    assert scores == pytest.approx([task.score(team, IS_PUBLIC) for team in range(3)], rel=1e-12)
     receipts = [f"{API}/submissions/{number}/receipt" for number in numbers]
     assert set(desks[0]("GET", receipts[0]).json["splits"]["public"]) == {"shown"}
     for team, receipt in enumerate(receipts):
@@ -148,3 +179,100 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
     olga.work()
     for team, (desk, receipt) in enumerate(zip(desks, receipts, strict=True)):
         assert_verified(desk("GET", receipt).data, task, team)
+
+
+def grouped(task, team, rows, weight):
+    """Return the score with groups by its definition: p = 5 if the lowest value is the best, or else -5."""
+    power = 5 if task.metric == "rmse" else -5
+    values = [task.score(team, rows & (region == REGIONS)) for region in ("north", "south")]
+    mean = np.mean(np.power(values, power)) ** (1 / power)
+    return weight * task.score(team, rows) + (1 - weight) * mean
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes])
+def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(arena, clock, kind):
+    task = kind()
+    olga, *_ = opened(arena, task)
+    before = [task.score(team, IS_PUBLIC) for team in range(3)]
+
+    task.correct()
+    check = olga("POST", f"{DESK}/solution", data=solution(task), content_type="text/csv", expect=202).json[
+        "id"
+    ]
+    olga.work()
+    olga("POST", f"{DESK}/rescoring", json={"solution": check, "reason": "Wrong rows."}, expect=202)
+    olga.work()
+    after = [task.score(team, IS_PUBLIC) for team in range(3)]
+    assert [each.score for each in stored_scores(arena, 2)] == pytest.approx(after, rel=1e-12)
+    difference = olga("GET", f"{DESK}/rescoring/2/difference").json
+    assert difference["changed"] == 4  # with the sample submission
+    shown = {each["team"]: each for each in difference["public"]["moved"]}
+    ranks = np.argsort(np.argsort(after if task.metric == "rmse" else np.negative(after))) + 1
+    old = np.argsort(np.argsort(before if task.metric == "rmse" else np.negative(before))) + 1
+    assert {name: each["rank_after"] for name, each in shown.items()} == {
+        name: rank for name, rank, was in zip(TEAMS, ranks, old, strict=True) if rank != was
+    }
+    page = olga.person.browser.get("/competitions/any/organize/rescoring/2/difference").text
+    changes = [f"{round(new, 5) - round(was, 5):+.5f}" for new, was in zip(after, before, strict=True)]
+    assert all(change in page for change in changes) and "chance" not in page and "AUC" not in page
+    means = [
+        np.mean([each.groups["region"]["north"]["score"] for each in stored_scores(arena, number, last=4)])
+        for number in (1, 2)
+    ]
+    assert "region = north" in page and all(f"{mean:.4f}" in page for mean in means)
+    csv = olga("GET", f"{DESK}/rescoring/2/submissions.csv").text
+    assert f"{after[0]:.5f}" in csv and changes[0] in csv
+    olga("POST", f"{DESK}/rescoring/2/publish", json={})
+    olga("POST", f"{DESK}/rescoring/1/rollback", json={"reason": "It was right."})
+    olga("POST", f"{DESK}/rescoring/2/rollback", json={"reason": "It was not."})
+
+    # The weight of the groups, by page and by API.
+    settings = "/competitions/any/organize/rescoring/settings"
+    form = olga.person.browser.get(settings).text
+    assert "Weight of the overall value" in form and "Power" not in form and "dentities" not in form
+    wrong = olga.person.post(settings, {"name": task.metric, "weight": "1.5"})
+    assert wrong.status_code == 409 and "Weight of the overall value" in wrong.text
+    assert olga.person.post(settings, {"name": task.metric, "weight": "0.25"}).status_code == 303
+    olga.work()
+    assert "0.25" in olga.person.browser.get("/competitions/any/organize/rescoring").text
+    in_use = olga("GET", f"{DESK}/rescoring/settings").json
+    metric = in_use["metric"]
+    for refused in ({"name": "bias"}, {"classes": ["a", "b"]}, {"name": "spearman", "weight": 0.5}):
+        sent = {"identities": [], "metric": metric | refused if "name" not in refused else refused}
+        olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=409)
+    sent = {"identities": [], "metric": metric | {"weight": 0.5}}
+    olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=202)
+    olga.work()
+    check = olga("GET", f"{DESK}/rescoring/settings").json["check"]
+    assert check["state"] == "done", check
+    olga("POST", f"{DESK}/rescoring", json={"settings": check["id"], "reason": "Fairness."}, expect=202)
+    olga.work()
+    expected = [grouped(task, team, IS_PUBLIC, 0.5) for team in range(3)]
+    assert [each.score for each in stored_scores(arena, 3)] == pytest.approx(expected, rel=1e-12)
+    page = olga.person.browser.get("/competitions/any/organize/rescoring/3/difference").text
+    assert "Weight of the overall value" in page and "region = north" in page
+    olga("POST", f"{DESK}/rescoring/3/publish", json={})
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes])
+def test_teams_are_tied_under_another_metric_as_the_bootstrap_says(arena, clock, kind):
+    task = kind()
+    olga, *_ = opened(arena, task)
+    olga("POST", f"{DESK}/ties", expect=202)
+    olga.work()
+    found = olga("GET", f"{DESK}/ties").json
+    assert found["job"]["state"] == "done", found
+    teams = found["boards"][0]["teams"]
+    rng = np.random.default_rng(0)
+    rows = np.flatnonzero(IS_PUBLIC)
+    for above, below in pairwise(teams):
+        one, other = TEAMS.index(above["team"]), TEAMS.index(below["team"])
+        exact = task.score(one, rows) - task.score(other, rows)
+        drawn = [rng.choice(rows, rows.size) for _ in range(400)]
+        spread = np.std([task.score(one, each) - task.score(other, each) for each in drawn])
+        difference = below["difference"]
+        assert difference["difference"] == pytest.approx(exact, rel=1e-9)
+        assert difference["standard_error"] == pytest.approx(spread, rel=0.2)
+        assert difference["is_tied"] == (difference["low"] <= 0 <= difference["high"])
+    page = olga.person.browser.get("/competitions/any/organize/ties").text
+    assert f"{teams[1]['difference']['difference']:.5f}" in page and "AUC" not in page and "°" not in page

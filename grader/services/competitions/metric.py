@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
 from grader.metrics import MetricSettings, registry
 from grader.metrics.groups import SIGNED
-from grader.metrics.interface import Description, Metric, Options
+from grader.metrics.interface import ColumnKind, Description, Metric, Options
 from grader.models import Competition, ScoringVersion
 from grader.services.stored_json import StoredJson, StoredNames
 from grader.text import is_storable
@@ -63,6 +63,23 @@ class NamedMetric(StoredJson):
         if self.classes:
             return self.blank_options
         return Options(self.columns, _SOME_CLASSES, cutoff=self.cutoff)
+
+    @property
+    def alternatives(self) -> dict[str, str]:
+        """The titles of the metrics for the same columns of solutions and submissions, by name."""
+        if self.name not in registry.METRICS:
+            return {self.name: self.describe().title}
+        metrics = [self.model_copy(update={"name": name}) for name in registry.METRICS]
+        return {
+            each.name: each.describe().title
+            for each in metrics
+            if each.name == self.name or (not each.problems() and each._kinds == self._kinds)
+        }
+
+    @property
+    def _kinds(self) -> tuple[tuple[str, ColumnKind], ...]:
+        about = self.describe()
+        return tuple((each.name, each.kind) for each in (*about.truth, *about.predictions))
 
     def describe(self) -> Description:
         """Describe the metric; raise ValueError if it does not exist or needs other options."""

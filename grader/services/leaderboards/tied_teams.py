@@ -13,6 +13,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.errors import OrganizerError
+from grader.metrics.interface import Exactness
 from grader.models import (
     STANDING_ORDER,
     AuditEntry,
@@ -26,7 +27,7 @@ from grader.models import (
     Team,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson
@@ -38,7 +39,7 @@ FAILED_AGAIN_AFTER = timedelta(days=1)
 
 
 class TiesNotPublishable(OrganizerError):
-    """The comparison of teams cannot be published."""
+    """Teams cannot be compared, or the comparison cannot be published."""
 
     public_name = "ties_not_publishable"
 
@@ -93,7 +94,18 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
     query = select(Competition).where(
         Competition.revealed_at.is_not(None), Competition.marks_ties, ~compared.exists()
     )
-    return list(session.scalars(query))
+    return [each for each in session.scalars(query) if not why_not(each)]
+
+
+def why_not(competition: Competition) -> str:
+    """Return why teams cannot be compared, or an empty text: the metric needs influences of the rows."""
+    version = competition.live_scoring_version
+    if version is None or metric.of_version(version).describe().exactness is not Exactness.OPAQUE:
+        return ""
+    return (
+        "The metric is a function of the complete file, so no test can show which teams are tied. A metric "
+        "with rows and combine has ties."
+    )
 
 
 def marks_itself(competition: Competition) -> bool:
@@ -104,8 +116,13 @@ def marks_itself(competition: Competition) -> bool:
 def request(
     session: Session, *, competition: Competition, actor: Actor | None, now: datetime
 ) -> OrganizerJob:
-    """Add a job that compares each team with the team above; scheduled tasks have no actor."""
+    """Add a job that compares each team with the team above; raise TiesNotPublishable.
+
+    Scheduled tasks have no actor.
+    """
     version = lookup.live(competition)
+    if reason := why_not(competition):
+        raise TiesNotPublishable(reason)
     job = organizer_jobs.add(
         session,
         competition=competition,

@@ -6,8 +6,8 @@ submissions as well as those of disqualified teams.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Select, String, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
@@ -37,7 +37,10 @@ from grader.text import counted, csv_lines
 
 CHUNK = 2_000
 TOPS = (1, 3, 10, 50)  # top ranks whose changes are shown
+MOST_GROUPS = 50
 
+Key = TypeVar("Key")
+Value = tuple[str, str | tuple[str, ...]]  # a column of scores and the path in its JSON
 _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
 
@@ -67,8 +70,8 @@ class Gaps(NamedTuple):
 class Preview:
     """The complete differences between two versions, with team names.
 
-    `term_means` contains the mean of each term before and after, over the submissions scored under both
-    versions.
+    `term_means` and `group_means` contain the mean of each term, and of the score in each of the first
+    groups, before and after, over the submissions scored under both versions.
     """
 
     versions: Compared
@@ -76,6 +79,7 @@ class Preview:
     teams: Mapping[int, str]
     term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
     gaps: Gaps
+    group_means: Mapping[Split, Mapping[tuple[str, str], tuple[float, float]]] = field(default_factory=dict)
 
     @property
     def scale(self) -> Scale:
@@ -122,17 +126,34 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         teams=dict(
             session.execute(select(Team.id, Team.name).where(Team.competition_id == competition.id)).all()
         ),
-        term_means=_term_means(session, competition, versions),
+        term_means=_means(session, competition, versions, _terms(versions.after)),
         gaps=gaps(session, competition=competition, version=versions.after),
+        group_means=_means(session, competition, versions, _groups(versions.after)),
     )
 
 
-def _term_means(
-    session: Session, competition: Competition, versions: Compared
-) -> dict[Split, dict[str, tuple[float, float]]]:
+def _terms(version: ScoringVersion) -> dict[str, Value]:
+    return {term: ("terms", term) for term in metric.term_names(version)}
+
+
+def _groups(version: ScoringVersion) -> dict[tuple[str, str], Value]:
+    lines = [line for line in version.solution.report.get("groups", ()) if line["is_defined"]]
+    places = [(line["column"], line["value"]) for line in lines[:MOST_GROUPS]]
+    return {place: ("groups", (*place, "score")) for place in places}
+
+
+def _means(
+    session: Session, competition: Competition, versions: Compared, values: Mapping[Key, Value]
+) -> dict[Split, dict[Key, tuple[float, float]]]:
+    """Return the mean of each value before and after, unless one of the versions does not have it."""
+    if not values:
+        return {}
     before, after = aliased(Score), aliased(Score)
-    terms = metric.term_names(versions.after)
-    means_of = (func.avg(side.terms[term].as_float()) for term in terms for side in (before, after))
+    means_of = (
+        func.avg(getattr(side, name)[path].as_float())
+        for name, path in values.values()
+        for side in (before, after)
+    )
     rows = session.execute(
         select(after.split, *means_of)
         .join(
@@ -146,7 +167,11 @@ def _term_means(
         .group_by(after.split)
     )
     return {
-        split: dict(zip(terms, zip(means[::2], means[1::2], strict=True), strict=True))
+        split: {
+            key: (old, new)
+            for key, old, new in zip(values, means[::2], means[1::2], strict=True)
+            if old is not None and new is not None
+        }
         for split, *means in rows
     }
 

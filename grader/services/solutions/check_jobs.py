@@ -225,6 +225,7 @@ def add_settings_check(
 ) -> OrganizerJob:
     """Add a job that checks changed settings; raise NotAcceptable if nothing changed."""
     live = lookup.live(competition)
+    rules = _completed(rules, Rules.of(live))
     if rules == Rules.of(live):
         raise NotAcceptable("These settings are already in use. Change at least one.")
     return organizer_jobs.add(
@@ -235,6 +236,27 @@ def add_settings_check(
         created_by=actor.user,
         now=now,
     )
+
+
+def _completed(rules: Rules, live: Rules) -> Rules:
+    """Return changed rules with what the solution determines; raise NotAcceptable for other columns."""
+    metric, used = rules.metric, live.metric
+    if not (isinstance(metric, NamedMetric) and isinstance(used, NamedMetric)):
+        if type(metric) is not type(used):
+            raise NotAcceptable("The solution was read for another metric. Choose the metric in the setup.")
+        return rules
+    fixed = {name: getattr(used, name) for name in ("columns", "classes", "target", "groups")}
+    if changed := [name for name, value in fixed.items() if getattr(metric, name) not in (value, None, ())]:
+        raise NotAcceptable(f"The solution determines `{changed[0]}`. Rescore with a corrected solution.")
+    metric = metric.model_copy(update={**fixed, "scored_groups": metric.scored_groups or used.scored_groups})
+    if problems := metric.problems():
+        raise NotAcceptable(" ".join(problems))
+    if metric.name not in used.alternatives:
+        raise NotAcceptable(
+            f"{metric.describe().title} needs other columns. Metrics for the columns of this competition: "
+            f"{', '.join(used.alternatives)}."
+        )
+    return Rules(metric=metric)
 
 
 def newest_settings_check(session: Session, *, competition: Competition) -> OrganizerJob | None:

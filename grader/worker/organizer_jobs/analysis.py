@@ -1,14 +1,19 @@
 """Analysis jobs: submission diagnoses and statistically tied teams."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from grader import db
-from grader.files import ColumnRoles, Solution, read_submission
-from grader.metrics import MetricSettings
+from grader.files import ColumnRoles, Solution, SubmissionFile, read_submission
+from grader.files.submission.columns import ONE_NUMBER
+from grader.metrics import MetricSettings, registry
 from grader.metrics.bias.analysis.influence import Measured, Sets
-from grader.metrics.bias.analysis.paired_differences import score_difference
+from grader.metrics.bias.analysis.intervals import LEVEL, quantile, two_sided_p_value
+from grader.metrics.bias.analysis.paired_differences import Difference, score_difference
 from grader.metrics.bias.prepared import FloatArray
+from grader.metrics.interface import RowInfluences
+from grader.metrics.row_statistics import paired_difference
 from grader.models import Competition, ScoringVersion, Split, Submission
 from grader.reports import Analysis, Material, analyse, formats
 from grader.services.leaderboards import tied_teams
@@ -16,6 +21,7 @@ from grader.services.leaderboards.tied_teams import ComparedEntry, TiesParameter
 from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions import canary_rows, intake
 from grader.services.solutions.acceptance import LiveSolution
+from grader.worker.calculator import PreparedSolution
 from grader.worker.organizer_jobs.context import Work
 
 STEPS = 4
@@ -113,10 +119,11 @@ def compare_ties(work: Work) -> dict[str, Any]:
         boards = {
             split: tied_teams.places(session, scoring_version_id=version_id, split=split) for split in Split
         }
-    live = LiveSolution.load(work.storage, version)
+    is_bias = registry.is_default(version.metric_settings)
+    comparison = _BiasComparison(work, version) if is_bias else _Comparison(work, version)
     return {
         "splits": {
-            split.value: _compared(work, live, split, places, names)
+            split.value: _compared(work, comparison, split, places, names)
             for split, places in boards.items()
             if places
         },
@@ -125,18 +132,71 @@ def compare_ties(work: Work) -> dict[str, Any]:
 
 
 def _compared(
-    work: Work, live: LiveSolution, split: Split, places: list[ComparedEntry], names: tuple[str, ...]
+    work: Work,
+    comparison: "_Comparison | _BiasComparison",
+    split: Split,
+    places: list[ComparedEntry],
+    names: tuple[str, ...],
 ) -> list[dict[str, Any]]:
-    settings = live.rules.bias
-    prepared = live.truth.prepare(split, identities=live.rules.identities, settings=settings)
-    sets, rows = Sets(prepared), live.truth.rows(split)
     lines: list[dict[str, Any]] = []
-    above: Measured | None = None
+    above: Any = None
     for done, place in enumerate(places):
         work.report_progress(done, len(places), f"Comparing teams on the {split.value} rows")
-        file = read_submission(work.storage.read(place.sha256), live.row_ids, other_labels=names)
-        measured = Measured.of(sets, file.predictions[rows], settings)
-        difference = score_difference(above, measured).as_dict() if above is not None else None
+        data = work.storage.read(place.sha256)
+        file = read_submission(data, comparison.row_ids, other_labels=names, wanted=comparison.columns)
+        measured: Any = comparison.measured(split, file)
+        difference = comparison.difference(above, measured).as_dict() if above is not None else None
         lines.append({"submission_id": place.submission_id, "difference": difference})
         above = measured
     return lines
+
+
+class _BiasComparison:
+    """Paired tests of files under the bias metric, with the degrees of freedom of its compared sets."""
+
+    columns = ONE_NUMBER
+
+    def __init__(self, work: Work, version: ScoringVersion) -> None:
+        self._live = LiveSolution.load(work.storage, version)
+        self.row_ids = self._live.row_ids
+        self._sets = cache(self._sets_of)
+
+    def _sets_of(self, split: Split) -> Sets:
+        rules = self._live.rules
+        return Sets(self._live.truth.prepare(split, identities=rules.identities, settings=rules.bias))
+
+    def measured(self, split: Split, file: SubmissionFile) -> Measured:
+        """Return the values of a file with the influences of its rows."""
+        rows = self._live.truth.rows(split)
+        return Measured.of(self._sets(split), file.predictions[rows], self._live.rules.bias)
+
+    def difference(self, one: Measured, other: Measured) -> Difference:
+        """Return the difference between two files."""
+        return score_difference(one, other)
+
+
+class _Comparison:
+    """Paired tests of files under any other metric whose rows have influences on the score."""
+
+    def __init__(self, work: Work, version: ScoringVersion) -> None:
+        self._solution = PreparedSolution.of(work.storage, version.metric_settings, version.solution)
+        self.row_ids, self.columns = self._solution.row_ids, self._solution.submission
+
+    def measured(self, split: Split, file: SubmissionFile) -> RowInfluences:
+        """Return the score of a file with the influences of its rows."""
+        metric = self._solution.metric
+        measured = metric.measure(self._solution.splits[split], metric.encode(file.columns))
+        if measured is None:
+            raise ValueError(f"{metric.name} has no influences.")
+        return measured
+
+    def difference(self, one: RowInfluences, other: RowInfluences) -> Difference:
+        """Return the difference between two files."""
+        paired = paired_difference(one, other)
+        value, error = paired.value, paired.standard_error
+        if not error:
+            return Difference(value, error, None, None, 1.0 if value == 0 else None)
+        degrees = max(one.rows.size - 1, 1)
+        reach = quantile(LEVEL, degrees) * error
+        p_value = two_sided_p_value(value / error, degrees)
+        return Difference(value, error, value - reach, value + reach, p_value)

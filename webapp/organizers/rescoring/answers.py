@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.metrics import MetricSettings
 from grader.models import ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
+from grader.services.competitions.settings_model import ChosenMetric
 from grader.services.rescoring.difference import TOPS, Changes, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.rescoring.publication import Amends
@@ -106,7 +106,7 @@ class MetricRequest(Sent):
     """The identities and the metric settings to check for a rescoring."""
 
     identities: list[Text]
-    metric: MetricSettings
+    metric: ChosenMetric
 
 
 class MetricInUse(Answer):

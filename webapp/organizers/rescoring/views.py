@@ -1,6 +1,6 @@
 """Scoring version view: progress, settings check, difference, suggested message."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from grader.charts.slopes import Slope, slope_chart
 from grader.charts.strips import change_strip
 from grader.models import ScoringVersion, Split
 from grader.ranking.comparison import BoardChange, TeamChange
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import NamedMetric, Rules, of_version
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.solutions.check_jobs import asked_settings
@@ -17,7 +17,7 @@ from webapp.leaderboards.views import change
 from webapp.organizers.closing.views import JobView
 from webapp.organizers.rescoring import answers
 from webapp.presentation import formats
-from webapp.presentation.terms import NAMES
+from webapp.presentation.terms import NAMES  # the terms of the bias metric
 
 SHOWN_TEAMS = 50
 SHOWN_SELECTIONS = 50
@@ -72,11 +72,20 @@ def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
 
 def _changed(old: Rules, new: Rules) -> list[tuple[str, str, str]]:
     before, after = dict(_settings(old)), dict(_settings(new))
-    return [(words, before[words], after[words]) for words in after if before[words] != after[words]]
+    names = [*after, *(words for words in before if words not in after)]
+    changes = ((words, before.get(words, ""), after.get(words, "")) for words in names)
+    return [(words, old, new) for words, old, new in changes if old != new]
 
 
 def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
-    metric = rules.bias
+    metric = rules.metric
+    if isinstance(metric, NamedMetric):
+        yield "Metric", metric.describe().title
+        yield "Positive class", metric.positive or "".join(metric.classes[-1:])
+        yield "Places that count", f"{metric.cutoff}"
+        yield "Weight of the overall value", f"{metric.weight:g}"
+        yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
+        return
     yield "Identities in the score", ", ".join(rules.identities)
     yield "Power", f"{metric.power:g}"
     for term, weight in metric.weights.as_dict().items():
@@ -132,6 +141,24 @@ def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> s
     return f"{words}."
 
 
+def _mean_lines(
+    means: Mapping[Split, Mapping[Any, tuple[float, float]]], name_of: Callable[[Any], str]
+) -> list[tuple[str, float, list[tuple[str, float, float, str]]]]:
+    """Return each split with the end of its bars, 1 or the largest mean, and the means with their names."""
+    return [
+        (
+            split.value,
+            max([1.0, *(mean for pair in means[split].values() for mean in pair)]),
+            [
+                (name_of(key), before, after, _signed(after - before))
+                for key, (before, after) in means[split].items()
+            ],
+        )
+        for split in Split
+        if means.get(split)
+    ]
+
+
 def _signed(change: float) -> str:
     return "0" if not round(change, 4) else f"{change:+.4f}"
 
@@ -151,17 +178,12 @@ class DifferenceView:
             BoardChangeView("public", "Public leaderboard", found, difference.public),
             BoardChangeView("private", "Private leaderboard", found, difference.private),
         )
-        self.terms = [
-            (
-                split.value,
-                [
-                    (NAMES[term], before, after, _signed(after - before))
-                    for term, (before, after) in found.term_means[split].items()
-                ],
-            )
-            for split in Split
-            if split in found.term_means
-        ]
+        specs = of_version(self.after).describe().terms
+        names = {spec.name: spec.heading or spec.title for spec in specs}
+        # The value of predictions that are not related to the target, if the terms have one.
+        self.chance = next((f"{spec.chance:g}" for spec in specs if spec.chance is not None), None)
+        self.terms = _mean_lines(found.term_means, names.__getitem__)
+        self.groups = _mean_lines(found.group_means, " = ".join)
         self.largest = difference.largest
         self.selection_count = len(difference.selections)
         self.selections = [
