@@ -333,7 +333,8 @@ def check_choice(
     The current solution is kept until the check is accepted. If there is no current solution, the newest
     check is repeated. Raise NotAcceptable if nothing would change or the file was deleted.
     """
-    if competition.live_scoring_version is not None and choice.identities is not None:
+    live = competition.live_scoring_version
+    if live is not None and Rules.of(live).is_bias and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
         if earlier is not None:
             organizer_jobs.dismiss(session, job=earlier, now=now)
