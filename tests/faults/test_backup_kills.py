@@ -39,6 +39,8 @@ POINTS = (
     "prune.after_object",
     "prune.after_object:2",
 )
+IN_THE_SHORT_RUN = ("backup.before_rename:4", "backup.after_record", "prune.after_object")
+LONG = pytest.mark.long
 
 
 @pytest.fixture
@@ -63,10 +65,10 @@ def usable(settings: Settings) -> list[str]:
     return [record.name for record in records]
 
 
+@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=LONG)], indirect=True)
 @pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+    "point", [point if point in IN_THE_SHORT_RUN else pytest.param(point, marks=LONG) for point in POINTS]
 )
-@pytest.mark.parametrize("point", POINTS)
 def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_up(
     service, settings: Settings, processes, tmp_path: Path, point: str
 ):
@@ -91,7 +93,7 @@ def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_u
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("restored_to", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+@pytest.mark.parametrize("restored_to", ["sqlite", pytest.param("postgresql", marks=LONG)])
 def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     service, settings: Settings, processes, tmp_path: Path, request, restored_to: str
 ):
