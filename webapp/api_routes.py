@@ -28,7 +28,7 @@ from webapp.organizers.console import (
 from webapp.organizers.fair_play import api as fair_play
 from webapp.organizers.rescoring import api as rescoring
 from webapp.organizers.setup import api as setup
-from webapp.organizers.setup import data_files, publishing, settings_page, solution
+from webapp.organizers.setup import data_files, metric_file, publishing, settings_page, solution
 from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
@@ -49,6 +49,7 @@ ROUTES = (
     data_files,
     publishing,
     settings_page,
+    metric_file,
     rescoring,
     closing,
     console,

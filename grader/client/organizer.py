@@ -83,13 +83,20 @@ class Organizer:
         test: Path | str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Json:
-        """Upload a file to ``solution`` (`test` is its test.csv), ``data`` or ``data/baseline``."""
+        """Upload a file to ``solution``, ``data``, ``data/baseline`` or ``metric-file``.
+
+        `test` is the test.csv of a solution, or the sample submission of a metric.
+        """
         with CountedFile(Path(file), on_progress) as stream:
             files: dict[str, Any] = {"file": (Path(file).name, stream, "application/octet-stream")}
             if test is None:
                 return self._transport.post(self._at(path), data=fields, files=files)
             with CountedFile(Path(test), None) as beside:
-                files["test"] = (Path(test).name, beside, "application/octet-stream")
+                files["sample" if path == "metric-file" else "test"] = (
+                    Path(test).name,
+                    beside,
+                    "application/octet-stream",
+                )
                 return self._transport.post(self._at(path), data=fields, files=files)
 
     def ended(

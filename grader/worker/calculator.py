@@ -150,7 +150,7 @@ class PreparedSolution:
         columns, checker = truth.columns, None
         if source is not None:
             inner = PythonMetric.of(settings, source, sandbox())
-            columns = python_solution.with_ids(columns, row_ids, inner.settings)
+            columns = python_solution.columns_of(truth, row_ids, inner.settings)
             checker = FileChecker(inner, columns, truth.rows(Split.PUBLIC))
         return cls(
             metric,

@@ -44,6 +44,7 @@ ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
 TEXTS_BYTES = 512_000  # a figure is sent with the texts of its page, which are shown again
 # The largest files that editors may upload, by endpoint; None means the limit of a submission.
+METRIC_BYTES = 100_000_000  # the upload may include a sample submission
 ORGANIZERS_LIMITS = {
     "organize_data.upload": files.MAX_BYTES,
     "api.upload_data_file": files.MAX_BYTES,
@@ -53,6 +54,8 @@ ORGANIZERS_LIMITS = {
     "api.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # the upload may include test.csv
     "api.upload_solution": 2 * SIZE_CAP,
+    "organize_settings.upload_metric_file": METRIC_BYTES,
+    "api.upload_metric_file": METRIC_BYTES,
 }
 # Keep in sync with deploy/nginx.conf.
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES

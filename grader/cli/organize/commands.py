@@ -108,6 +108,7 @@ WHOLE = (
     setup.clone,
     setup.change,
     setup.data,
+    setup.metric_file,
     setup.allow_data,
     closing.reveal,
     closing.bundle,

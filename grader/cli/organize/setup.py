@@ -276,6 +276,40 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
     return found, "\n".join(lines)
 
 
+@click.command("metric-file")
+@click.argument("slug")
+@click.argument("source", type=FILE)
+@click.argument("sample", type=FILE, required=False)
+@click.option("--title", default="", help="The name of the metric.")
+@click.option("--lowest", is_flag=True, help="The lowest score is the best.")
+@click.option("--decimals", type=click.IntRange(0, 15), default=5, help="The number of displayed decimals.")
+@click.option("--arguments", default="", metavar="JSON", help="Further arguments of `score`.")
+@act_on_site
+def metric_file(
+    client: Client,
+    slug: str,
+    source: Path,
+    sample: Path | None,
+    title: str,
+    lowest: bool,
+    decimals: int,
+    arguments: str,
+) -> tuple[Any, str]:
+    """Use the metric in SOURCE, a metric.py, for SLUG.
+
+    SAMPLE is a sample submission, which determines the columns of a submission. For a published competition,
+    the metric is checked for a rescoring.
+    """
+    fields = {
+        "title": title,
+        "direction": "lowest" if lowest else "highest",
+        "decimals": str(decimals),
+        "arguments": arguments,
+    }
+    stored = client.organize(slug).upload("metric-file", source, test=sample, fields=fields)
+    return stored, f"{slug} has the metric {stored['sha256'][:12]}."
+
+
 @click.command("allow-data")
 @click.argument("slug")
 @click.argument("name")

@@ -29,6 +29,7 @@ Name = Annotated[str, Field(max_length=255), AfterValidator(_storable)]
 Names = Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_CLASSES)]
 
 
+PYTHON_FIELDS = ("source", "python")
 # A column and a value; a list of any length has the simpler schema.
 Group = Annotated[tuple[Name, ...], Field(strict=False, min_length=2, max_length=2)]
 
@@ -40,6 +41,9 @@ class NamedMetric(StoredJson):
     overall value in the score; the rest is the weight of the power mean over the groups in `scored_groups`.
     `groups` are columns of the solution; the solution check sets them and `scored_groups`. `target` is the
     column with the true values, unless the metric is a mean over `columns`.
+
+    The metric `python` has the hash of its metric.py in `source` and its `PythonSettings` in `python`. Only
+    an upload sets them.
     """
 
     name: Name
@@ -51,6 +55,18 @@ class NamedMetric(StoredJson):
     target: Name | None = None
     groups: Names = ()
     scored_groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()
+    source: Name | None = None
+    python: dict[str, Any] | None = None
+
+    @property
+    def is_python(self) -> bool:
+        """Whether organizers wrote the metric."""
+        return self.name == registry.PYTHON
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the model as JSON data, without the fields of other metrics."""
+        data = super().as_dict()
+        return data if self.is_python else {name: data[name] for name in data if name not in PYTHON_FIELDS}
 
     @property
     def blank_options(self) -> Options:
@@ -83,6 +99,10 @@ class NamedMetric(StoredJson):
 
     def describe(self) -> Description:
         """Describe the metric; raise ValueError if it does not exist or needs other options."""
+        if self.is_python:
+            if self.source is None or self.python is None:
+                raise ValueError("Upload the metric.py of this metric.")
+            return registry.of_settings(self.as_dict()).describe()
         return registry.metric(self.name, self.options).describe()
 
     def problems(self) -> list[str]:
@@ -104,6 +124,14 @@ class NamedMetric(StoredJson):
 
 
 AnyMetric = MetricSettings | NamedMetric
+
+
+def is_other_file(before: AnyMetric, after: AnyMetric) -> bool:
+    """Return whether a change of the settings would use another metric.py, which only an upload may do."""
+    if not isinstance(after, NamedMetric) or (after.source is None and after.python is None):
+        return False
+    files = [getattr(metric, name, None) for metric in (before, after) for name in PYTHON_FIELDS]
+    return files[:2] != files[2:]
 
 
 class _StoredBias(StoredJson):

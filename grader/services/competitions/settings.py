@@ -148,15 +148,18 @@ def locks(competition: Competition, now: datetime) -> dict[str, str]:
     }
 
 
-def change(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozenset[str]:
+def change(
+    act: Act, *, changes: Mapping[str, Any], reason: str = "", is_upload: bool = False
+) -> frozenset[str]:
     """Change settings and return the names of the changed ones; raise InvalidCompetition.
 
     Dates that were not set explicitly follow the close. If the metric of a draft changes, the draft loses its
     solution, which was checked with the previous metric. Participants must accept changed rules before their
-    next upload. The public log of a published competition shows changes of deadlines, limits and rules.
+    next upload. The public log of a published competition shows changes of deadlines, limits and rules. Only
+    an upload may change the file of a metric.
     """
     competition = act.competition
-    if faults := refusals(competition, changes, act.now):
+    if faults := refusals(competition, changes, act.now, is_upload=is_upload):
         raise InvalidCompetition(sentences(faults))
     before, before_shown = of(competition), _shown(competition)
     after = _changed(before, changes)
@@ -189,13 +192,17 @@ def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) ->
     return hashlib.sha256(values.encode()).hexdigest()[:16]
 
 
-def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[Fault]:
+def refusals(
+    competition: Competition, changes: Mapping[str, Any], now: datetime, *, is_upload: bool = False
+) -> list[Fault]:
     """Return all reasons why these changes would be rejected."""
     before = of(competition)
     after = _changed(before, changes)
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
     faults = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    if not is_upload and metric_choice.is_other_file(before.metric, after.metric):
+        faults.append(Fault("Upload the metric.py to change it.", ("metric",)))
     is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at < now
     if is_past and not is_draft:
         sentence = f"The close, {after.closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."

@@ -1,7 +1,7 @@
 """Assessment of solutions for any metric except that of bias: groups in the score, problems, report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -11,14 +11,16 @@ from grader.files import ColumnRole, PublicTable, RowIds, submission_upload_cap
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.column_roles import ID_COLUMN
 from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import UnsuitableTruth
+from grader.metrics.interface import Metric, UnsuitableTruth
+from grader.metrics.python_metric import PythonMetric, PythonSettings
 from grader.metrics.registry import metric as metric_of
 from grader.models import Split
 from grader.scored_files import MetricTruth, predicted_columns, read_truth
 from grader.services.competitions.metric import MIN_CLASS_ROWS, NamedMetric, Rules
+from grader.services.solutions import python_solution, report_warnings
 from grader.services.solutions import report as solution_report
-from grader.services.solutions import report_warnings
-from grader.services.solutions.acceptance import Assessed, LiveSolution, positions_in
+from grader.services.solutions.acceptance import Assessed, LiveSolution, UnusableSolution, positions_in
+from grader.services.solutions.python_solution import PythonTable
 from grader.services.solutions.report import ColumnChange, Told
 from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 
@@ -59,6 +61,9 @@ def roles_for(
         name: role if role in _ROLES else ColumnRole.UNUSED for name, role in (chosen or guessed).items()
     }
     targets = metric.columns or ((metric.target,) if metric.target and chosen is None else ())
+    if metric.is_python and chosen is None:
+        apart = (ColumnRole.ID, ColumnRole.USAGE)
+        targets = tuple(name for name, role in guessed.items() if role not in apart)
     if targets:
         roles = {
             name: ColumnRole.UNUSED if role is ColumnRole.LABEL else role for name, role in roles.items()
@@ -66,11 +71,22 @@ def roles_for(
     return roles | dict.fromkeys([name for name in targets if name in guessed], ColumnRole.LABEL)
 
 
-def read(source: BinaryIO, metric: NamedMetric, roles: Mapping[str, ColumnRole]) -> NamedSolution:
-    """Read a solution whose columns have these roles; raise FileRejected or WrongColumns."""
+def read(
+    source: BinaryIO,
+    metric: NamedMetric,
+    roles: Mapping[str, ColumnRole],
+    *,
+    sample: PythonTable | None = None,
+) -> NamedSolution:
+    """Read a solution whose columns have these roles; raise FileRejected or WrongColumns.
+
+    A metric written in Python has the columns of the `sample` submission.
+    """
     columns: dict[ColumnRole, list[str]] = {role: [] for role in ColumnRole}
     for name, role in roles.items():
         columns[role].append(name)
+    if metric.is_python:
+        return _read_for_python(source, metric, roles, columns, sample)
     truth = read_truth(
         source,
         metric.name,
@@ -80,6 +96,38 @@ def read(source: BinaryIO, metric: NamedMetric, roles: Mapping[str, ColumnRole])
         usage=columns[ColumnRole.USAGE],
     )
     return NamedSolution(metric, truth, roles)
+
+
+def _read_for_python(
+    source: BinaryIO,
+    metric: NamedMetric,
+    roles: Mapping[str, ColumnRole],
+    columns: Mapping[ColumnRole, list[str]],
+    sample: PythonTable | None,
+) -> NamedSolution:
+    targets, groups = columns[ColumnRole.LABEL], columns[ColumnRole.SLICE]
+    table = PythonTable.read(source, names=targets, groups=groups, usage=columns[ColumnRole.USAGE])
+    if not targets:
+        raise UnusableSolution(
+            ["A metric written in Python needs a column with true values. Choose its role."]
+        )
+    settings = python_solution.settings_of(table, sample, PythonSettings.from_dict(metric.python or {}))
+    metric = metric.model_copy(update={"python": settings.as_dict()})
+    return NamedSolution(metric, table.truth(groups), roles)
+
+
+def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | None) -> Assessed:
+    """Run the setup check of a metric written in Python, and add its result to the report."""
+    metric = assessed.rules.metric
+    if assessed.unscorable or not isinstance(metric, NamedMetric):
+        return assessed
+    metric, found, problems = python_solution.python_checked(
+        assessed.row_ids, assessed.truth, sample, source, metric
+    )
+    findings = [report_warnings.stop("python_metric", each) for each in problems]
+    findings += [report_warnings.warning("python_metric", each) for each in found.get("warnings", ())]
+    report = assessed.report | {"python": found, "findings": [*findings, *assessed.report["findings"]]}
+    return replace(assessed, rules=Rules(metric=metric), report=report, unscorable=tuple(problems))
 
 
 def assess(
@@ -94,9 +142,11 @@ def assess(
     usage, split_by = solution.read.table.usage, "usage"
     if usage is None:
         usage, split_by = _split(solution, split_key), "keyed hash"
-    metric = solution.metric.model_copy(update={"classes": solution.classes})
+    metric = solution.metric
+    if not metric.is_python:
+        metric = metric.model_copy(update={"classes": solution.classes})
     truth = solution.truth(usage)
-    lines, problems = _groups(truth, metric, min_class_rows)
+    lines, problems = _groups(truth, metric, min_class_rows, solution.row_ids)
     fitting = tuple((line["column"], line["value"]) for line in lines if not line["why_not"])
     in_score = fitting if metric.weight < 1 else ()
     if metric.weight < 1 and not in_score and not problems:
@@ -121,7 +171,7 @@ def assess_corrected(
     if usage is None:
         usage, split_by = live.truth.usage[positions], "live solution"
     metric, truth = solution.metric, solution.truth(usage)
-    lines, problems = _groups(truth, metric, MIN_CLASS_ROWS)
+    lines, problems = _groups(truth, metric, MIN_CLASS_ROWS, solution.row_ids)
     described = _describe(solution.row_ids, truth, solution, split_by, test, tell)
     return _assessed(
         solution.row_ids, truth, metric, metric.scored_groups, lines, problems, described, is_new=False
@@ -132,7 +182,7 @@ def assess_settings(
     described: Mapping[str, Any], *, live: LiveSolution, metric: NamedMetric, is_draft: bool
 ) -> Assessed:
     """Assess the current solution with other options of its metric, of which it has the columns."""
-    lines, problems = _groups(live.truth, metric, MIN_CLASS_ROWS)
+    lines, problems = _groups(live.truth, metric, MIN_CLASS_ROWS, live.row_ids)
     fitting = tuple((line["column"], line["value"]) for line in lines if not line["why_not"])
     in_score = () if metric.weight == 1 else metric.scored_groups or fitting
     kept = {name: each for name, each in described.items() if name not in ("changes", "findings")}
@@ -179,11 +229,18 @@ def _quarters(values: NDArray[Any]) -> NDArray[Any]:
     return np.searchsorted(np.quantile(first, (0.25, 0.5, 0.75)), first)
 
 
-def _groups(truth: Truth, metric: NamedMetric, least: int) -> tuple[list[dict[str, Any]], list[str]]:
+def _groups(
+    truth: Truth, metric: NamedMetric, least: int, row_ids: RowIds
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Return each group with its rows in each split, and the reasons why the metric is undefined."""
-    scored = GroupedMetric(metric_of(metric.name, metric.options), GroupRules(tuple(truth.slices)))
+    inner: Metric
+    if metric.is_python:
+        python = PythonMetric.of(metric.as_dict())
+        inner, columns = python, python_solution.columns_of(truth, row_ids, python.settings)
+    else:
+        inner, columns = metric_of(metric.name, metric.options), truth.columns
+    scored = GroupedMetric(inner, GroupRules(tuple(truth.slices)))
     sizes, problems = dict[tuple[str, str], dict[str, int]](), list[str]()
-    columns = truth.columns
     for split in Split:
         try:
             prepared = scored.prepare(columns, truth.rows(split))

@@ -1,9 +1,10 @@
 """Solutions and sample submissions of metrics written in Python: types as from `read_csv`, setup check."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,68 +14,76 @@ from numpy.typing import NDArray
 from grader.files import ColumnRole, RowIds, guess_columns
 from grader.files.reading.numbers import number_of
 from grader.files.solution.columns import Categories
-from grader.files.solution.targets import read_targets
-from grader.metrics.interface import ColumnKind, Columns, ColumnSpec
+from grader.files.solution.targets import TargetTable, read_targets
+from grader.metrics import registry
+from grader.metrics.interface import ColumnKind, Columns, ColumnSpec, Options
 from grader.metrics.python_check import check_metric
 from grader.metrics.python_metric import REASONS, MetricFailed, MetricSource, PythonMetric, PythonSettings
+from grader.models import Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
-from grader.services.solutions.truth import IGNORED, PRIVATE, PUBLIC
+from grader.scored_files import MetricTruth
+from grader.services.competitions.metric import NamedMetric
+from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
 
 # An endless loop ends after the time limit of one call; this limits the sum of all calls.
 CHECK_SECONDS = 300
-_SPLITS = {"public": PUBLIC, "private": PRIVATE}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, eq=False)
 class PythonTable:
-    """A solution or a sample submission.
-
-    Attributes
-    ----------
-    id : str
-        The name of the column with the ids.
-    row_ids : RowIds
-    usage : array of int8, or None
-    columns : dict of str to array
-        int64, float64 with NaN for blanks, or objects with an empty text for blanks.
-    texts : dict of str to Categories
-        The columns that are objects.
-    """
+    """A solution or a sample submission; `id` is its column with the ids, `names` are the read columns."""
 
     id: str
-    row_ids: RowIds
-    usage: NDArray[np.int8] | None
-    columns: Mapping[str, NDArray[Any]]
-    texts: Mapping[str, Categories]
+    table: TargetTable
+    names: tuple[str, ...]
 
     @classmethod
-    def read(cls, source: Path | bytes | BinaryIO) -> "PythonTable":
-        """Read all columns of a file; raise FileRejected."""
-        roles = {each.name: each.role for each in guess_columns(source)}
-        names = [
-            name for name, role in roles.items() if name and role not in (ColumnRole.ID, ColumnRole.USAGE)
-        ]
-        table = read_targets(source, numbers={}, groups=names)
-        columns = {name: _typed(each) for name, each in table.groups.items()}
-        texts = {name: table.groups[name] for name, each in columns.items() if each.dtype.kind == "O"}
+    def read(
+        cls,
+        source: Path | bytes | BinaryIO,
+        *,
+        names: Sequence[str] | None = None,
+        groups: Sequence[str] = (),
+        usage: Sequence[str] | None = None,
+    ) -> "PythonTable":
+        """Read columns of a file, by default all except the ids and the splits; raise FileRejected."""
+        roles = {each.name: each.role for each in guess_columns(source) if each.name}
+        others = [name for name, role in roles.items() if role not in (ColumnRole.ID, ColumnRole.USAGE)]
+        names = tuple(others if names is None else names)
+        table = read_targets(source, numbers={}, groups=[*dict.fromkeys((*names, *groups))], usage=usage)
         identifier = next(name for name, role in roles.items() if role is ColumnRole.ID)
-        return cls(identifier, table.row_ids, table.usage, columns, texts)
+        return cls(identifier, table, names)
 
-    @property
-    def targets(self) -> dict[str, NDArray[Any]]:
-        """The columns as numbers, for `Truth`; those of texts are codes, and the texts are in `texts`."""
-        return {
-            name: self.texts[name].codes if name in self.texts else each
-            for name, each in self.columns.items()
-        }
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """int64, float64 with NaN for blanks, or objects with an empty text for blanks."""
+        return {name: _typed(self.table.groups[name]) for name in self.names}
 
     def specs(self) -> tuple[ColumnSpec, ...]:
         """Describe the columns."""
         return tuple(
-            ColumnSpec(name, ColumnKind.TEXT if name in self.texts else ColumnKind.NUMBER)
-            for name in self.columns
+            ColumnSpec(name, ColumnKind.TEXT if values.dtype.kind == "O" else ColumnKind.NUMBER)
+            for name, values in self.columns.items()
         )
+
+    def truth(self, groups: Sequence[str]) -> MetricTruth:
+        """Return the columns as `Truth` stores them: numbers, or the codes of texts."""
+        texts = {name: each for name, each in self.columns.items() if each.dtype.kind == "O"}
+        classes = tuple(dict.fromkeys(text for each in texts.values() for text in each.tolist()))
+        codes = {text: code for code, text in enumerate(classes)}
+        targets = {
+            name: np.array([codes[text] for text in each.tolist()], np.int32)
+            if name in texts
+            else each.astype(np.float64)
+            for name, each in self.columns.items()
+        }
+        table = replace(
+            self.table,
+            texts={name: self.table.groups[name] for name in texts},
+            groups={name: self.table.groups[name] for name in groups},
+        )
+        return MetricTruth(Options(classes=classes), table, self.names, targets)
 
 
 def _typed(column: Categories) -> NDArray[Any]:
@@ -87,10 +96,13 @@ def _typed(column: Categories) -> NDArray[Any]:
     return np.array(column.texts(), object)
 
 
-def with_ids(columns: Columns, row_ids: RowIds, settings: PythonSettings) -> Columns:
-    """Return the columns of a solution with its ids."""
-    names = list(row_ids)
-    ids = np.array(names, np.int64 if settings.id in settings.whole else object)
+def columns_of(truth: Truth, row_ids: RowIds, settings: PythonSettings) -> Columns:
+    """Return the columns of a stored solution with its ids, and texts instead of their codes."""
+    columns = dict(truth.columns)
+    for each in settings.truth:
+        if each.kind is ColumnKind.TEXT:
+            columns[each.name] = np.array(truth.classes, object)[truth.targets[each.name]]
+    ids = np.array(list(row_ids), np.int64 if settings.id in settings.whole else object)
     return {**columns, settings.id: ids}
 
 
@@ -99,13 +111,12 @@ def settings_of(
 ) -> PythonSettings:
     """Return the settings with the columns of both tables; without a sample, those of the solution."""
     tables = [solution] if sample is None else [solution, sample]
-    names = {name for table in tables for name in table.columns}
     whole = {
         name
-        for name in names
+        for name in {name for table in tables for name in table.columns}
         if all(table.columns[name].dtype.kind == "i" for table in tables if name in table.columns)
     }
-    if all(map(_WHOLE.fullmatch, solution.row_ids)):
+    if all(map(_WHOLE.fullmatch, solution.table.row_ids)):
         whole.add(solution.id)
     return replace(
         settings,
@@ -117,46 +128,47 @@ def settings_of(
 
 
 def python_checked(
-    solution: PythonTable,
-    usage: NDArray[np.int8],
-    sample: PythonTable | None,
-    source: MetricSource,
-    settings: PythonSettings,
-) -> tuple[PythonSettings, dict[str, Any], list[str]]:
-    """Check a metric with a solution; return its complete settings, a report for organizers, and problems.
+    row_ids: RowIds, truth: Truth, sample: PythonTable | None, source: bytes, metric: NamedMetric
+) -> tuple[NamedMetric, dict[str, Any], list[str]]:
+    """Check a metric with a stored solution; return its complete settings, a report, and problems.
 
-    Without a sample submission, predictions have the columns of the solution.
+    Without a sample submission, predictions have the columns of the solution. The report is for organizers.
     """
-    settings = settings_of(solution, sample, settings)
-    rows = np.flatnonzero(usage != IGNORED)
-    splits = {name: np.flatnonzero(usage[rows] == code) for name, code in _SPLITS.items()}
-    columns = with_ids(solution.columns, solution.row_ids, settings)
-    truth = {name: values[rows] for name, values in columns.items()}
+    settings = PythonSettings.from_dict(metric.python or {})
+    rows = np.flatnonzero(truth.usage != IGNORED)
+    columns = columns_of(truth, row_ids, settings)
+    known = {name: values[rows] for name, values in columns.items()}
     if sample is None:
-        predicted = {name: truth[name][np.zeros(rows.size, int)] for name in solution.columns}
+        predicted = {each.name: known[each.name][np.zeros(rows.size, int)] for each in settings.truth}
     else:
-        places = {name: place for place, name in enumerate(sample.row_ids)}
-        order = [places.get(name, -1) for name in map(list(solution.row_ids).__getitem__, rows)]
+        places = {name: place for place, name in enumerate(sample.table.row_ids)}
+        names = list(row_ids)
+        order = [places.get(names[row], -1) for row in rows.tolist()]
         if missing := order.count(-1):
-            return settings, {}, [f"Ids of the solution that are not in the sample submission: {missing:,}."]
+            return metric, {}, [f"Ids of the solution that are not in the sample submission: {missing:,}."]
         predicted = {name: values[order] for name, values in sample.columns.items()}
     with closing(TimedSandbox()) as first, closing(TimedSandbox(hash_seed=1)) as second:
         try:
             for each in (first, second):
                 each.begin(CHECK_SECONDS)
         except SandboxUnavailable as error:
-            return settings, {}, [str(error)]
-        metric = PythonMetric(source, settings, first)
-        # The values of a submission have the types that `encode` gives them.
-        sample_columns = metric.encode(predicted)
-        typed = metric.prepare(truth, np.arange(rows.size)).solution
-        check = check_metric(metric, second, typed, sample_columns, splits["public"])
+            return metric, {}, [str(error)]
+        python = PythonMetric(MetricSource.of(source), settings, first)
+        encoded = python.encode(predicted)
+        typed = python.prepare(known, np.arange(rows.size)).solution
+        public = np.flatnonzero(truth.usage[rows] == PUBLIC)
+        check = check_metric(python, second, typed, encoded, public)
         problems = list(check.problems)
-        metric = replace(metric, settings=check.settings)
-        for name, places_of_split in splits.items():
-            if not problems:
-                try:
-                    metric.score(metric.prepare(typed, places_of_split), sample_columns)
-                except MetricFailed as failed:
-                    problems.append(f"On the {name} rows, the metric {REASONS[failed.status]}.\n{failed.log}")
-    return check.settings, check.as_dict(), problems
+        metric = metric.model_copy(update={"python": check.settings.as_dict()})
+        if metric.weight < 1 and not python.has_rows:
+            problems.append("Groups can be in the score only of a metric with `rows` and `combine`.")
+        scored = registry.of_settings(metric.as_dict(), source, first)
+        for split in Split if not problems else ():
+            places_of_split = np.flatnonzero(np.isin(rows, truth.rows(split)))
+            try:
+                scored.score(scored.prepare(known, places_of_split), encoded)
+            except MetricFailed as failed:
+                problems.append(
+                    f"On the {split.value} rows, the metric {REASONS[failed.status]}.\n{failed.log}"
+                )
+    return metric, check.as_dict(), problems

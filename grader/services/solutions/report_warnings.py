@@ -81,6 +81,11 @@ def stop(code: str, message: str) -> Finding:
     return _finding(Level.STOP, code, message)
 
 
+def warning(code: str, message: str) -> Finding:
+    """Return a finding with the level WARNING."""
+    return _finding(Level.WARNING, code, message)
+
+
 def stops(findings: list[Finding]) -> list[Finding]:
     """Return the findings that must be fixed."""
     return [finding for finding in findings if finding["level"] == Level.STOP]

@@ -31,6 +31,7 @@ from grader.services.solutions import named_assessment as named
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.acceptance import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
+from grader.services.solutions.python_solution import PythonTable
 from grader.services.solutions.report import ColumnChange
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
@@ -140,7 +141,8 @@ def _named(
 
     metric = asked.choice.metric if live is None else live.rules.metric
     assert isinstance(metric, NamedMetric)  # noqa: S101 (the caller has checked it)
-    solution = named.read(file, metric, roles)
+    sample = _sample(work, metric)
+    solution = named.read(file, metric, roles, sample=sample)
     test, problems = _test(work, asked, files, solution.row_ids, None)
     changes: dict[str, Any] = {}
     if live is None:
@@ -152,8 +154,22 @@ def _named(
         columns = named.compare(live, solution, assessed.truth)
         usage = solution.read.table.usage_column
         changes = _stored_changes(work, columns, solution.row_ids, live, assessed, usage)
-    checked = _kept(work, assessed) | changes
+    checked = _kept(work, _with_python(work, assessed, sample)) | changes
     return checked | {"problems": problems, "solution": None} if problems else checked
+
+
+def _sample(work: Work, metric: NamedMetric) -> PythonTable | None:
+    """Return the sample submission of a metric written in Python, if it was uploaded."""
+    sha256 = (metric.python or {}).get("sample")
+    return PythonTable.read(work.storage.read(sha256)) if sha256 else None
+
+
+def _with_python(work: Work, assessed: Assessed, sample: PythonTable | None) -> Assessed:
+    metric = assessed.rules.metric
+    if not isinstance(metric, NamedMetric) or metric.source is None:
+        return assessed
+    work.report_progress(LOOKING, TOTAL, "Checking the metric")
+    return named.with_python_check(assessed, work.storage.read(metric.source), sample)
 
 
 def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
@@ -263,7 +279,9 @@ def check_settings(work: Work) -> dict[str, Any]:
     work.report_progress(0, 2, "Reading the live solution")
     live = LiveSolution.load(work.storage, version)
     if isinstance(asked.rules.metric, NamedMetric):
-        assessed = named.assess_settings(described, live=live, metric=asked.rules.metric, is_draft=is_draft)
+        metric = asked.rules.metric
+        assessed = named.assess_settings(described, live=live, metric=metric, is_draft=is_draft)
+        assessed = _with_python(work, assessed, _sample(work, metric))
     else:
         assessed = acceptance.assess_settings(
             described,

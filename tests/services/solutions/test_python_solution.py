@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from grader.metrics.python_metric import MetricSource, PythonSettings
+from grader.metrics.python_metric import PythonSettings
 from grader.sandbox import layers
+from grader.services.competitions.metric import NamedMetric
 from grader.services.solutions import python_solution
-from grader.services.solutions.python_solution import PythonTable, python_checked
+from grader.services.solutions.python_solution import PythonTable, python_checked, settings_of
+from grader.services.solutions.truth import Truth
 from tests.fixtures.python_metrics import LOOP, MEAN
 
 pytestmark = pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))
@@ -37,14 +39,14 @@ def combine(sums, n):
 
 def checked(source: str, sample: bytes | None = SAMPLE):
     table = PythonTable.read(DATA)
-    settings, report, problems = python_checked(
-        table,
-        table.usage,
-        None if sample is None else PythonTable.read(sample),
-        MetricSource.of(source.encode()),
-        PythonSettings(),
-    )
-    return settings, report, problems
+    read = None if sample is None else PythonTable.read(sample)
+    settings = settings_of(table, read, PythonSettings())
+    known = table.truth(())
+    truth = Truth.of_targets(known.targets, known.options.classes, {}, table.table.usage)
+    metric = NamedMetric(name="python", source="0" * 64, python=settings.as_dict())
+    assert truth.as_written()["name"] == [row.split(",")[3] for row in ROWS]
+    checked, report, problems = python_checked(table.table.row_ids, truth, read, source.encode(), metric)
+    return PythonSettings.from_dict(checked.python), report, problems
 
 
 def test_columns_have_the_types_that_read_csv_infers():
@@ -55,8 +57,7 @@ def test_columns_have_the_types_that_read_csv_infers():
         assert table.columns[name].dtype == expected[name].dtype
         np.testing.assert_array_equal(table.columns[name], expected[name])
     assert table.columns["name"].tolist() == [row.split(",")[3] for row in ROWS]
-    assert table.targets["name"].tolist() == table.texts["name"].codes.tolist()
-    assert table.id == "id" and table.usage is not None
+    assert table.id == "id" and table.table.usage is not None
 
 
 def test_check_completes_the_settings_of_row_statistics():

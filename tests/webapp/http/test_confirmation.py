@@ -46,8 +46,8 @@ account.switch_page
 account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle
 organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume
 organize_settings.preview organize_settings.accept_metric organize_settings.remove_figure
-organize_settings.upload_figure organize_creating.create organize_data.add_baseline
-organize_data.check_again organize_data.upload
+organize_settings.upload_figure organize_settings.upload_metric_file organize_creating.create
+organize_data.add_baseline organize_data.check_again organize_data.upload
 organize_organizers.add organize_rescoring.check_settings
 organize_publishing.unarchive
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss

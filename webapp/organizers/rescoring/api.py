@@ -13,7 +13,7 @@ from grader.errors import OrganizerError
 from grader.models import Competition, OrganizerJob, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import Rules, is_other_file
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import check_jobs
@@ -173,6 +173,8 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> ScoringVersion:
 def check_rescoring_settings(act: Act, sent: MetricRequest) -> OrganizerJob:
     """Check changed settings against the live solution."""
     rules = Rules(identities=tuple(sent.identities), metric=sent.metric)
+    if is_other_file(Rules.of(lookup.live(act.competition)).metric, rules.metric):
+        raise check_jobs.NotAcceptable("Upload the metric.py to change it.")
     return check_jobs.add_settings_check(**act.parts, rules=rules)
 
 

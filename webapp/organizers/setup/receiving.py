@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from flask import request
+from flask import g, request
 
 from grader.errors import ErrorKind
+from grader.metrics.python_metric import MOST_SOURCE_BYTES, MetricSource, UnsuitableSource
 from grader.services.competitions.acting import Act
 from grader.services.data_files import files as data_files
 from grader.services.figures import figures
 from grader.services.figures.figures import Picture
+from grader.services.rescoring import metric_files
 from grader.storage import blobs
 from grader.storage.stores import StoredBlob
 from webapp.http.context import competition_of, is_shell, reading
@@ -72,6 +74,29 @@ def solution(**_: Any) -> list[NamedBlob]:
     """Store the solution of this request, and test.csv if included."""
     files = [uploads.received_file(), request.files.get("test")]
     return [NamedBlob.store(file.filename, file.stream) for file in files if file and file.filename]
+
+
+def may_upload_metrics() -> bool:
+    """Return whether the page offers the upload of a metric.py."""
+    allowed = current_site().settings.host_metrics
+    return metric_files.is_allowed(allowed, is_administrator=g.user.is_admin)
+
+
+def metric_file(**_: Any) -> list[NamedBlob]:
+    """Check and store the metric.py of this request, and its sample submission if included."""
+    metric_files.require_allowed(
+        current_site().settings.host_metrics, is_administrator=is_shell() or g.user.is_admin
+    )
+    content = uploads.received_file().stream.read(MOST_SOURCE_BYTES + 1)
+    try:
+        source = MetricSource.of(content)
+    except UnsuitableSource as error:
+        raise metric_files.MetricFileRefused(str(error)) from error
+    stored = [NamedBlob.store("metric.py", source.text.encode())]
+    sample = request.files.get("sample")
+    if sample is not None and sample.filename:
+        stored.append(NamedBlob.store(sample.filename, sample.stream))
+    return stored
 
 
 def baseline(slug: str) -> NamedBlob:

@@ -1,0 +1,92 @@
+"""Uploads of metrics written in Python: for a draft, or for a rescoring."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from grader.errors import OrganizerError
+from grader.metrics.interface import Direction
+from grader.metrics.python_metric import PythonSettings
+from grader.models import CompetitionState, OrganizerJob
+from grader.sandbox import layers
+from grader.services.competitions import settings
+from grader.services.competitions.acting import Act
+from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.solutions import check_jobs
+from grader.settings import HostMetrics
+
+MOST_ARGUMENTS_BYTES = 10_000
+
+
+class MetricFileRefused(OrganizerError):
+    """A metric.py that cannot be used, or that this user or site may not use."""
+
+    public_name = "metric_file_refused"
+
+
+def is_allowed(allowed: HostMetrics, *, is_administrator: bool) -> bool:
+    """Return whether the user may upload metrics, if this machine can run them."""
+    return allowed is HostMetrics.ORGANIZERS or (allowed is HostMetrics.ADMINISTRATORS and is_administrator)
+
+
+def require_allowed(allowed: HostMetrics, *, is_administrator: bool) -> None:
+    """Raise MetricFileRefused unless the user may upload metrics and this machine can run them."""
+    if allowed is HostMetrics.OFF:
+        raise MetricFileRefused("This site accepts no metrics written in Python.")
+    if not is_allowed(allowed, is_administrator=is_administrator):
+        raise MetricFileRefused("Only administrators of this site may upload metrics written in Python.")
+    if refusal := layers().refusal:
+        raise MetricFileRefused(refusal)
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """Parse the further arguments of `score`, a JSON object; raise MetricFileRefused."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or len(text) > MOST_ARGUMENTS_BYTES:
+        raise MetricFileRefused('The arguments must be a JSON object, such as {"beta": 2}.')
+    return found
+
+
+def use(
+    act: Act,
+    *,
+    source: str,
+    sample: str | None,
+    title: str,
+    direction: Direction,
+    decimals: int,
+    arguments: dict[str, Any],
+) -> OrganizerJob | None:
+    """Use an uploaded metric for a draft, or check it for a rescoring; return the job of the check.
+
+    `source` and `sample` are the hashes of stored files. For a draft without a solution, there is no job.
+    """
+    before = settings.of(act.competition).metric
+    known = before if isinstance(before, NamedMetric) and before.is_python else None
+    python = PythonSettings.from_dict(known.python) if known and known.python else PythonSettings()
+    is_draft = act.competition.state is CompetitionState.DRAFT
+    if not is_draft and (known is None or sample is not None):
+        raise MetricFileRefused(
+            "A rescoring may only change the file of a metric that is written in Python, not its columns. "
+            "Send a metric.py without a sample submission."
+        )
+    changed = replace(
+        python,
+        title=title or python.title,
+        direction=direction,
+        decimals=decimals,
+        arguments=arguments,
+        terms=("score",),
+        width=0,
+        sample=sample or python.sample,
+    )
+    metric = (known or NamedMetric(name="python")).model_copy(
+        update={"source": source, "python": changed.as_dict()}
+    )
+    if not is_draft:
+        return check_jobs.add_settings_check(**act.parts, rules=Rules(metric=metric))
+    settings.change(act, changes={"metric": metric}, is_upload=True)
+    return check_jobs.check_choice(**act.parts, choice=settings.of(act.competition).metric_choice)
