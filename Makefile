@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-all test-long nemesis screenshots pictures lint format api-errors lock wheel release docs
+.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel release docs
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,9 +46,6 @@ test: setup ## run all tests except system tests and long tests
 
 test-system: setup ## run the system tests: killed processes, browsers, crawls and fuzzing of whole sites
 	$(PYTEST) -m "system and not long"
-
-test-all: setup ## run the tests of `make test` and `make test-system` together, because system tests often wait
-	$(PYTEST) -m "not long"
 
 test-long: setup ## run the long tests, including the PostgreSQL tests
 	$(PYTEST) --hypothesis-profile=thorough -m "long or hypothesis"

@@ -334,7 +334,6 @@ def test_make_has_every_promised_target():
         "demo",
         "test",
         "test-system",
-        "test-all",
         "test-long",
         "lint",
         "format",
