@@ -7,6 +7,10 @@ import pytest
 
 from grader.cli.organize.here import site_here
 from grader.client import Client, Refused
+from grader.sandbox import layers
+from grader.services.audit.log import Actor
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.setup import drafts
 from webapp.http.site import Shell
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -67,3 +71,31 @@ def test_a_command_acts_as_a_user_only_if_it_names_one(service):
         with pytest.raises(Refused) as refused:
             here.call("GET", "people")
     assert refused.value.status == 403
+
+
+@on_sqlite
+@pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))
+def test_a_metric_file_is_uploaded_from_the_shell(admin, service, tmp_path: Path):
+    source, sample = tmp_path / "metric.py", tmp_path / "sample.csv"
+    source.write_text("def grade(submission, answers):\n    return 0.5\n")
+    sample.write_text("id,price\n1,0.5\n2,1.5\n")
+    with service.database.write() as session:
+        settings = CompetitionSettings().changed(title="Next")
+        drafts.create(
+            session, slug="next", settings=settings, actor=Actor.of(service.user()), now=service.now
+        )
+    result = admin(
+        "competition", "metric-file", "next", str(source), str(sample), "--lowest", "--title", "Half"
+    )
+    assert result.exit_code == 0, result.output
+    with site_here() as here:
+        metric = here.organize("next").settings()["settings"]["metric"]
+    assert (metric["name"], metric["python"]["title"], metric["python"]["direction"]) == (
+        "python",
+        "Half",
+        "lowest",
+    )
+    assert service.storage.read(metric["source"]) == source.read_bytes()
+    assert service.storage.read(metric["python"]["sample"]) == sample.read_bytes()
+    source.write_text("def other(): pass\n")
+    assert "must define score" in admin("competition", "metric-file", "next", str(source)).output
