@@ -14,7 +14,9 @@ BITS = 20.0
 MOST_CATEGORIES = 16
 
 
-def agreeing(texts: Sequence[str], truths: NDArray[np.bool_]) -> list[int]:
+def agreeing(
+    texts: Sequence[str], truths: NDArray[np.bool_], *, most_categories: int = MOST_CATEGORIES
+) -> list[int]:
     """Return the indices of the targets that a column discloses.
 
     Parameters
@@ -22,6 +24,8 @@ def agreeing(texts: Sequence[str], truths: NDArray[np.bool_]) -> list[int]:
     texts : sequence of str
         The values of the column for m rows.
     truths : array of bool, shape (m, k)
+    most_categories : int
+        The number of different values up to which each value may stand for a class.
 
     Returns
     -------
@@ -31,7 +35,7 @@ def agreeing(texts: Sequence[str], truths: NDArray[np.bool_]) -> list[int]:
     """
     categories = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     columns = set()
-    if 2 <= len(categories) <= MOST_CATEGORIES:
+    if 2 <= len(categories) <= most_categories:
         columns |= _by_category(np.array([categories[text] for text in texts]), truths)
     number_of = {text: _number(text) for text in categories}
     numbers = np.array([number_of[text] for text in texts])
@@ -39,6 +43,16 @@ def agreeing(texts: Sequence[str], truths: NDArray[np.bool_]) -> list[int]:
     if np.count_nonzero(is_number) > 1:
         columns |= _by_threshold(numbers[is_number], truths[is_number])
     return sorted(columns)
+
+
+def is_copy(texts: Sequence[str], written: NDArray[np.object_]) -> bool:
+    """Return whether a column contains (nearly) the same texts, and more closely than chance explains."""
+    counts = np.unique(written.astype(str), return_counts=True)[1]
+    if counts.size < 2:
+        return False
+    pairs = zip(texts, written.tolist(), strict=True)
+    errors = sum(text.casefold() != each.strip().casefold() for text, each in pairs)
+    return is_no_chance(len(texts), len(texts) - int(counts.max()), errors, 0.0)
 
 
 def is_no_chance(rows: int, rarer: int, errors: int, choices: float) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from grader.disclosure.agreement import agreeing
+from grader.disclosure.agreement import agreeing, is_copy
 from grader.disclosure.evidence import Evidence
 from grader.disclosure.files import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
 from grader.disclosure.hidden import Hidden, TargetKind
@@ -106,9 +106,12 @@ def _disclosures(table: FileTable, evidence: Evidence, hidden: Hidden) -> Iterat
 
     def agreeing_with(column: str, texts: Sequence[str], rows: Sequence[int]) -> Iterator[Disclosure]:
         by_kind: dict[TargetKind, dict[str, None]] = {}
-        for number in agreeing(texts, hidden.truths[rows]):
+        for number in agreeing(texts, hidden.truths[rows], most_categories=hidden.most_categories):
             target = hidden.targets[number]
             by_kind.setdefault(target.kind, {})[target.name] = None
+        for name, written in hidden.written:
+            if is_copy(texts, written[hidden.drawn[rows]]):
+                by_kind.setdefault(TargetKind.LABEL, {})[name] = None
         for kind, names in by_kind.items():
             yield Disclosure(table.name, column, kind, tuple(names), len(rows))
 

@@ -2,15 +2,20 @@
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.disclosure.agreement import MOST_CATEGORIES
+
 THRESHOLD = 0.5
 IGNORED, PUBLIC, PRIVATE = 0, 1, 2
 LARGEST_INTEGER_DIGITS = 18
+LEVELS = (0.0, 0.25, 0.5, 0.75)  # quantiles of numbers; a copy or a monotone function agrees with each
+MOST_CLASSES = 100
 MOST_ROWS = 50_000  # size of the random sample of a larger solution
 
 
@@ -32,6 +37,31 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
+class HiddenColumn:
+    """A column of true values of any metric except that of bias.
+
+    `values` are numbers, or the codes of classes, in several columns for lists of classes. `texts` are the
+    classes as they are written.
+    """
+
+    name: str
+    values: NDArray[Any]
+    texts: Sequence[str] = ()
+
+    def targets(self) -> Iterator[Target]:
+        """Yield whether each row has a frequent class, or exceeds one of several levels."""
+        if not self.texts:
+            numbers = self.values[np.isfinite(self.values)]
+            for level in np.unique(np.quantile(numbers, LEVELS)) if numbers.size else ():
+                yield Target(TargetKind.LABEL, self.name, self.values > level)
+            return
+        codes, counts = np.unique(self.values[self.values >= 0], return_counts=True)
+        for code in codes[np.argsort(-counts, kind="stable")][:MOST_CLASSES].tolist():
+            has = self.values == code
+            yield Target(TargetKind.LABEL, self.name, has.any(axis=1) if has.ndim > 1 else has)
+
+
+@dataclass(frozen=True, eq=False)
 class Hidden:
     """All hidden values of the rows of a solution.
 
@@ -42,11 +72,14 @@ class Hidden:
     targets : tuple of Target
     orders : tuple of array of intp
         Row positions in the orders that a file without ids may have.
+    written : tuple of (str, array of str)
+        The names and the texts of columns with classes, which a file may contain as they are.
     """
 
     ids: Sequence[str]
     targets: tuple[Target, ...]
     orders: tuple[NDArray[np.intp], ...]
+    written: tuple[tuple[str, NDArray[np.object_]], ...] = ()
 
     @classmethod
     def of(
@@ -68,6 +101,19 @@ class Hidden:
         targets = [Target(kind, name, values >= THRESHOLD) for kind, name, values in columns]
         # Few rows may reach the threshold, so a copy is also recognized by the rows above zero.
         targets += [Target(kind, name, values > 0) for kind, name, values in columns]
+        return cls._of_targets(ids, targets, usage)
+
+    @classmethod
+    def of_columns(
+        cls, ids: Sequence[str], columns: Sequence[HiddenColumn], usage: NDArray[np.int8]
+    ) -> "Hidden":
+        """Return the hidden values of a solution for any metric except that of bias."""
+        found = cls._of_targets(ids, [target for each in columns for target in each.targets()], usage)
+        written = [(each.name, np.array(each.texts, object)) for each in columns if each.texts]
+        return replace(found, written=tuple(written))
+
+    @classmethod
+    def _of_targets(cls, ids: Sequence[str], targets: list[Target], usage: NDArray[np.int8]) -> "Hidden":
         targets += [Target(TargetKind.USAGE, "Usage", usage == code) for code in (IGNORED, PUBLIC, PRIVATE)]
         informative = [each for each in targets if 0 < np.count_nonzero(each.is_true) < len(ids)]
         return cls(ids, _distinct_targets(informative), _distinct_orders(_orders(ids, usage)))
@@ -83,7 +129,13 @@ class Hidden:
             self.ids,
             _distinct_targets([*self.targets, *targets]),
             _distinct_orders([*self.orders, *orders]),
+            (*self.written, *((name, texts[back]) for name, texts in other.written)),
         )
+
+    @property
+    def most_categories(self) -> int:
+        """The number of values up to which those of a column may each stand for a class."""
+        return MOST_CATEGORIES if not self.written else MOST_CLASSES
 
     @cached_property
     def drawn(self) -> NDArray[np.intp]:

@@ -78,7 +78,8 @@ class TeamFiles:
             moved = int(np.count_nonzero(order.moved(earlier)))
         self._numbers.append(number)
         self._places.append(places)
-        lone, few = _lone_levels(order), max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST)
+        lone = _lone_levels(order) if order.is_numeric else 0
+        few = max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST)
         present = {
             Sign.FEW_MOVED: moved is not None and 0 < moved <= few,
             Sign.LONE_ROWS: lone >= LONE_LEVELS,

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from grader.disclosure import Examined, Hidden, TargetKind, examine
+from grader.disclosure import Examined, Hidden, HiddenColumn, TargetKind, examine
 from grader.disclosure.source import Budget
 
 ROWS = 600
@@ -284,3 +284,28 @@ def test_late_evidence_in_a_sorted_file_is_found():
         told = examine(io.BytesIO(csv(each)), large).disclosures
         assert ("x", ("y",), rows) in {(found.column, found.names, found.rows) for found in told}
         assert not {"noise", "text"} & {found.column for found in told}
+
+
+CITIES = np.random.default_rng(8).choice([f"city {number}" for number in range(300)], ROWS)
+NUMBERS = np.random.default_rng(9).lognormal(3, 2, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("column", "is_found"),
+    [
+        (CITIES, True),
+        (pd.factorize(CITIES)[0], True),
+        (np.char.upper(CITIES), True),
+        (NUMBERS, True),
+        (NUMBERS.round(1), True),
+        (-np.log(NUMBERS), True),
+        (np.where(np.arange(ROWS) % 101 == 0, 0, NUMBERS), True),
+        (NUMBERS * np.random.default_rng(10).lognormal(0, 0.5, ROWS), False),
+    ],
+)
+def test_copies_of_many_classes_and_of_numbers_are_found(column: NDArray[Any], is_found: bool):
+    codes = np.unique(CITIES, return_inverse=True)[1]
+    columns = [HiddenColumn("city", codes, CITIES.tolist()), HiddenColumn("price", NUMBERS)]
+    names = {"city"} if column.dtype.kind in "Ui" else {"price"}
+    told = found(Hidden.of_columns(IDS, columns, USAGE), csv(frame(x=column)))
+    assert {name for kind, name in told if kind is TargetKind.LABEL} == (names if is_found else set())

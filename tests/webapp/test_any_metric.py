@@ -1,5 +1,6 @@
 """Competitions with any metric over HTTP, from the settings to the results bundle."""
 
+import csv
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -276,3 +277,69 @@ def test_teams_are_tied_under_another_metric_as_the_bootstrap_says(arena, clock,
         assert difference["is_tied"] == (difference["low"] <= 0 <= difference["high"])
     page = olga.person.browser.get("/competitions/any/organize/ties").text
     assert f"{teams[1]['difference']['difference']:.5f}" in page and "AUC" not in page and "°" not in page
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes])
+def test_exports_contain_the_terms_groups_and_standard_errors_of_another_metric(arena, clock, kind):
+    task = kind()
+    olga, _, numbers = opened(arena, task)
+    rows = list(csv.DictReader(olga("GET", f"{DESK}/exports/scores.csv").text.splitlines()))
+    scores = {int(row["submission"]): row for row in rows if row["split"] == "public"}
+    for team, number in enumerate(numbers):
+        row = scores[number]
+        assert float(row["score"]) == pytest.approx(task.score(team, IS_PUBLIC), rel=1e-12)
+        assert int(row["rows"]) == IS_PUBLIC.sum() and "positives" not in row
+        assert 0 < float(row["score standard error"]) < float(row["score"])
+        south = IS_PUBLIC & (REGIONS == "south")
+        assert float(row["region = south: score"]) == pytest.approx(task.score(team, south), rel=1e-12)
+        assert int(row["region = south: rows"]) == south.sum()
+        for place, each in enumerate(task.classes):
+            expected = f1_score(
+                task.truth[IS_PUBLIC], task.guesses[team][IS_PUBLIC], average=None, labels=task.classes
+            )
+            assert float(row[f"f1_{each}"]) == pytest.approx(expected[place], rel=1e-12)
+    standings = olga("GET", f"{DESK}/exports/standings.json").json["rows"]
+    best = [row["team"] for row in standings if row["split"] == "public"]
+    order = np.argsort([task.score(team, IS_PUBLIC) for team in range(3)])
+    assert best == [TEAMS[team] for team in (order if kind is Numbers else order[::-1])]
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes])
+def test_a_data_file_with_the_true_values_of_another_metric_is_held_back(arena, clock, kind):
+    task = kind()
+    olga, *_ = opened(arena, task)
+    for name, texts, leaks in (
+        ("copy.csv", task.true_texts(), True),
+        ("other.csv", task.predictions(0), False),
+        ("codes.csv", np.unique(task.truth, return_inverse=True)[1], True),
+    ):
+        lines = "".join(f"{number},{text}\n" for number, text in enumerate(texts))
+        path = f"{DESK}/data?file_name={name}"
+        olga("POST", path, data=f"id,feature\n{lines}".encode(), expect=201)
+        olga.work()
+        (found,) = [each for each in olga("GET", f"{DESK}/data").json["files"] if each["name"] == name]
+        told = str(found)
+        assert ("agrees with the label" in told and "target" in told) == leaks, found
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes])
+def test_similar_files_are_found_and_diagnoses_refused_under_another_metric(arena, clock, kind):
+    task = kind()
+    olga, _, numbers = opened(arena, task)
+    dan = Desk(arena.person("Dan"))
+    dan("POST", f"{HERE}/join", json={})
+    data = submission(task, 1).replace(b"\n", b"\r\n")
+    sent = {"data": data, "content_type": "text/csv"}
+    copy = dan("POST", f"{HERE}/submissions", **sent, expect=201).json["id"]
+    olga.work()
+    olga("POST", f"{DESK}/fair-play", expect=202)
+    olga.work()
+    found = olga("GET", f"{DESK}/fair-play").json
+    assert [(each["one"]["submission_id"], each["other"]["submission_id"]) for each in found["pairs"]] == [
+        (numbers[1], copy)
+    ]
+    assert (found["file_count"], found["unread_count"], found["teams"]) == (5, 0, []), found
+    refused = olga("POST", f"{DESK}/submissions/{copy}/diagnosis", json={}, expect=409).json
+    assert refused["error"] == "no_diagnosis_of_metric"
+    page = olga.person.browser.get(f"/competitions/any/organize/submissions/{copy}/diagnosis")
+    assert page.status_code == 200 and refused["message"] in page.text

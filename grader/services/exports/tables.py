@@ -33,6 +33,9 @@ from grader.text import csv_lines
 Row = Mapping[str, Any]
 CHUNK = 500
 COUNTS = ("size", "positives")
+# Columns of metrics other than that of bias: standard errors and the values of groups.
+ERROR = "{} standard error"
+GROUP_VALUES = ("rows", "score", "error")
 
 
 def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
@@ -158,9 +161,18 @@ def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
     columns[place:place] = terms
     if kind is TableKind.STANDINGS:
         return columns
-    identities = Rules.of(version).identities
-    cells = (f"{name}: {cell}" for name in identities for cell in (*COUNTS, *CELLS))
-    return *columns, *cells
+    rules = Rules.of(version)
+    if rules.is_bias:
+        cells = (f"{name}: {cell}" for name in rules.identities for cell in (*COUNTS, *CELLS))
+        return *columns, *cells
+    columns[-1:] = [*map(ERROR.format, ("score", *terms))]  # there are no positives
+    lines = version.solution.report.get("groups", ())
+    groups = (_group_columns(line["column"], line["value"]) for line in lines)
+    return *columns, *(name for names in groups for name in names.values())
+
+
+def _group_columns(column: str, value: str) -> dict[str, str]:
+    return {key: f"{column} = {value}: {key}" for key in GROUP_VALUES}
 
 
 def _submission_rows(
@@ -240,7 +252,8 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
 
 
 def _score_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
-    rules = Rules.of(version)
+    rules, solution = Rules.of(version), version.solution
+    row_counts = {Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count}
     query = select(Submission).where(Submission.competition_id == competition.id)
     for chunk in _chunks(session, query, Submission):
         submissions = {each.id: each for each in chunk}
@@ -250,11 +263,10 @@ def _score_rows(session: Session, competition: Competition, version: ScoringVers
             .order_by(Score.submission_id, Score.split.desc())
         )
         for score in scores:
-            yield _score_row(score, submissions[score.submission_id], rules)
+            yield _score_row(score, submissions[score.submission_id], rules, row_counts)
 
 
-def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
-    scored = report(PairCounts.from_dict(score.evidence), rules.bias)
+def _score_row(score: Score, submission: Submission, rules: Rules, rows: Mapping[Split, int]) -> Row:
     row: dict[str, Any] = {
         "submission": submission.id,
         "team_id": submission.team_id,
@@ -262,9 +274,16 @@ def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
         "split": score.split.value,
         "score": score.score,
         **{term: score.terms.get(term) for term in rules.term_names},
-        "rows": scored.rows,
-        "positives": scored.positives,
     }
+    if not rules.is_bias:
+        row["rows"] = rows[score.split]
+        row |= {ERROR.format(name): error for name, error in (score.errors or {}).items()}
+        for column, groups in score.groups.items():
+            for value, values in groups.items():
+                row |= {name: values[key] for key, name in _group_columns(column, value).items()}
+        return row
+    scored = report(PairCounts.from_dict(score.evidence), rules.bias)
+    row |= {"rows": scored.rows, "positives": scored.positives}
     for line in scored.subgroups:
         row |= {f"{line.name}: {cell}": getattr(line, cell) for cell in (*COUNTS, *CELLS)}
     return row

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.metrics import registry
 from grader.models import (
     Competition,
     JobState,
@@ -50,6 +51,16 @@ class NothingToCompareWith(OrganizerError):
     message = "A submission cannot be compared with itself. Choose another submission."
 
 
+class OtherMetric(OrganizerError):
+    """Only submissions under the bias metric can be diagnosed."""
+
+    public_name = "no_diagnosis_of_metric"
+    message = (
+        "A diagnosis analyzes the AUCs of the bias metric. This competition has another metric, whose terms, "
+        "groups and standard errors are on the page of the submission."
+    )
+
+
 class NoDiagnosis(OrganizerError):
     """The submission has no diagnosis."""
 
@@ -75,9 +86,11 @@ class DiagnosisNotPublished(ParticipantError):
 def request(act: Act, *, submission_id: int, against_id: int | None) -> OrganizerJob:
     """Request a diagnosis under the live scoring version, optionally with a comparison.
 
-    Raises UnknownSubmissionHere, NotScored or NothingToCompareWith.
+    Raises OtherMetric, UnknownSubmissionHere, NotScored or NothingToCompareWith.
     """
     session, competition = act.session, act.competition
+    if not is_available(competition):
+        raise OtherMetric
     if against_id == submission_id:
         raise NothingToCompareWith
     for each in (submission_id,) if against_id is None else (submission_id, against_id):
@@ -130,6 +143,12 @@ def publish(act: Act, *, submission_id: int) -> None:
     submission = get(session, competition=competition, submission_id=submission_id)
     what = f"submission #{submission_id} of {log.mention(submission.team)}"
     act.record("diagnosis.publish", what, public_text=f"The diagnosis of {what} was published.")
+
+
+def is_available(competition: Competition) -> bool:
+    """Return whether the submissions of a competition can be diagnosed."""
+    version = competition.live_scoring_version
+    return version is None or registry.is_default(version.metric_settings)
 
 
 def is_published(job: OrganizerJob) -> bool:

@@ -20,15 +20,16 @@ from grader.fair_play import (
 )
 from grader.fair_play.likeness import IndexArray
 from grader.files import FileRejected, read_submission
-from grader.metrics import dense_ranks
+from grader.metrics import registry
 from grader.models import Competition
+from grader.scored_files import predicted_columns
 from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play_files
 from grader.services.fair_play.report import File, FoundPair, FoundSigns, FoundTeam, Report
 from grader.services.solutions import intake
 from grader.services.solutions.acceptance import LiveSolution
 from grader.storage.stores import BlobMissing
-from grader.worker.calculator import EncodedCache, EncodedFile
+from grader.worker.calculator import RANKS, EncodedCache, EncodedFile
 from grader.worker.organizer_jobs.context import Work
 
 MAX_TEAMS = 100
@@ -79,6 +80,10 @@ class _Orders:
     ) -> None:
         self._storage, self._live = work.storage, live
         self._row_ids_sha256, self._names = row_ids_sha256, names
+        settings = live.rules.as_settings()
+        self._columns = predicted_columns(live.rules.scorer.describe(), registry.options_of(settings))
+        self._encoding = RANKS if self._columns.is_single_number else f"order of {self._columns.names}"
+        self._is_numeric = not any(each.classes or each.is_text for each in self._columns.columns)
         self._ranks = EncodedCache.of(work.settings)
         self._shas = {file.submission_id: file.sha256 for file in found}
         self._order = lru_cache(KEPT_ORDERS)(self._load)
@@ -89,21 +94,22 @@ class _Orders:
         return self._order(self._shas[submission_id])
 
     def _load(self, sha256: str) -> FileOrder | None:
-        kept = self._ranks.get(sha256, self._row_ids_sha256) if self._ranks else None
-        return FileOrder(kept.encoded) if kept else self._read(sha256)
+        kept = self._ranks.get(sha256, self._row_ids_sha256, self._encoding) if self._ranks else None
+        return FileOrder(kept.encoded, self._is_numeric) if kept else self._read(sha256)
 
     def _read(self, sha256: str) -> FileOrder | None:
         if time.monotonic() > self._until:
             return None
         try:
             data = self._storage.read(sha256)
-            read = read_submission(data, self._live.row_ids, other_labels=self._names)
+            read = read_submission(data, self._live.row_ids, other_labels=self._names, wanted=self._columns)
         except (FileRejected, BlobMissing):  # a pending file may be invalid or have been deleted
             return None
-        ranked = EncodedFile.of(read, dense_ranks(read.predictions))
+        order = FileOrder.of(read.columns)
         if self._ranks:
-            self._ranks.put(sha256, self._row_ids_sha256, ranked)
-        return FileOrder(ranked.encoded)
+            ranked = EncodedFile.of(read, order.ranks)
+            self._ranks.put(sha256, self._row_ids_sha256, ranked, self._encoding)
+        return order
 
 
 class _Looked:

@@ -61,6 +61,7 @@ def diagnosis(slug: str, submission_id: int, *, problem: Any = None) -> str:
         competition = competition_of(session, slug)
         submission, job = _newest(session, slug, submission_id)
         view = CompetitionView(competition, db.now(session))
+        is_available = diagnoses.is_available(competition)
     reports = diagnoses.reports(current_site().storage, job)
     split, is_published = _split(), job is not None and diagnoses.is_published(job)
     return render_template(
@@ -68,6 +69,7 @@ def diagnosis(slug: str, submission_id: int, *, problem: Any = None) -> str:
         competition=view,
         submission=submission,
         job=JobView(job) if job else None,
+        why_not="" if is_available else diagnoses.OtherMetric.message,
         can_publish=bool(reports) and view.is_revealed and not is_published,
         is_published=is_published,
         is_current=job is not None and diagnoses.is_current(job, competition),
@@ -177,6 +179,7 @@ DIAGNOSES = Family(
     tag="running",
     refusals=(
         diagnoses.NothingToCompareWith,
+        diagnoses.OtherMetric,
         diagnoses.NotScored,
         diagnoses.NotPublishable,
         UnknownSubmissionHere,
