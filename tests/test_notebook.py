@@ -13,6 +13,8 @@ from grader.services.audit.log import Actor
 from grader.services.data_files import files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
+pytestmark = pytest.mark.system
+
 NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 NOTEBOOK = NOTEBOOKS / "from-data-to-rank.ipynb"
 

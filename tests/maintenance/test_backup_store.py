@@ -29,11 +29,17 @@ from grader.services import backup_runs
 from grader.services.backup_runs import RETRY_AFTER, BackupInProgress, BackupLost
 from grader.settings import Settings
 
+pytestmark = pytest.mark.system
+
 DAY = timedelta(days=1)
 KEY = pyrage.x25519.Identity.generate()
 
 
-@pytest.fixture(params=["folder", "bucket"])
+# These tests put, read, list and delete objects; the long run also repeats the others in a bucket.
+in_both = pytest.mark.parametrize("target", ["folder", "bucket"], indirect=True)
+
+
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.long)])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "folder":
         return str(tmp_path / "backups")
@@ -73,6 +79,7 @@ def store_of(settings: Settings) -> backup_store.Store:
     return backup_store.open_store(settings, settings.backup_target or "")
 
 
+@in_both
 def test_second_backup_copies_only_new_content(service, configured: Settings):
     competition = service.competition()
     service.submit(competition)
@@ -111,6 +118,7 @@ def test_encrypted_store_reveals_no_content_and_requires_its_key(service, config
     assert check(configured, pyrage.x25519.Identity.generate(), KEY) == []
 
 
+@in_both
 def test_large_content_is_stored_in_pieces_and_read_back(configured: Settings):
     store, data = store_of(configured), os.urandom(1 << 20) * 20
     name = store.name_of("large")
@@ -159,6 +167,7 @@ def test_private_or_invalid_key_is_rejected_without_being_shown(service, configu
         run(service, wrong)
 
 
+@in_both
 def test_verification_names_each_damaged_and_missing_object_and_a_new_backup_repairs_sizes(
     service, configured: Settings
 ):
@@ -202,6 +211,7 @@ def test_verification_finds_rows_that_differ(service, configured: Settings, monk
         ]
 
 
+@in_both
 def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings):
     competition = service.competition()
     service.submit(competition)

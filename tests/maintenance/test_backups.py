@@ -36,6 +36,8 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.scorer import Scorer
 
+pytestmark = pytest.mark.system
+
 
 @dataclass
 class Elsewhere:

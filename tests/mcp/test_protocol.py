@@ -26,7 +26,7 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
 from grader.services.data_files import files
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.system]
 READING = {
     "list_competitions",
     "read_competition",
