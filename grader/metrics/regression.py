@@ -102,8 +102,15 @@ class RSquared(RowStatistics):
         "The share of the target's variance that the predictions explain; negative if a constant is better."
     )
 
+    at_edge = -(LARGEST**2)
+
     def _problems(self, truth: NDArray[Any]) -> list[str]:
-        return constant(truth)
+        # The squares of a smaller spread would be 0.
+        return constant(truth, spread=1 / LARGEST)
+
+    def is_smooth(self, means: Sequence[float]) -> bool:
+        """Return whether the errors are not so large that the ratio may overflow."""
+        return means[1] / means[0] < LARGEST**2
 
     def fixed(self, truth: NDArray[Any]) -> tuple[FloatArray, ...]:
         """Return the squared deviation from the mean of each row.
@@ -163,9 +170,9 @@ def _deviations(values: FloatArray) -> FloatArray:
     return deviations
 
 
-def constant(truth: NDArray[Any]) -> list[str]:
-    """Return a problem if all values are equal."""
-    return ["The target is the same in all rows."] if truth.min() == truth.max() else []
+def constant(truth: NDArray[Any], spread: float = 0.0) -> list[str]:
+    """Return a problem if all values are equal, or within a spread."""
+    return ["The target is the same in all rows."] if truth.max() - truth.min() <= spread else []
 
 
 REGRESSION: tuple[type[BuiltIn], ...] = (

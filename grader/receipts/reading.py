@@ -188,7 +188,7 @@ def read_columns(
         expected = ",".join(["id", *parsers])
         raise UnreadableFile(f"Line 1 of the submission is {shown(lines[0])}; expected {expected}.")
     id_column = header.index("id")
-    if '"' not in text and parsers is ONE_NUMBER:
+    if '"' not in text and parsers == ONE_NUMBER:
         plain = _plain_predictions(lines[1:], len(header), id_column, header.index("prediction"))
         if plain.keys() == row_ids:
             return {"prediction": plain}

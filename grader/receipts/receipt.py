@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from grader.errors import OrganizerError
-from grader.receipts.reading import ONE_NUMBER, finite_number, read_columns, read_predictions
+from grader.receipts.reading import finite_number, read_columns, read_predictions
 from grader.receipts.recount import TERMS, RecountSettings, count, score
 from grader.receipts.recount_metrics import NamedSettings, RecountedValue, recount_groups
 from grader.receipts.truth import SPLITS, SlowTruth, classes_in, read_truth
@@ -197,7 +197,7 @@ def verify(
     UnreadableFile
         If a file cannot be scored.
     InvalidReceipt
-        If the receipt was created by another version of the metric code.
+        If the receipt was created by another version of the metric code, or has values of a wrong type.
     NonceNeeded
         If a solution is given, but neither the arguments nor the receipt contain the nonce.
     """
@@ -219,7 +219,10 @@ def verify(
         )
         checks.append(Recheck("sha256 of the nonce and the solution", receipt.commitment, truth.commitment))
         if submission is not None:
-            checks += verify_scores(receipt, submission=submission, truth=truth)
+            try:
+                checks += verify_scores(receipt, submission=submission, truth=truth)
+            except _UNREADABLE as error:
+                raise InvalidReceipt(f"A value of the receipt has a wrong type ({error!r}).") from error
     return checks
 
 
@@ -254,7 +257,7 @@ def _verify_named(
 
     parse = finite_number if settings.predicted_kind == "number" else in_classes
     parsers = dict.fromkeys(settings.predictions, parse)
-    columns = read_columns(submission, truth.row_ids, ONE_NUMBER if parsers == ONE_NUMBER else parsers)
+    columns = read_columns(submission, truth.row_ids, parsers)
     names = (*settings.targets, *settings.groups)
     for name in SPLITS:
         if split := receipt.splits.get(name):
@@ -340,7 +343,7 @@ def _compare_evidence(
 def _from_hexadecimal(text: str) -> float:
     try:
         return float.fromhex(text)
-    except ValueError:
+    except (OverflowError, TypeError, ValueError):
         return math.nan
 
 

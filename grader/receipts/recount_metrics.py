@@ -118,7 +118,8 @@ def recount_groups(settings: NamedSettings, truth: Values, predictions: Values) 
             {name: [values[row] for row in rows] for name, values in side.items()}
             for side in (truth, predictions)
         )
-        if settings.base not in _OF_VARYING or all(len(set(part[each])) > 1 for each in settings.targets):
+        least = _LEAST_SPREADS.get(settings.base)
+        if least is None or all(max(part[each]) - min(part[each]) > least for each in settings.targets):
             one = recount_metric(settings.name, settings.options, part, predicted)
             tables[column][value] = len(rows), one.score
     if settings.weight == 1:
@@ -286,7 +287,8 @@ def _deviations(values: Sequence[float]) -> list[float]:
 def _r_squared(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
     spread = math.fsum(each * each for each in _deviations(truth))
     errors = math.fsum(map(_squared_error, truth, predictions))
-    return _summed(1 - (errors / len(truth)) / (spread / len(truth)), len(truth), spread, errors)
+    ratio = (errors / len(truth)) / (spread / len(truth))
+    return _summed(1 - ratio if ratio < _LARGEST else -_LARGEST, len(truth), spread, errors)
 
 
 def _pearson(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
@@ -396,5 +398,5 @@ _METRICS = {*_OF_CLASSES, *_OF_ONE_COLUMN, _MULTI_CLASS, "map_at_k"} | {
 }
 _LOWEST_IS_BEST = {"log_loss", _MULTI_CLASS, "brier", "rmse", "mae", "rmsle", "mape"}
 _OF_DIFFERENCES = {"rmsle", "r2", "pearson"}
-# These are undefined if all targets are equal.
-_OF_VARYING = {*_OF_RANKS, "r2", "pearson"}
+# These are undefined unless the largest and the smallest target differ by more than this.
+_LEAST_SPREADS = dict.fromkeys([*_OF_RANKS, "pearson"], 0.0) | {"r2": 1 / 1e145}

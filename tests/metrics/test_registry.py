@@ -16,6 +16,7 @@ from grader.metrics.bias.metric import BiasMetric, identity_column
 from grader.metrics.interface import Direction, Options, UnsuitablePredictions, UnsuitableTruth
 from grader.metrics.registry import METRICS, of_settings
 from grader.metrics.row_statistics import paired_difference, standard_error
+from grader.receipts.recount_metrics import RecountOptions, recount_metric
 
 ROOT = Path(__file__).parents[2]
 CLASSES = ("ham", "spam", "eggs", "toast")
@@ -253,6 +254,7 @@ def test_unsuitable_solutions_are_refused_with_all_reasons():
     for name, target in (
         ("roc_auc", [1.0, 1, 1]),
         ("r2", [2.0, 2, 2]),
+        ("r2", [0.0, 1e-300, 2e-300]),
         ("mape", [0.0, 1, 2]),
         ("rmsle", [-1.0, 1, 2]),
         ("log_loss", [0.0, 1, 2]),
@@ -274,6 +276,13 @@ def test_scores_are_finite_for_extreme_numbers(name: str, size: float):
         warnings.simplefilter("error")
         result = calculated(name, {"target": truth}, {"prediction": guesses})
     assert np.isfinite([result.score, *result.errors.values()]).all()
+
+
+def test_huge_errors_have_a_finite_r_squared():
+    truth, guesses = np.array([0.0, 1e-12, 2e-12]), np.array([1e145, -1e145, 0.0])
+    assert calculated("r2", {"target": truth}, {"prediction": guesses}).score == -1e290
+    values = ({"target": truth.tolist()}, {"prediction": guesses.tolist()})
+    assert recount_metric("r2", RecountOptions(), *values).score == -1e290
 
 
 def test_correlations_keep_their_digits_when_the_mean_is_far_above_the_spread():

@@ -396,6 +396,42 @@ def test_every_changed_value_of_a_receipt_of_any_metric_is_detected(name):
         assert differing(verify(forged, submission=files["submission"], solution=files["own"])), path
 
 
+@pytest.mark.parametrize("name", [None, "rmse", "macro_f1", "mean_rmse"])
+@pytest.mark.parametrize("wrong", [None, [], {}, "", 1e400, 10**400, True, [1], {"a": 1}])
+def test_receipt_with_a_value_of_a_wrong_type_is_rejected(name, wrong):
+    if name is None:
+        receipt, files = parts()[0], {"submission": SUBMISSION, "own": SOLUTION.encode()}
+    else:
+        receipt, files = named_parts(name)
+    split = receipt.as_dict()["splits"]["public"]
+    paths = [("splits", "public", *path) for path in all_paths(split)]
+    for path in [
+        *paths,
+        ("exactness",),
+        ("decimals",),
+        *(("settings", each) for each in receipt.metric_settings),
+    ]:
+        data = json.loads(receipt.to_json())
+        place = data
+        for each in path[:-1]:
+            place = place[each]
+        if path[-1] == "cpu" or (path[-1] == "exactness" and name is None):
+            continue
+        place[path[-1]] = wrong
+        try:
+            forged = Receipt.from_json(json.dumps(data))
+            verify(forged, submission=files["submission"], solution=files["own"])
+        except (InvalidReceipt, UnreadableFile):
+            pass
+
+
+def all_paths(data, path=()):
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, each in items:
+        yield *path, key
+        yield from all_paths(each, (*path, key))
+
+
 def test_counts_must_match_to_the_last_bit_and_sums_nearly():
     for name, is_found in (("macro_f1", True), ("rmse", False)):
         receipt, files = named_parts(name)
