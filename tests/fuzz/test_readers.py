@@ -23,6 +23,9 @@ from grader.files import (
     read_solution,
     read_submission,
 )
+from grader.files.solution.canonical_form import hashes
+from grader.files.submission.columns import PredictedColumn, SubmissionColumns
+from grader.metrics.interface import Options
 from grader.receipts import (
     InvalidReceipt,
     Receipt,
@@ -31,6 +34,12 @@ from grader.receipts import (
     read_predictions,
     read_truth,
 )
+from grader.receipts.reading import finite_number, read_columns
+from grader.receipts.recount_metrics import NamedSettings
+from grader.receipts.truth import classes_in
+from grader.scored_files import read_truth as read_metric_truth
+from grader.services.competitions.metric import NamedMetric
+from grader.services.solutions.truth import Truth
 from tests.fixtures.examples import examples
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
 
@@ -82,6 +91,48 @@ def public_table(data: bytes) -> object:
     return table.columns, table.positions.tolist()
 
 
+CLASSES = ("1", "a b", "Ö", 'x"y, z')
+WANTED = SubmissionColumns(
+    (
+        PredictedColumn("share"),
+        PredictedColumn("kind", classes=CLASSES),
+        PredictedColumn("list", classes=("0", "1", "é"), places=2),
+    )
+)
+
+
+def any_predictions(data: bytes) -> object:
+    """Read predictions of several kinds, which both implementations read alike."""
+    accepted = read_submission(data, ROW_IDS, wanted=WANTED)
+    require_readable(accepted.notes)
+    of_list = {"0", "1", "é"}
+
+    def listed(text: str) -> tuple[str, ...] | None:
+        return names if (names := classes_in(text)) and of_list.issuperset(names) else None
+
+    parsers = {"share": finite_number, "kind": dict(zip(CLASSES, CLASSES, strict=True)).get, "list": listed}
+    slow = read_columns(data, IDS, parsers)
+    assert [bits(each) for each in accepted.columns["share"]] == [bits(slow["share"][name]) for name in IDS]
+    assert [CLASSES[code] for code in accepted.columns["kind"]] == [slow["kind"][name] for name in IDS]
+    codes = [[("0", "1", "é").index(each) for each in slow["list"][name][:2]] for name in IDS]
+    assert [[code for code in row if code >= 0] for row in accepted.columns["list"].tolist()] == codes
+    return {name: values.tolist() for name, values in accepted.columns.items()}
+
+
+def targets(data: bytes) -> object:
+    """Read the solution of a metric, which both implementations read alike."""
+    name = "macro_f1" if b"dog" in data else "rmse"
+    read = read_metric_truth(data, name, Options(), target="what", groups=["region"])
+    if (read.table.usage_column or "").casefold() != "usage":  # The second one accepts no other name.
+        return None
+    classes = read.options.classes if read.table.texts else ()
+    truth = Truth.of_targets(read.targets, classes, read.table.groups, read.table.usage)
+    digest = hashes(truth.canonical(read.table.row_ids), nonce=b"")[0]
+    stored = NamedMetric(name=name, classes=classes, groups=("region",)).as_dict()
+    assert read_truth(data, NamedSettings.from_dict(stored), label="what").digest == digest
+    return digest
+
+
 def slow_truth(data: bytes) -> object:
     return read_truth(data, METRIC, label="toxicity", identities=["female"]).digest
 
@@ -100,6 +151,24 @@ LABEL_PREDICTIONS = b"id,insult,toxicity\n" + b"".join(
 PREDICTIONS_BESIDE = PREDICTIONS.replace(b"\n", b',?,"a, b"\n').replace(
     b'?,"a, b"', b'insult,"severe, toxic"', 1
 )
+ANY_PREDICTIONS = b"id,list,share,kind\n" + b"".join(
+    f"{name},{('0 1', 'é', '1 0 é')[place % 3]},{place / 7!r},{kind}\n".encode()
+    for place, name in enumerate(IDS)
+    for kind in [("1", "a b", "Ö", '"x""y, z"')[place % 4]]
+)
+REGIONS = ("", "north", '"so, ""uth"')
+
+
+def solution_of(what: Callable[[int], str]) -> bytes:
+    lines = [
+        f"{('Public', 'private', 'Ignored')[place % 3]},{name},{REGIONS[place % 5 % 3]},{what(place)}"
+        for place, name in enumerate(IDS)
+    ]
+    return "\n".join(["Usage,id,region,what", *lines, ""]).encode()
+
+
+TARGETS = solution_of(lambda place: repr(place / 7 - 1))
+CLASS_TARGETS = solution_of(lambda place: ("dog", '"cat, eel"', "Ö")[place % 3])
 METRIC = RecountSettings.from_dict(json.loads(RECEIPT)["settings"])
 # Each reader with a valid file, its errors for invalid files, and its share of the files.
 READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...], float]] = {
@@ -110,6 +179,9 @@ READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardE
     "guessed solution": (guessed_solution, SOLUTION, (FileRejected, WrongColumns), 0.1),
     "scored table": (scored_table, SOLUTION, (FileRejected, WrongColumns), 0.05),
     "public table": (public_table, SOLUTION, (FileRejected,), 0.05),
+    "any predictions": (any_predictions, ANY_PREDICTIONS, (FileRejected,), 0.05),
+    "targets": (targets, TARGETS, (FileRejected, WrongColumns), 0.05),
+    "class targets": (targets, CLASS_TARGETS, (FileRejected, WrongColumns), 0.05),
     "slow truth": (slow_truth, SOLUTION, (UnreadableFile,), 0.05),
     "slow predictions": (slow_predictions, PREDICTIONS, (UnreadableFile,), 0.05),
     "receipt": (receipt, RECEIPT, (InvalidReceipt,), 0.05),
