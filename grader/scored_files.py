@@ -1,6 +1,6 @@
 """Files scored with any built-in metric: targets, groups, predictions, and values on each split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,11 +27,13 @@ from grader.metrics.interface import (
     UnsuitableTruth,
 )
 from grader.metrics.registry import metric as metric_of
-from grader.text import listed, named
+from grader.text import is_storable, listed, named, quoted
 
 # The columns of a metric do not depend on the names of the classes, which are known only after reading.
 _SOME_CLASSES = ("0", "1")
 MOST_GROUPS = 1000
+MOST_CLASSES = 10_000
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +194,10 @@ def read_truth(
         (column,) = table.texts.values()
         is_list = renamed[0].kind is ColumnKind.CLASSES
         options = replace(options, classes=classes_in(column.values, is_list=is_list))
+    texts = {"class": options.classes if table.texts else ()}
+    texts["group"] = tuple(value for each in groups for value in table.groups[each].values)
+    if problems := [problem for what, each in texts.items() for problem in _unusable(what, each)]:
+        raise FileRejected("solution", problems)
     targets = {
         column.name: _values(each, table, options) for column, each in zip(expected, renamed, strict=True)
     }
@@ -205,7 +211,7 @@ def predicted_columns(description: Description, options: Options) -> SubmissionC
 
 def classes_in(texts: Sequence[str], *, is_list: bool) -> tuple[str, ...]:
     """Return the classes that occur in targets, in the order of numbers if all are numbers."""
-    names = {name for text in texts for name in text.split()} if is_list else set(texts)
+    names = {name.decode() for text in texts for name in text.encode().split()} if is_list else set(texts)
     numbers = {name: number_of(name) for name in names}
     return tuple(
         sorted(names, key=lambda name: (numbers[name] or 0.0, name))
@@ -253,6 +259,19 @@ def _values(column: ColumnSpec, table: TargetTable, options: Options) -> NDArray
     if codes is None:
         raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed)])
     return codes[categories.codes]
+
+
+def _unusable(what: str, texts: Sequence[str]) -> Iterator[FileProblem]:
+    """Yield the problems of names of classes or groups, which are stored and displayed."""
+    odd = [each for each in texts if len(each) > LONGEST_NAME or not is_storable(each)]
+    if odd:
+        expected = f"at most {LONGEST_NAME} characters without NUL (U+0000)"
+        message = f"The {what} {quoted(odd[0])} is not usable; expected {expected}."
+        yield FileProblem("unusable_name", message, count=len(odd), expected=expected, found=quoted(odd[0]))
+    if len(texts) > MOST_CLASSES:
+        count, expected = f"{len(texts):,} different values", f"at most {MOST_CLASSES:,}"
+        message = f"The solution has {count} of a {what}; expected {expected}."
+        yield FileProblem("too_many_classes", message, count=len(texts), expected=expected, found=count)
 
 
 def _too_many_groups(name: str, column: Categories) -> FileProblem:

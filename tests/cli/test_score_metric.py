@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from sklearn import metrics as reference
 
+from grader.files import FileRejected
 from grader.metrics.interface import Options
 from grader.metrics.registry import METRICS, metric
+from grader.scored_files import read_for_metric
 
 ROWS = 300
 
@@ -217,3 +219,31 @@ def test_the_documentation_lists_all_metrics_with_their_titles():
     assert re.findall(r"(?m)^\| `(\w+)` \| (.+) \| (highest|lowest) \|$", text) == [
         (name, each.title, each.direction) for name, each in described.items()
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "region", "reason"),
+    [
+        ("b\0", "north", "The class 'b<U+0000>' is not usable"),
+        ("b", "n" * 256, "The group 'nnn"),
+        ("b", "n\0", "The group 'n<U+0000>' is not usable; expected at most 255 characters without NUL"),
+        (None, "north", "The solution has 10,001 different values of a class; expected at most 10,000."),
+    ],
+)
+def test_unusable_names_of_classes_and_groups_are_rejected(kind, region, reason):
+    kinds = [kind, "a"] if kind else range(10_001)
+    lines = [f"{row},{each},{region}" for row, each in enumerate(kinds)]
+    with pytest.raises(FileRejected) as rejected:
+        read_for_metric(
+            "\n".join(["id,kind,region", *lines]).encode(),
+            "accuracy",
+            Options(),
+            target="kind",
+            groups=["region"],
+        )
+    assert [each.message[: len(reason)] for each in rejected.value.problems] == [reason]
+
+
+def test_classes_of_a_list_are_separated_by_ascii_whitespace():
+    data = "id,kind\n1,a\u00a0b c\n2,c\n".encode()
+    assert read_for_metric(data, "map_at_k", Options(), target="kind").options.classes == ("a\u00a0b", "c")
