@@ -1,6 +1,9 @@
 """Competitions with any metric over HTTP, from the settings to the results bundle."""
 
 import csv
+import io
+import json
+import zipfile
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -180,6 +183,43 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
     olga.work()
     for team, (desk, receipt) in enumerate(zip(desks, receipts, strict=True)):
         assert_verified(desk("GET", receipt).data, task, team)
+
+    bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202).json["url"]
+    olga.work()
+    with zipfile.ZipFile(io.BytesIO(olga("GET", f"{bundle}/file").data)) as archive:
+        files = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+    assert_bundle(files, task)
+
+
+def assert_bundle(files, task):
+    """Assert that the leaderboards and tables of a bundle are those of the metric, with true texts."""
+    private = ~IS_PUBLIC
+    order = np.argsort([task.score(team, private) for team in range(3)])
+    ranking = order if task.metric == "rmse" else order[::-1]
+    board = list(csv.DictReader(files["boards/private.csv"].splitlines()))
+    assert [row["team"] for row in board] == [TEAMS[team] for team in ranking]
+    assert [row["score"] for row in board] == [f"{task.score(team, private):.5f}" for team in ranking]
+    f1s = [f"f1_{each}" for each in task.classes]
+    values = [
+        f1_score(task.truth[private], task.guesses[team][private], average=None, labels=task.classes)
+        for team in (ranking if task.classes else ())
+    ]
+    for row, each in zip(board, values, strict=False):
+        assert [float(row[name]) for name in f1s] == pytest.approx(each, abs=1e-4)
+    groups = list(csv.DictReader(files["groups/private.csv"].splitlines()))
+    south = private & (REGIONS == "south")
+    shown = [(each["column"], float(each["score"])) for each in groups if each["group"] == "south"]
+    assert shown == [("region", float(f"{task.score(team, south):.2e}")) for team in ranking]
+    assert "identities/private.csv" not in files and "groups/" in files["README.txt"]
+    about = json.loads(files["metric.json"])
+    assert about["settings"]["name"] == task.metric
+    title = {"rmse": "RMSE", "macro_f1": "Macro"}[task.metric]
+    assert title in files["metric.md"] and title in about["metric"]
+    texts = "".join(files[name] for name in ("README.txt", "results.html", "metric.md", "CITATION.cff"))
+    assert [word for word in ("AUC", "AEG", "Power", "Borkan", "dentit") if word in texts] == []
+    assert all(f"<td>region = {each}</td>" in files["results.html"] for each in ("north", "south"))
+    assert ", ".join(task.classes) in files["metric.md"]
+    assert ("Best score: lowest" in files["metric.md"]) == (task.metric == "rmse")
 
 
 def grouped(task, team, rows, weight):

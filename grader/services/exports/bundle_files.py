@@ -10,15 +10,14 @@ from importlib.metadata import version
 from typing import Any
 
 from grader.metrics import registry
+from grader.metrics.interface import ColumnKind, Description, Exactness
 from grader.models import Split
+from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS
 from grader.services.exports.bundle import BundleLine, FinalResults
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.text import csv_lines
 
-METRIC = registry.default()
-TERMS = tuple(term.name for term in METRIC.terms)
-TERM_NAMES = (METRIC.terms[0].title, *(term.heading for term in METRIC.terms[1:]))
-CELLS = {cell.name: cell.title for cell in METRIC.cells}
+CELLS = {cell.name: cell.title for cell in registry.default().cells}
 FIRST_TEAMS = 10  # the number of teams on the printable page
 STYLE = """
 :root { color-scheme: light dark; }
@@ -45,20 +44,34 @@ Results of {title}: final standings {number}, finalized on {date} UTC.
 
 results.html              all results as a printable page
 boards/                   both leaderboards as CSV and JSON; the private one is the final one
-identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits
-metric.md, metric.json    the metric, its settings and the version of its code
+{tables}metric.md, metric.json    the metric, its settings and the version of its code
 hashes.csv                the sha256 of every file that counted, and the commitment to the solution
 CITATION.cff              how to cite these results
 SHA256SUMS                checksums of all these files; verify them with sha256sum -c SHA256SUMS
 {more}
-Scores have 5 decimals, terms 4 and table cells 2, as on the competition's pages.
+{decimals}, as on the competition's pages.
+"""
+IDENTITIES = """\
+identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits
+"""
+METRIC_FILE = """\
+metric.py                 the function that computes the score
+"""
+GROUPS = """\
+groups/                   the value of each group for the submissions that counted, on both splits
 """
 WITH_SOLUTION = """\
 solution.csv              the solution in its canonical form
 solution-nonce.txt        the nonce: the commitment is the sha256 of its bytes followed by solution.csv
-receipts/                 the exact counts behind every score; to recompute one, run `fairboard verify
+receipts/                 the exact {evidence} behind every score; to recompute one, run `fairboard verify
                           receipts/N.json --solution solution.csv --submission FILE`
 """
+EXACTNESS = {
+    Exactness.COUNTS: "The score follows from integer counts, so every machine computes identical scores.",
+    Exactness.SUMS: "The values of the rows are added exactly, so the score does not depend on their order. "
+    "Machines with other CPU features may compute other last digits.",
+    Exactness.OPAQUE: "The score is a function of the complete files, which metric.py contains.",
+}
 WITH_CANARIES = """\
 solution-canaries.csv     the canary rows with their true labels; they affect no score, and their labels were
                           altered to detect files created from leaked labels. The sha256 of this list is the
@@ -77,9 +90,12 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
         "CITATION.cff": _citation(results, address),
     }
     for split in Split:
-        files[f"boards/{split}.csv"] = _board_csv(results.boards[split], is_private=split is Split.PRIVATE)
+        files[f"boards/{split}.csv"] = _board_csv(results, split)
         files[f"boards/{split}.json"] = _json(_board(results, split))
-        files[f"identities/{split}.csv"] = csv_lines(_identity_rows(results, split))
+        if results.rules.is_bias:
+            files[f"identities/{split}.csv"] = csv_lines(_identity_rows(results, split))
+        elif _has_groups(results):
+            files[f"groups/{split}.csv"] = csv_lines(_group_rows(results, split))
     if results.nonce is not None:
         files["solution-nonce.txt"] = f"{results.nonce}\n"
     if results.canaries is not None:
@@ -89,24 +105,48 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
     return files
 
 
+def _about(results: FinalResults) -> Description:
+    return results.rules.scorer.describe()
+
+
+def _term_decimals(results: FinalResults) -> int:
+    return TERM_DECIMALS if results.rules.is_bias else _about(results).decimals
+
+
+def _has_groups(results: FinalResults) -> bool:
+    return any(result.lines for splits in results.groups.values() for result in splits.values())
+
+
 def _readme(results: FinalResults) -> str:
+    is_bias, has_groups, decimals = results.rules.is_bias, _has_groups(results), _about(results).decimals
+    shown = f"Scores and terms have {decimals} decimals"
+    if is_bias:
+        shown = f"Scores have {decimals} decimals, terms {TERM_DECIMALS} and table cells {CELL_DECIMALS}"
+    elif has_groups:
+        shown = f"{shown}, values of groups 3 significant digits"
+    solution = WITH_SOLUTION.format(evidence="counts" if is_bias else "counts or sums")
     return README.format(
+        tables=(IDENTITIES if is_bias else GROUPS if has_groups else "")
+        + (METRIC_FILE if results.rules.as_settings().get("source") else ""),
+        decimals=shown,
         title=results.title,
         number=results.number,
         date=_day(results.finalized_at),
-        more=(WITH_SOLUTION if results.receipts else "") + (WITH_CANARIES if results.canaries else ""),
+        more=(solution if results.receipts else "") + (WITH_CANARIES if results.canaries else ""),
     )
 
 
-def _board_csv(lines: tuple[BundleLine, ...], *, is_private: bool) -> str:
-    header = ["rank", "team", "members", "score", *TERMS, "submission", "sha256"]
+def _board_csv(results: FinalResults, split: Split) -> str:
+    lines, is_private = results.boards[split], split is Split.PRIVATE
+    terms, decimals = results.rules.term_names, _term_decimals(results)
+    header = ["rank", "team", "members", "score", *terms, "submission", "sha256"]
     rows = [
         [
             line.rank,
             line.team,
             "; ".join(line.members),
             line.score,
-            *(_cell(line.terms.get(term), 4) for term in TERMS),
+            *(_cell(line.terms.get(term), decimals) for term in terms),
             line.submission_id,
             line.sha256,
             *([line.public_rank] if is_private else []),
@@ -153,9 +193,17 @@ def _identity_rows(results: FinalResults, split: Split) -> Iterator[list[object]
         yield [line.rank, line.team, line.submission_id, identity.name, *cells]
 
 
+def _group_rows(results: FinalResults, split: Split) -> Iterator[list[object]]:
+    yield ["rank", "team", "submission", "column", "group", "rows", "score", "standard_error"]
+    for line in results.boards[Split.PRIVATE]:
+        for group in results.groups[line.submission_id][split].lines:
+            yield [line.rank, line.team, line.submission_id, *group]
+
+
 def _metric(results: FinalResults) -> dict[str, Any]:
+    about = _about(results)
     return {
-        "metric": f"{METRIC.title}: {METRIC.sentence}",
+        "metric": f"{about.title}: {about.sentence}",
         "metric_code_version": results.metric_code_version,
         "fairboard": version("fairboard"),
         "scoring_version": results.scoring_version,
@@ -166,25 +214,61 @@ def _metric(results: FinalResults) -> dict[str, Any]:
 
 
 def _metric_text(results: FinalResults) -> str:
-    metric = results.rules.bias
-    weights = ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items())
+    about = _about(results)
+    settings, exactness = _bias_text(results) if results.rules.is_bias else _named_text(results)
     return (
         f"# The metric of {results.title}\n\n"
         + (f"{results.evaluation.strip()}\n\n" if results.evaluation.strip() else "")
-        + f"{METRIC.formula}\n\n"
+        + f"{about.formula or f'{about.title}: {about.sentence}'}\n\n"
+        f"{settings}"
+        f"- Rows: {', '.join(f'{split} {count:,}' for split, count in results.rows.items())}\n"
+        f"- Scoring version {results.scoring_version}, solution {results.solution_number} "
+        f"(commitment {results.commitment})\n"
+        f"- Metric code version {results.metric_code_version}, Fairboard {version('fairboard')}\n\n"
+        f"{exactness}\n"
+    )
+
+
+def _bias_text(results: FinalResults) -> tuple[str, str]:
+    metric = results.rules.bias
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items())
+    settings = (
         f"- Power p: {metric.power:g}\n"
         f"- Weights: {weights}\n"
         f"- A label is positive at a value >= {metric.label_threshold:g}; a row mentions an identity at "
         f">= {metric.identity_threshold:g}; a blank means no mention\n"
         f"- Undefined AUCs: {metric.undefined}\n"
         f"- Identities (N = {len(results.rules.identities)}): {', '.join(results.rules.identities)}\n"
-        f"- Rows: {', '.join(f'{split} {count:,}' for split, count in results.rows.items())}\n"
-        f"- Scoring version {results.scoring_version}, solution {results.solution_number} "
-        f"(commitment {results.commitment})\n"
-        f"- Metric code version {results.metric_code_version}, Fairboard {version('fairboard')}\n\n"
-        "Pair counts are exact, and AUCs are combined with 40 digits, so every machine computes identical "
-        "scores.\n"
     )
+    return settings, (
+        "Pair counts are exact, and AUCs are combined with 40 digits, so every machine computes identical "
+        "scores."
+    )
+
+
+def _named_text(results: FinalResults) -> tuple[str, str]:
+    lines = (f"- {name}: {value}\n" for name, value in _options(results).items())
+    return "".join(lines), EXACTNESS[_about(results).exactness]
+
+
+def _options(results: FinalResults) -> dict[str, str]:
+    """Return the options of a metric other than that of bias, by title; those without a value are omitted."""
+    about, settings = _about(results), results.rules.as_settings()
+    options = {
+        "Best score": about.direction.value,
+        "Columns of a submission": ", ".join(each.name for each in about.predictions),
+        "Classes": ", ".join(settings["classes"]),
+        "Positive class": settings["positive"] or "",
+        "Places that count": (
+            f"{settings['cutoff']}"
+            if any(each.kind is ColumnKind.CLASSES for each in about.predictions)
+            else ""
+        ),
+        "Groups": ", ".join(settings["groups"]),
+        "Groups in the score": ", ".join(" = ".join(each) for each in settings["scored_groups"]),
+        "Weight of the overall value": f"{settings['weight']:g}" if settings["scored_groups"] else "",
+    }
+    return {name: value for name, value in options.items() if value}
 
 
 def _hashes(results: FinalResults) -> str:
@@ -212,15 +296,21 @@ def _citation(results: FinalResults, address: str) -> str:
         f"date-released: {_day(results.finalized_at)}",
         f"url: {_yaml(address)}",
         f"abstract: {_yaml(f'{said}, scoring version {results.scoring_version}.')}",
-        "references:",
-        "  - type: conference-paper",
-        f"    title: {_yaml(BORKAN_TITLE)}",
-        "    authors:",
-        *(f"      - family-names: {last}\n        given-names: {first}" for first, last in BORKAN_AUTHORS),
-        "    year: 2019",
-        f"    collection-title: {_yaml('Companion Proceedings of the 2019 World Wide Web Conference')}",
-        "    doi: 10.1145/3308560.3317593",
     ]
+    if results.rules.is_bias:
+        lines += [
+            "references:",
+            "  - type: conference-paper",
+            f"    title: {_yaml(BORKAN_TITLE)}",
+            "    authors:",
+            *(
+                f"      - family-names: {last}\n        given-names: {first}"
+                for first, last in BORKAN_AUTHORS
+            ),
+            "    year: 2019",
+            f"    collection-title: {_yaml('Companion Proceedings of the 2019 World Wide Web Conference')}",
+            "    doi: 10.1145/3308560.3317593",
+        ]
     return "\n".join([*lines, ""])
 
 
@@ -265,9 +355,10 @@ def _page(results: FinalResults, *, address: str) -> str:
             f"<p>Final standings {results.number}, finalized on {_moment(results.finalized_at)}. The "
             f"competition closed on {_moment(results.closed_at)}. {escape(results.reason)}</p>",
             f'<p class="quiet">{escape(address)}</p>',
-            _board_table("Private leaderboard", results.boards[Split.PRIVATE], is_private=True),
-            _board_table("Public leaderboard", results.boards[Split.PUBLIC], is_private=False),
-            _identity_tables(results),
+            _board_table("Private leaderboard", results, Split.PRIVATE),
+            _board_table("Public leaderboard", results, Split.PUBLIC),
+            *([_identity_tables(results)] if results.rules.is_bias else []),
+            *([_group_tables(results)] if _has_groups(results) else []),
             _metric_list(results),
             "</body>",
             "</html>",
@@ -276,15 +367,18 @@ def _page(results: FinalResults, *, address: str) -> str:
     )
 
 
-def _board_table(name: str, lines: tuple[BundleLine, ...], *, is_private: bool) -> str:
-    heads = ["Rank", *(["Public rank"] if is_private else []), "Team", "Score", *TERM_NAMES]
+def _board_table(name: str, results: FinalResults, split: Split) -> str:
+    lines, is_private = results.boards[split], split is Split.PRIVATE
+    terms, decimals = _about(results).terms, _term_decimals(results)
+    titles = [*(term.title for term in terms[:1]), *(term.heading or term.title for term in terms[1:])]
+    heads = ["Rank", *(["Public rank"] if is_private else []), "Team", "Score", *map(escape, titles)]
     rows = [
         "<tr>"
         + _number(line.rank)
         + (_number("" if line.public_rank is None else line.public_rank) if is_private else "")
         + f"<td><bdi>{escape(line.team)}</bdi>{_members(line)}</td>"
         + _number(line.score)
-        + "".join(_number(_cell(line.terms.get(term), 4)) for term in TERMS)
+        + "".join(_number(_cell(line.terms.get(term.name), decimals)) for term in terms)
         + "</tr>"
         for line in lines
     ]
@@ -321,14 +415,40 @@ def _identities(split: Split, result: SplitResult) -> str:
     return _table(["Identity", *CELLS.values()], rows, caption=caption)
 
 
+def _group_tables(final: FinalResults) -> str:
+    parts = [
+        "<h2>Groups</h2>",
+        f"<p>The submissions that counted of the top {FIRST_TEAMS} teams; groups/ contains all teams.</p>",
+    ]
+    for line in final.boards[Split.PRIVATE][:FIRST_TEAMS]:
+        parts.append(f"<h3>{line.rank}. <bdi>{escape(line.team)}</bdi></h3>")
+        results = final.groups[line.submission_id]
+        for split in (each for each in reversed(Split) if each in results):
+            rows = [
+                f"<tr><td>{escape(f'{group.column} = {group.value}')}</td>"
+                + "".join(_number("" if each is None else f"{each:g}") for each in group[2:])
+                + "</tr>"
+                for group in results[split].lines
+            ]
+            caption = f"Score {results[split].score} on the {split} rows"
+            parts.append(_table(["Group", "Rows", "Score", "Standard error"], rows, caption=caption))
+    return "\n".join(parts)
+
+
 def _metric_list(results: FinalResults) -> str:
-    metric = results.rules.bias
-    facts = {
-        "Scoring version": str(results.scoring_version),
-        "Identities": ", ".join(results.rules.identities),
-        "Power": f"{metric.power:g}",
-        "Weights": ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items()),
-        "Thresholds": f"label {metric.label_threshold:g}, identity {metric.identity_threshold:g}",
+    facts = {"Scoring version": str(results.scoring_version)}
+    if results.rules.is_bias:
+        metric = results.rules.bias
+        facts |= {
+            "Identities": ", ".join(results.rules.identities),
+            "Power": f"{metric.power:g}",
+            "Weights": ", ".join(f"{name} {weight:g}" for name, weight in metric.weights.as_dict().items()),
+            "Thresholds": f"label {metric.label_threshold:g}, identity {metric.identity_threshold:g}",
+        }
+    else:
+        about = _about(results)
+        facts |= {"Metric": f"{about.title}: {about.sentence}", **_options(results)}
+    facts |= {
         "Rows": ", ".join(f"{split} {count:,}" for split, count in results.rows.items()),
         "Metric code version": results.metric_code_version,
         "Solution": f"number {results.solution_number}, commitment {results.commitment}",
@@ -338,7 +458,7 @@ def _metric_list(results: FinalResults) -> str:
 
 
 def _table(heads: list[str], rows: list[str], *, caption: str = "") -> str:
-    words = ("Team", "Identity")
+    words = ("Team", "Identity", "Group")
     head = "".join(f'<th scope="col"{"" if name in words else " class=n"}>{name}</th>' for name in heads)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     body = "\n".join(rows)

@@ -100,6 +100,8 @@ def bundle(work: Work) -> dict[str, Any]:
         found = bundles.gather(session, competition=competition, with_receipts=asked.with_solution)
     address = f"{work.settings.site()}/competitions/{found.slug}"
     files |= {name: text.encode() for name, text in bundle_files.texts(found, address=address).items()}
+    if source := found.rules.as_settings().get("source"):
+        files["metric.py"] = work.storage.read(source)
     work.report_progress(2, 3, "Packing")
     name = f"{found.slug}-final-{found.number}"
     blob = work.storage.put(_packed(files, folder=name))
