@@ -19,7 +19,7 @@ from grader.maintenance import schema
 from grader.models import AuditEntry, Competition, Mail, Score, Split, Standing, SubmissionGrant, Team
 from tests.fixtures.patience import HANG_SECONDS
 
-pytestmark = pytest.mark.both_databases
+pytestmark = [pytest.mark.both_databases, pytest.mark.system]
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
