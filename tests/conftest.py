@@ -51,7 +51,7 @@ pytest_plugins = (
 
 # The tests in these folders start and kill real processes, or crawl or fuzz a whole site. They run with
 # `make test-system`.
-SYSTEM_FOLDERS = ("browser", "demo", "deploy", "faults", "fuzz", "kaggle_client", "supervisor")
+SYSTEM_FOLDERS = ("browser", "demo", "deploy", "faults", "fuzz", "kaggle_client", "sandbox", "supervisor")
 
 # The longest files run first. Each file runs in one process, so a long one at the end would occupy only that
 # process.

@@ -7,6 +7,8 @@ import pytest
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
 from tests.fixtures.worlds import PAGE_KEY, Truth, World
 
+pytestmark = pytest.mark.system
+
 API = "/api/v1"
 HERE = f"{API}/competitions/toxicity"
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
