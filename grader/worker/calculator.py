@@ -17,7 +17,7 @@ from grader import counters
 from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read_submission
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
-from grader.metrics.interface import Columns, Metric, RowArray, UnsuitablePredictions
+from grader.metrics.interface import Columns, Metric, MetricResult, RowArray, UnsuitablePredictions
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
@@ -159,6 +159,13 @@ class PreparedSolution:
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
             checker,
         )
+
+    def results(self, data: bytes) -> dict[Split, MetricResult]:
+        """Score a file again that was scored before; raise FileRejected or MetricFailed."""
+        if self.checker is not None:
+            sandbox().begin(self.checker.metric.settings.limits.seconds)
+        encoded = self.metric.encode(read_submission(data, self.row_ids, wanted=self.submission).columns)
+        return {split: self.metric.score(prepared, encoded) for split, prepared in self.splits.items()}
 
 
 class PreparedSolutions:

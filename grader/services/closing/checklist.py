@@ -35,7 +35,7 @@ class CloseState:
     `selection_open_until` is set while a reopened final selection delays the other steps. `waiting` and
     `failed` contain the first submissions that were accepted in time but have no result. `verify_job` is the
     newest verification and `verified` its result; `is_current` is true if the verification used the live
-    scoring version, and `is_exact` if a verification compares all bits, not only most of them.
+    scoring version. `exactness` is that of the metric, which determines how values are compared.
     """
 
     stage: Stage
@@ -49,7 +49,7 @@ class CloseState:
     verify_job: OrganizerJob | None
     verified: Verified | None
     is_current: bool
-    is_exact: bool = True
+    exactness: Exactness = Exactness.COUNTS
 
     @property
     def agrees(self) -> bool:
@@ -104,7 +104,7 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         verify_job=job,
         verified=Verified.from_dict(job.result) if job is not None and job.result else None,
         is_current=is_current,
-        is_exact=version is None or of_version(version).describe().exactness is Exactness.COUNTS,
+        exactness=Exactness.COUNTS if version is None else of_version(version).describe().exactness,
     )
 
 

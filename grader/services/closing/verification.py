@@ -1,20 +1,19 @@
 """Verification of competing submissions' scores by recomputation from the uploaded files.
 
-The recomputation shares no code with the scoring, so an error in either shows up as a difference.
+The recomputation shares no code with the scoring, so an error in either shows up as a difference. Only a
+metric.py, which has no second implementation, runs again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import OrganizerError
-from grader.metrics import registry
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
 from grader.ranking import selection
-from grader.receipts import Receipt, SlowTruth, UnreadableFile
-from grader.receipts.receipt import verify_scores
+from grader.receipts import Receipt, Recheck, UnreadableFile
 from grader.services.closing.close import NotClosed
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
@@ -23,6 +22,8 @@ from grader.services.jobs import organizer_jobs
 from grader.services.standings import shown_scores
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import BlobDamaged, BlobMissing
+
+Rechecker = Callable[[Receipt, bytes], Iterable[Recheck]]
 
 
 class NotSettled(OrganizerError):
@@ -40,16 +41,6 @@ class NothingToVerify(OrganizerError):
 
     public_name = "nothing_to_verify"
     message = "No submission competes on the private leaderboard, so there is nothing to verify."
-
-
-class NoSecondImplementation(OrganizerError):
-    """Organizers wrote the metric, so that there is no second implementation."""
-
-    public_name = "no_second_implementation"
-    message = (
-        "The scores of a metric.py cannot be verified, because it has no second implementation. Score a file "
-        "with `fairboard metric check` to compare its score."
-    )
 
 
 class VerifyParameters(StoredJson):
@@ -83,7 +74,7 @@ class Verified(StoredJson):
 def request(act: Act) -> OrganizerJob:
     """Request a verification of the competing submissions under the live scoring version.
 
-    Raises NotClosed, NotSettled or NoSecondImplementation.
+    Raises NotClosed or NotSettled.
     """
     match phases.stage(act.competition, act.now):
         case Stage.RUNNING:
@@ -91,8 +82,6 @@ def request(act: Act) -> OrganizerJob:
         case Stage.CLOSED:
             raise NotSettled
     version = lookup.live(act.competition)
-    if registry.is_python(version.metric_settings):
-        raise NoSecondImplementation
     job = organizer_jobs.add(
         act.session,
         competition=act.competition,
@@ -134,19 +123,23 @@ def verify_all(
     *,
     submissions: Sequence[Submission],
     receipt_of: Callable[[Submission], Receipt],
-    truth: SlowTruth,
+    digest: str,
+    recheck: Rechecker,
     read: Callable[[str], bytes],
     kept: Callable[[Verified], None],
 ) -> None:
-    """Verify the remaining submissions one after another, and call `kept` after each one."""
-    if truth.digest != verified.solution:
+    """Verify the remaining submissions one after another, and call `kept` after each one.
+
+    `digest` is the hash of the stored solution, and `recheck` compares a receipt with the file.
+    """
+    if digest != verified.solution:
         raise OrganizerError(
             "The stored solution is damaged: its hash has changed since the solution was accepted."
         )
     done = set(verified.submission_ids)
     for submission in submissions:
         if submission.id not in done:
-            _verify(verified, submission, receipt_of(submission), truth, read)
+            _verify(verified, submission, receipt_of(submission), recheck, read)
             kept(verified)
 
 
@@ -154,11 +147,11 @@ def _verify(
     verified: Verified,
     submission: Submission,
     receipt: Receipt,
-    truth: SlowTruth,
+    recheck: Rechecker,
     read: Callable[[str], bytes],
 ) -> None:
     try:
-        checks = list(verify_scores(receipt, submission=read(submission.sha256), truth=truth))
+        checks = list(recheck(receipt, read(submission.sha256)))
     except UnreadableFile as error:
         verified.differences.append(_difference(submission, "file", "scored", error.message))
     except (BlobMissing, BlobDamaged) as error:

@@ -4,12 +4,18 @@ import hashlib
 import io
 import logging
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from grader.db import Database
+from grader.errors import OrganizerError
+from grader.files import FileRejected
+from grader.metrics.python_metric import MetricFailed
 from grader.models import Competition, ScoringVersion, Solution, Submission
-from grader.receipts import Receipt, read_truth, settings_of
+from grader.receipts import Receipt, Recheck, SlowTruth, UnreadableFile, read_truth, settings_of
+from grader.receipts.receipt import verify_scores
+from grader.sandbox import SandboxUnavailable
 from grader.services.closing import verification
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions import lookup
@@ -19,6 +25,7 @@ from grader.services.solutions import publication
 from grader.services.solutions.publication import BundleParameters
 from grader.services.submissions import receipts
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
+from grader.worker.calculator import PreparedSolution
 from grader.worker.organizer_jobs.context import Work
 
 SOLUTION = "solution.csv"
@@ -42,9 +49,12 @@ def verify(work: Work) -> dict[str, Any]:
         solution = version.solution
         submissions = verification.competing(session, version=version)
     settings = settings_of(version.metric_settings)
+    canonical = b"".join(publication.canonical_pieces(work.storage, solution=solution))
     if settings is None:
-        raise verification.NoSecondImplementation
-    truth = read_truth(b"".join(publication.canonical_pieces(work.storage, solution=solution)), settings)
+        found, recheck = hashlib.sha256(canonical).hexdigest(), _run_again(work.storage, version)
+    else:
+        truth = read_truth(canonical, settings)
+        found, recheck = truth.digest, partial(_recount, truth)
     verified = (
         Verified.from_dict(work.kept)
         if work.kept
@@ -67,11 +77,36 @@ def verify(work: Work) -> dict[str, Any]:
         verified,
         submissions=submissions,
         receipt_of=receipt_of,
-        truth=truth,
+        digest=found,
+        recheck=recheck,
         read=work.storage.read,
         kept=keep,
     )
     return verified.as_dict()
+
+
+def _recount(truth: SlowTruth, receipt: Receipt, data: bytes) -> Iterator[Recheck]:
+    return verify_scores(receipt, submission=data, truth=truth)
+
+
+def _run_again(storage: Storage, version: ScoringVersion) -> verification.Rechecker:
+    """Return a function that compares the scores of a metric.py with those of another run in the sandbox."""
+    prepared = PreparedSolution.of(storage, version.metric_settings, version.solution)
+
+    def recheck(receipt: Receipt, data: bytes) -> Iterator[Recheck]:
+        try:
+            results = prepared.results(data)
+        except SandboxUnavailable as error:
+            raise OrganizerError(f"The metric cannot run here: {error}") from error
+        except (FileRejected, MetricFailed) as error:
+            raise UnreadableFile(str(error)) from error
+        for split, result in results.items():
+            stored = receipt.splits[split.value]
+            yield Recheck(f"{split} score", stored.score, result.score)
+            for term, value in result.terms.items():
+                yield Recheck(f"{split} {term}", (stored.terms or {}).get(term), value)
+
+    return recheck
 
 
 def bundle(work: Work) -> dict[str, Any]:

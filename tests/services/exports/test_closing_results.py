@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
+from grader.sandbox import layers
 from grader.services.audit.log import Actor
 from grader.services.closing import close, verification
 from grader.services.closing.close import NotClosed
@@ -25,9 +26,11 @@ from grader.services.solutions.publication import NotRevealed, SolutionNotPublis
 from grader.services.submissions import receipts
 from grader.services.submissions.receipts import CommitmentPending, NoReceipt
 from grader.visibility import Phase, Viewer
+from grader.worker.organizer_jobs import closing as closing_jobs
 from grader.worker.organizer_jobs import context
 from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
+from tests.fixtures.python_metrics import MEAN, use_python_metric
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LATER = timedelta(days=1)
@@ -181,11 +184,36 @@ def test_lost_file_is_a_difference_and_does_not_stop_the_verification(service, c
 
 
 @on_sqlite
+@pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))
+def test_metric_in_python_runs_again_for_the_verification(service):
+    closes_at = service.now + timedelta(hours=1)
+    competition = use_python_metric(service, service.competition(closes_at=closes_at), MEAN)
+    accepted = [service.submit(competition, user=name, seed=seed) for seed, name in enumerate(("ada", "bob"))]
+    for each in accepted:
+        service.score(each)
+    found = receipt(service, accepted[0].submission.id, Viewer.ORGANIZER, Phase.OPEN)
+    assert (found.exactness, found.splits["public"].terms) == ("opaque", {})
+    assert found.splits["public"].evidence["sandbox"] == list(layers().in_force)
+    assert Receipt.from_json(found.to_json()) == found
+    service.act(close.settle, competition=competition, after=LATER)
+    result = run(service, ask_to_verify(service, service.reload(competition))).result
+    assert (result["value_count"], result["differences"]) == (4, [])
+
+    with service.database.write() as session:
+        wrong = session.scalars(select(Score).where(Score.split == Split.PRIVATE)).first()
+        wrong.score += 0.001
+        expected = (wrong.submission_id, str(wrong.score))
+    (difference,) = run(service, ask_to_verify(service, service.reload(competition))).result["differences"]
+    assert (difference["submission_id"], difference["stored"]) == expected
+    assert difference["what"] == "private score"
+
+
+@on_sqlite
 def test_killed_verification_resumes_without_repeating_submissions(
     service, closed: Competition, monkeypatch: pytest.MonkeyPatch
 ):
     recounted: list[int] = []
-    recount = verification.verify_scores
+    recount = closing_jobs.verify_scores
 
     def counted(found: Receipt, **options):
         if len(recounted) == 3:
@@ -194,7 +222,7 @@ def test_killed_verification_resumes_without_repeating_submissions(
         recounted.append(found.submission)
         return recount(found, **options)
 
-    monkeypatch.setattr(verification, "verify_scores", counted)
+    monkeypatch.setattr(closing_jobs, "verify_scores", counted)
     monkeypatch.setattr(context, "KEEP_SECONDS", 0.0)
     job = ask_to_verify(service, closed)
     with pytest.raises(SystemExit):
