@@ -210,8 +210,8 @@ class PythonMetric:
 
     @property
     def version(self) -> str:
-        """The hash of the source."""
-        return self.source.sha256
+        """The first half of the hash of the source, which fits into the column for versions."""
+        return self.source.sha256[:32]
 
     @property
     def encoding(self) -> str:

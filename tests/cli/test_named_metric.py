@@ -47,3 +47,24 @@ def test_a_part_of_another_metric_is_a_problem_of_the_file(run, folder):
     assert refused.exit_code == 1
     assert "metric.power is not a part of this metric" in refused.output
     assert "metric.cutoff is invalid" in refused.output
+
+
+def test_a_settings_file_names_a_metric_in_python(run, folder):
+    (folder / "metric.py").write_text(
+        "def score(solution, submission, row_id_column_name, beta=1):\n"
+        "    return beta * float((solution['label'] == submission['guess']).mean())\n"
+    )
+    rows = (folder / "solution.csv").read_text().splitlines()[1:]
+    sample = ["id,guess", *(f"{row.split(',')[0]},cat" for row in rows)]
+    (folder / "sample.csv").write_text("\n".join(sample) + "\n")
+    (folder / "own.toml").write_text(
+        'slug = "own"\ntitle = "Own"\n[metric]\nname = "python"\ntitle = "Share"\ndecimals = 3\n'
+        "arguments = { beta = 2 }\n"
+        '[files]\nmetric = "metric.py"\nsample = "sample.csv"\nsolution = "solution.csv"\n'
+    )
+    made = run("competition", "create", folder / "own.toml")
+    assert made.exit_code == 0, made.output
+    assert "metric.py is the metric." in made.output
+    assert "Target:" in made.output
+    (folder / "stray.toml").write_text('title = "Stray"\n[metric]\ndirection = "lowest"\n')
+    assert "only for a metric.py" in run("competition", "create", folder / "stray.toml").output

@@ -1,5 +1,6 @@
 """`fairboard competition`: create, settings, apply, clone, change, data."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -430,6 +431,12 @@ def reader_of(path: Path) -> Any:
 
 def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
     lines = []
+    if read.metric_file:
+        fields = {name: str(value) for name, value in read.python.items() if name != "arguments"}
+        fields["arguments"] = json.dumps(read.python.get("arguments", {}))
+        sample = folder / read.sample if read.sample else None
+        desk.upload("metric-file", folder / read.metric_file, test=sample, fields=fields)
+        lines.append(f"{read.metric_file} is the metric.")
     if read.solution:
         lines.append(_set_solution(desk, folder / read.solution, read.label))
     for name in read.data:

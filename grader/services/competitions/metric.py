@@ -14,7 +14,7 @@ from grader.text import is_storable
 
 MIN_CLASS_ROWS = 25
 MAX_CUTOFF = 1000
-MAX_CLASSES = 10_000
+MAX_CLASSES = 5_000
 # The columns of a metric do not depend on the names of the classes, which the solution may determine.
 _SOME_CLASSES = ("0", "1")
 

@@ -44,6 +44,9 @@ class CompetitionFile:
     solution: str | None
     label: str | None
     baseline: str | None
+    metric_file: str | None
+    sample: str | None
+    python: Mapping[str, Any]
     data: tuple[str, ...]
     allowed: Mapping[str, str]
     problems: tuple[str, ...]
@@ -52,7 +55,8 @@ class CompetitionFile:
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of all files in the settings file."""
-        return tuple(path for path in (self.solution, self.baseline, *self.data) if path)
+        paths = (self.solution, self.baseline, self.metric_file, self.sample, *self.data)
+        return tuple(path for path in paths if path)
 
 
 class _Unreadable(ValueError):
@@ -90,6 +94,11 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
             problems.append(f"The key {place} is unknown.{f' Did you mean {meant}?' if meant else ''}")
             unread |= {_NAMES[meant]} if meant in _NAMES else set()
     formula = {place: others.pop(place) for place in _METRIC if place in others}
+    python = {place.partition(".")[2]: others.pop(place) for place in _PYTHON if place in others}
+    if "files.metric" in others:  # The upload of the file sets the metric.
+        formula.pop(NAMED_PARTS[registry.TAG].key, None)
+    elif python:
+        problems += [f"metric.{name} is only for a metric.py in files.metric." for name in python]
     metric, wrong = _changed_metric(formula, before.metric)
     if formula:
         changes["metric"] = metric
@@ -100,6 +109,9 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
         solution=readable.get("files.solution"),
         label=readable.get("files.label"),
         baseline=readable.get("files.baseline"),
+        metric_file=readable.get("files.metric"),
+        sample=readable.get("files.sample"),
+        python=python,
         data=tuple(readable.get("files.data", ())),
         allowed=dict(each.split(": ", 1) for each in readable.get("files.allow", ())),
         problems=(*problems, *wrong, *unreadable),
@@ -141,7 +153,7 @@ def _comment(setting: Setting, kind: Kind) -> str:
 def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in document.items():
         place = f"{table}.{key}" if table else key
-        if isinstance(value, dict) and place != "metric.weights":
+        if isinstance(value, dict) and place not in ("metric.weights", "metric.arguments"):
             yield from _places(value, place)
         else:
             yield place, value
@@ -349,4 +361,7 @@ _LISTS = {
 _ONLY_BIAS = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
 _ONLY_NAMED = tuple(part.key for name, part in NAMED_PARTS.items() if name != registry.TAG)
 _METRIC = (NAMED_PARTS[registry.TAG].key, *_ONLY_BIAS, *_ONLY_NAMED)
-_OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data", "files.allow")
+# The parts of a metric written in Python, which are sent together with its file.
+_PYTHON = ("metric.title", "metric.direction", "metric.decimals", "metric.arguments")
+_PATHS = ("files.solution", "files.label", "files.baseline", "files.metric", "files.sample")
+_OTHERS = ("slug", *_METRIC, *_PYTHON, *_PATHS, "files.data", "files.allow")

@@ -17,6 +17,7 @@ from webapp.http.fields import Answer, Binary, FileForm, Text
 from webapp.http.organizer_operations import Job
 from webapp.organizers.setup import receiving, settings_page
 from webapp.organizers.setup.receiving import NamedBlob
+from webapp.organizers.setup.wizard_steps import SCORED
 from webapp.submissions import uploads
 
 
@@ -48,7 +49,7 @@ def _show_metric(slug: str, problem: Any = None) -> str:
     tag="setup",
     refusals=(metric_files.MetricFileRefused, uploads.FileMissing, NotAcceptable, InvalidCompetition),
     show=_show_metric,
-    home=lambda slug: url_for("organize_settings.show", slug=slug, step=settings_page.METRIC_STEP),
+    home=lambda slug: url_for("organize_settings.show", slug=slug, step=SCORED),
     role=Role.EDITOR,
 ).action(
     "/metric-file",

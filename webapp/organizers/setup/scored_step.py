@@ -47,6 +47,18 @@ class MetricOption:
         return f"{self.name} {self.title} {self.sentence} {self.sent}".casefold()
 
 
+_PYTHON = MetricOption(
+    name=registry.PYTHON,
+    title="Your own function",
+    sentence="A function in a metric.py, which you upload below.",
+    direction="highest or lowest is best",
+    exactness=EXACTNESS[Exactness.OPAQUE],
+    sent="the columns of a sample submission",
+    sample="",
+    board=(),
+)
+
+
 def titles() -> dict[str, str]:
     """Return the titles of all metrics by name, the default first."""
     return {option.name: option.title for option in options()}
@@ -58,7 +70,7 @@ def options() -> tuple[MetricOption, ...]:
     found = [_option(registry.BIAS, registry.default())]
     for name in registry.METRICS:
         found.append(_option(name, registry.metric(name, _EXAMPLE).describe()))
-    return tuple(found)
+    return (*found, _PYTHON)
 
 
 def _option(name: str, about: Description) -> MetricOption:

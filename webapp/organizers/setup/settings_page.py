@@ -63,7 +63,7 @@ def show(slug: str, step: str) -> ResponseReturnValue:
 
 def show_problem(slug: str, problem: FairboardError | None) -> str:
     """Show the step of the metric with a problem of its file."""
-    return _page(slug, BY_KEY[METRIC_STEP], problem=problem)
+    return _page(slug, BY_KEY[wizard_steps.SCORED], problem=problem)
 
 
 def entered(act: Act, step: str) -> SettingsRequest:
@@ -227,7 +227,7 @@ def _page(
         },
         dates={name: getattr(competition, name) for name in DATES},
         metric_is_fixed=METRIC_IS_FIXED,
-        has_metric_file=step.key == METRIC_STEP and receiving.may_upload_metrics(),
+        has_metric_file=step.key == wizard_steps.SCORED and receiving.may_upload_metrics(),
         metric_problem="" if problem is None or isinstance(problem, RefusedSettings) else problem.message,
         has_open=any(group.open for group in groups),
         warnings={name: fault.sentence for fault in warnings for name in fault.names},

@@ -32,7 +32,7 @@ def settings_of(arena, slug: str):
 
 def form_of(page: str) -> dict[str, str]:
     """Return the values that a browser would send for a page's unchanged settings form."""
-    form = page[page.index('class="setup') :]
+    form = page[page.index('class="setup') :].partition("</form>")[0]
     values = {}
     for tag in re.findall(r"<input [^>]*>", form):
         parts = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))

@@ -53,11 +53,11 @@ def upload(olga, data: bytes) -> str:
 
 def test_the_step_lists_every_metric_with_a_submission_and_a_leaderboard_row(olga):
     page = olga.browser.get(SCORED).text
-    for name in ("bias", *METRICS):
+    for name in ("bias", *METRICS, "python"):
         assert f'value="{name}"' in page
     assert "id,height,weight\n1,0.5,0.5" in page
     assert "lowest is best" in page
-    assert page.count("data-words=") == len(METRICS) + 1
+    assert page.count("data-words=") == len(METRICS) + 2
     assert re.search(r'value="bias"[^>]* checked|checked[^>]* value="bias"', page)
 
 
@@ -128,3 +128,30 @@ def test_the_solution_page_shows_a_file_for_the_metric(olga):
     assert "id,height,weight,country,Usage" in olga.browser.get(f"{HERE}/solution").text
     olga.post(SCORED, {"name": "bias", "cutoff": "5", "weight": "1"})
     assert "id,toxicity,female,muslim,Usage" in olga.browser.get(f"{HERE}/solution").text
+
+
+METRIC = b"""
+def score(solution, submission, row_id_column_name):
+    return float((solution["price"] - submission["price"]).abs().mean())
+"""
+
+
+def test_a_function_in_python_is_uploaded_in_the_step(olga):
+    rows = houses().decode().splitlines()[1:]
+    sample = "\n".join(["id,price", *(f"{row.split(',')[0]},1.5" for row in rows), ""]).encode()
+    assert "Upload the metric.py" in olga.post(SCORED, {"name": "python", "cutoff": "5", "weight": "1"}).text
+    sent = {"title": "Mean error", "direction": "lowest", "decimals": "3"}
+    files = {"file": (io.BytesIO(METRIC), "metric.py"), "sample": (io.BytesIO(sample), "sample.csv")}
+    stored = olga.post(f"{HERE}/metric-file", sent | files)
+    assert (stored.status_code, stored.location) == (303, SCORED), stored.text
+    assert re.search(
+        r'value="python"[^>]* checked|checked[^>]* value="python"', olga.browser.get(SCORED).text
+    )
+    check = upload(olga, houses())
+    page = olga.browser.get(check).text
+    assert "Accept and continue" in page, re.findall("<li>.*", page)
+    assert olga.post(f"{check}/accept", {}).status_code == 303
+    assert metric_of(olga).python["title"] == "Mean error"
+    refused = olga.post(f"{HERE}/metric-file", {"file": (io.BytesIO(b"def score(:"), "metric.py")})
+    assert refused.status_code == 409
+    assert "metric.py, line 1" in refused.text
