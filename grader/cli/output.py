@@ -49,8 +49,14 @@ def progress(what: str) -> "Iterator[OnProgress | None]":
 
 
 def score_text(score: float | None) -> str:
-    """Return a score with five decimals, as on leaderboards."""
-    return "" if score is None else f"{score:.5f}"
+    """Return a score as on leaderboards: with five decimals, or more if the metric has more."""
+    return "" if score is None else number_text(score, 5)
+
+
+def number_text(value: float, decimals: int) -> str:
+    """Return a rounded number with all its decimals, and at least this many."""
+    text = f"{value:.{decimals}f}"
+    return text if float(text) == value else repr(value)
 
 
 def weakest(submission: "Submission") -> str:
@@ -58,7 +64,7 @@ def weakest(submission: "Submission") -> str:
     name = submission.weakest_term
     if name is None or submission.terms is None:
         return ""
-    return f" Weakest term: {TERMS.get(name, name)}, {submission.terms[name]:.4f}."
+    return f" Weakest term: {TERMS.get(name, name)}, {number_text(submission.terms[name], 4)}."
 
 
 def left(limits: "Limits") -> str:

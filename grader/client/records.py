@@ -98,11 +98,13 @@ class Submission(ApiRecord):
     status : str
         ``pending``, ``scored``, ``rejected`` or ``failed``.
     terms : mapping, optional
-        The four terms of the public score, by name; None if the competition does not show them.
+        The terms of the public score, by name; None if the competition does not show them.
     weakest_term : str, optional
         The term of the largest possible gain. If no gain is listed, the term with the highest cost.
     identities : sequence of mappings, optional
-        The AUCs of each identity on the public rows.
+        The AUCs of each identity on the public rows; only the bias metric has them.
+    groups : sequence of mappings, optional
+        The tables of groups on the public rows, one for each group column, if the metric has groups.
     problems, notes : sequences of mappings
         The problems of the file, and remarks about it.
     limits : Limits, optional
@@ -122,9 +124,11 @@ class Submission(ApiRecord):
     terms: Mapping[str, float] | None
     weakest_term: str | None
     identities: Sequence[Json] | None
+    groups: Sequence[Json] | None
     private_score: float | None
     private_terms: Mapping[str, float] | None
     private_identities: Sequence[Json] | None
+    private_groups: Sequence[Json] | None
     problems: Sequence[Json] | None
     notes: Sequence[Json] | None
     incident: str | None
@@ -136,9 +140,13 @@ class Submission(ApiRecord):
         return self.status in FINAL
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table with one row per identity, including private AUCs after the reveal."""
+        """Return a table with one row per identity or group, including private values after the reveal."""
         tables = (("public", self.identities), ("private", self.private_identities))
-        return _frame([{"split": split, **each} for split, table in tables for each in table or ()])
+        rows = [{"split": split, **each} for split, table in tables for each in table or ()]
+        for split, groups in (("public", self.groups), ("private", self.private_groups)):
+            for table in groups or ():
+                rows += [{"split": split, "column": table["column"], **each} for each in table["groups"]]
+        return _frame(rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +181,7 @@ class BoardRow(ApiRecord):
     entries: int
     last_submitted_at: datetime | None
     rank_change: int | None
+    worst_group: Json | None
 
 
 @dataclass(frozen=True, kw_only=True)

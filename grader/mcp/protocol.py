@@ -12,9 +12,9 @@ from grader.mcp.tools import Tools
 # Tools are identical in all of these versions.
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 INSTRUCTIONS = (
-    "A site with competitions that score predictions for accuracy and unintended bias. Read a competition, "
-    "download its data, write a CSV file with the columns id and prediction to the folder, check it, submit "
-    "it, and wait for its score."
+    "A site with competitions that score predictions, for example for accuracy and unintended bias. Read a "
+    "competition, download its data, write a CSV file with the columns of the sample submission to the "
+    "folder, check it, submit it, and wait for its score."
 )
 PARSE_ERROR, INVALID_REQUEST, NO_SUCH_METHOD, INVALID_PARAMETERS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR = -32603

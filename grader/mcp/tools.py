@@ -69,8 +69,8 @@ ARGUMENTS = {
     ),
     "file": (
         "string",
-        "A file in the folder: a CSV with the columns id and prediction, optionally compressed with gzip or "
-        "zip.",
+        "A file in the folder: a CSV with the columns of the sample submission, optionally compressed with "
+        "gzip or zip.",
     ),
     "submission": ("integer", "The number of the submission."),
     "accepted_rules_version": ("integer", "The rules_version returned by read_competition."),

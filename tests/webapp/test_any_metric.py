@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 import zipfile
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +16,7 @@ from sqlalchemy import select
 
 from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt, verify
+from tests.fixtures.arena import main_text
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
@@ -383,3 +386,103 @@ def test_similar_files_are_found_and_diagnoses_refused_under_another_metric(aren
     assert refused["error"] == "no_diagnosis_of_metric"
     page = olga.person.browser.get(f"/competitions/any/organize/submissions/{copy}/diagnosis")
     assert page.status_code == 200 and refused["message"] in page.text
+
+
+PAGES = (
+    "", "/evaluation", "/data", "/rules", "/log", "/kaggle", "/leaderboard",
+    "/leaderboard?sort=score&order=asc", "/leaderboard?sort={term}", "/leaderboard?q=a", "/leaderboard.csv",
+    "/leaderboard/private", "/leaderboard/private.csv", "/leaderboard/private/{own}", "/leaderboard/final/1",
+    "/submissions", "/submissions/{own}", "/submissions/{own}/receipt", "/submissions/{other}",
+    "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}", "/teams/{team}",
+    "/results", "/team", "/join",
+)  # fmt: skip
+ANSWERS = (
+    f"{HERE}", f"{HERE}/pages", f"{HERE}/leaderboard", f"{HERE}/leaderboard?sort={{term}}",
+    f"{HERE}/leaderboard?sort=score&order=asc", f"{HERE}/leaderboard?sort=score&order=desc",
+    f"{HERE}/submissions", f"{HERE}/leaderboard?split=private", f"{HERE}/leaderboard/private/{{own}}",
+    f"{HERE}/results", f"{HERE}/teams/{{team}}", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
+    f"{API}/submissions/{{own}}/gains", f"{API}/submissions/{{own}}/receipt",
+)  # fmt: skip
+FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined"
+
+
+def crawled(arena, desks, places, *, forbidden):
+    """Return the responses by viewer and path; fail for server errors and words of the bias metric."""
+    paths = [each.format(**places) for each in (*(f"/competitions/any{page}" for page in PAGES), *ANSWERS)]
+    clients = {"visitor": (arena.app.test_client(), {})}
+    clients |= {each.person.user.name: (each.person.browser, each.person.bearer) for each in desks}
+    responses = {}
+    for viewer, (client, bearer) in clients.items():
+        for path in paths:
+            answer = client.get(path, headers=bearer if path.startswith(API) else {})
+            assert answer.status_code < 500, (viewer, path)
+            text = main_text(answer) if answer.mimetype == "text/html" else answer.text
+            text = re.sub(r'"(weakest_term|(private_)?identities)":null', "", text)
+            found = re.search(forbidden, text, re.IGNORECASE)
+            assert found is None, (viewer, path, text[max(0, found.start() - 80) : found.end()])
+            responses[viewer, path] = answer
+    return responses
+
+
+@pytest.mark.parametrize(("kind", "weight"), [(Numbers, 1.0), (Numbers, 0.5), (Classes, 1.0)])
+def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock, kind, weight):
+    task, is_lowest = kind(), kind is Numbers
+    olga, desks, numbers = opened(arena, task, weight=weight)
+    olga("PATCH", f"{DESK}/settings", json={"closes_at": "2030-01-10T00:00:00Z"})
+    ann, sent = desks[0], {"data": submission(task, 1), "content_type": "text/csv"}
+    other = ann("POST", f"{HERE}/submissions?again=true", **sent, expect=201).json["id"]
+    olga.work()
+    rows = [row for row in olga("GET", f"{HERE}/leaderboard").json["rows"] if not row["is_benchmark"]]
+    term = "f1_cat" if kind is Classes else "overall" if weight < 1 else "score"
+    team = next(row["team_id"] for row in rows if row["team"] == "Ann")
+    places = {"own": numbers[0], "other": other, "term": term, "team": team}
+    forbidden = f"{FORBIDDEN}|{'highest' if is_lowest else 'lowest'}"
+    crawl = partial(crawled, arena, [olga, ann], places, forbidden=forbidden)
+    own = f"submissions/{numbers[0]}"
+
+    before = crawl()
+    scores = sorted((grouped(task, each, IS_PUBLIC, weight) for each in range(3)), reverse=not is_lowest)
+    assert [row["score"] for row in rows] == pytest.approx(scores, abs=1e-5)
+    assert all(row["standard_error"] > 0 for row in rows)
+    assert all("worst_group" in row for row in rows)  # Organizers see groups before the reveal.
+    assert "worst_group" not in before["visitor", f"{HERE}/leaderboard"].json["rows"][0]
+    by_score = [before["Olga", f"{HERE}/leaderboard?sort=score&order={order}"] for order in ("asc", "desc")]
+    best_first, worst_first = by_score if is_lowest else by_score[::-1]
+    teams = [row["team"] for row in best_first.json["rows"]]
+    assert [each for each in teams if each in TEAMS] == [row["team"] for row in rows]
+    assert teams == [row["team"] for row in worst_first.json["rows"]][::-1]
+    values = {each: task.score(0, IS_PUBLIC & (each == REGIONS)) for each in ("north", "south")}
+    details = before["Ann", f"{API}/{own}"].json
+    (table,) = details["groups"]
+    assert {each["name"]: each["score"] for each in table["groups"]} == pytest.approx(values, rel=0.005)
+    counts = {each: np.sum(IS_PUBLIC & (each == REGIONS)) for each in values}
+    assert {each["name"]: each["rows"] for each in table["groups"]} == counts
+    worst = (max if is_lowest else min)(values, key=values.get)
+    assert (table["worst"], table["groups"][0]["name"]) == (worst, worst)
+    assert [each["loss"] > 0 for each in table["groups"]] == [True, False]
+    if kind is Classes:
+        terms = f1_score(task.truth[IS_PUBLIC], task.guesses[0][IS_PUBLIC], average=None)
+        assert [*details["terms"].values()] == [round(float(each), 5) for each in terms]
+        lines = before["visitor", "/competitions/any/leaderboard.csv"].text.splitlines()
+        assert [line.split(",")[4] for line in lines[:2]] == ["f1_cat", f"{terms[0]:.5f}"]
+    page = main_text(before["Ann", f"/competitions/any/{own}"])
+    assert all(words in page for words in (f"{details['public_score']:.5f}", "Lost there", f"{worst} worst"))
+    best = "The lowest score is the best" if is_lowest else "The highest score is the best"
+    assert best in main_text(before["visitor", "/competitions/any/evaluation"])
+    metric = before["Ann", HERE].json["metric"]
+    assert (metric["name"], metric["direction"]) == (task.metric, "lowest" if is_lowest else "highest")
+
+    clock.append(datetime(2030, 1, 11, tzinfo=UTC))
+    olga.work()
+    olga("POST", f"{DESK}/close/reveal")
+    olga.work()
+    after = crawl()
+    shown = after["Ann", f"{API}/{own}"].json
+    assert shown["private_score"] == pytest.approx(grouped(task, 0, ~IS_PUBLIC, weight), abs=1e-5)
+    assert shown["private_groups"][0]["column"] == "region"
+    board = after["visitor", f"{HERE}/leaderboard?split=private"].json["rows"]
+    assert {line["worst_group"]["column"] for line in board} == {"region"}
+    assert "region = " in main_text(after["visitor", "/competitions/any/leaderboard/private"])
+    path = f"/competitions/any/submissions/compare?candidate={numbers[0]}&baseline={other}"
+    compared = main_text(after["Ann", path])
+    assert "south region" in compared and f"#{numbers[0]} is" in compared and "better than" in compared

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from grader.metrics import UndefinedPolicy
+from grader.metrics.interface import Direction
 from grader.models import DataFile, EntryMode
 from grader.visibility import Feedback, Phase
 from webapp.competitions.views import CompetitionView
@@ -51,6 +52,24 @@ class ScoringRules(Answer):
     identities: list[str]
 
 
+class NamedRules(Answer):
+    """A metric other than that of bias, with its options, its direction and the displayed decimals."""
+
+    name: str
+    title: str
+    direction: Direction
+    decimals: int
+    terms: Annotated[list[str], Field(description="The names of the terms.")]
+    target: str | None
+    columns: list[str]
+    classes: list[str]
+    positive: str | None
+    cutoff: int
+    weight: float
+    groups: list[str]
+    scored_groups: list[list[str]]
+
+
 class CompetitionDetails(CompetitionLine):
     """A competition with its rules, limits and scoring."""
 
@@ -73,7 +92,7 @@ class CompetitionDetails(CompetitionLine):
     selection_count: int
     feedback: Feedback
     feedback_note: str | None
-    metric: ScoringRules
+    metric: ScoringRules | NamedRules
 
 
 class PostedText(Answer):
@@ -161,7 +180,6 @@ def line(view: CompetitionView) -> CompetitionLine:
 
 def details(view: CompetitionView) -> CompetitionDetails:
     """Return a competition with everything that a client needs before it uploads a file."""
-    rules = view.scoring_rules()
     return CompetitionDetails.of(
         view,
         rows=view.row_count,
@@ -171,5 +189,18 @@ def details(view: CompetitionView) -> CompetitionDetails:
         rules_version=view.rules_version if view.rules else None,
         must_join=view.must_ask,
         feedback_note=view.feedback_note or None,
-        metric=ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities)),
+        metric=_metric(view),
+    )
+
+
+def _metric(view: CompetitionView) -> ScoringRules | NamedRules:
+    rules, about = view.scoring_rules(), view.metric().about
+    if about is None:
+        return ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities))
+    return NamedRules.of(
+        rules.metric,
+        title=about.title,
+        direction=about.direction,
+        decimals=about.decimals,
+        terms=[term.name for term in about.terms],
     )

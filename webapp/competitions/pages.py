@@ -37,6 +37,7 @@ GROUPS = {
     "revealed": "Over",
     "archived": "Archived",
 }
+SAMPLE_LINES = 4
 blueprint = Blueprint("competitions", __name__)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
 # These tabs show a page even without a solution. All other URLs return the error.
@@ -144,9 +145,16 @@ def evaluation(slug: str) -> ResponseReturnValue:
         "competitions/evaluation.html",
         competition=view,
         metric=view.metric(),
+        sample=first_lines(view) if view.has_solution else "",
         text=text,
         other_labels=names,
     )
+
+
+def first_lines(view: CompetitionView) -> str:
+    """Return the first lines of the sample submission."""
+    with current_site().storage.open(view.sample_submission_sha256) as sample:
+        return "".join(sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES))
 
 
 @blueprint.get("/competitions/<slug>/data/sample_submission.csv")

@@ -4,19 +4,24 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
+from grader.files.submission.columns import PredictedColumn
+from grader.metrics import MetricSettings
+from grader.metrics.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.models import Competition, CompetitionState
+from grader.scored_files import predicted_columns
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import groups_of, is_web_address
 from grader.services.leaderboards import glance
 from grader.services.solutions import publication
 from grader.services.teams import participations
+from grader.text import listed
 from grader.visibility import Phase
 from webapp.presentation import formats, terms
 from webapp.presentation.terms import TERMS, Term
@@ -35,14 +40,22 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """The scoring on the Evaluation page; `command` scores a participant's own validation fold."""
+    """The scoring on the Evaluation page; `command` scores a participant's own validation fold.
+
+    `about`, `named` and `columns` (of a submission, with the possible values) are set for metrics other than
+    that of bias, for which `power`, the thresholds and `identities` are empty.
+    """
 
     weighted_terms: tuple[tuple[Term, str], ...]
-    power: str
-    label_threshold: str
-    identity_threshold: str
-    identities: tuple[str, ...]
     command: str
+    power: str = ""
+    label_threshold: str = ""
+    identity_threshold: str = ""
+    identities: tuple[str, ...] = ()
+    about: Description | None = None
+    named: NamedMetric | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    scored_groups: tuple[str, ...] = ()
 
 
 class CompetitionView:
@@ -85,6 +98,7 @@ class CompetitionView:
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)
+        self.worse = competition.scale.worse
         self.positive_name = competition.positive_name
         self.negative_name = competition.negative_name
         self.row_name = competition.row_name
@@ -118,7 +132,16 @@ class CompetitionView:
     @property
     def summary(self) -> str:
         """A one-sentence summary of the competition."""
-        return self._summary or (
+        if self._summary:
+            return self._summary
+        metric = self.metric()
+        if metric.about:
+            names = listed([name for name, _ in metric.columns])
+            return (
+                f"For each row of the test set, predict {names}. Submissions are scored by "
+                f"{metric.about.title}; the {metric.about.direction} score is the best."
+            )
+        return (
             f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
             "little bias as possible against rows that mention an identity."
         )
@@ -151,7 +174,21 @@ class CompetitionView:
     def metric(self) -> MetricView:
         """Return the scoring of the live version, or the planned scoring of a draft."""
         rules = self.scoring_rules()
-        metric = rules.bias
+        metric = rules.metric
+        if isinstance(metric, NamedMetric):
+            about = rules.scorer.describe() if self._version else _planned(metric)
+            shown = tuple((term, "") for term in terms.terms_of(about))
+            columns = predicted_columns(about, metric.options).columns
+            named = tuple((column.name, _domain(column)) for column in columns)
+            groups = [f"{column} = {value}" for column, value in metric.scored_groups if metric.weight < 1]
+            return MetricView(
+                weighted_terms=shown,
+                command="" if metric.is_python else _named_command(metric),
+                about=about,
+                named=metric,
+                columns=named,
+                scored_groups=tuple(groups),
+            )
         label = self._version.solution.report["label"] if self._version else "label"
         weights = metric.weights.as_dict()
         return MetricView(
@@ -160,7 +197,7 @@ class CompetitionView:
             label_threshold=f"{metric.label_threshold:g}",
             identity_threshold=f"{metric.identity_threshold:g}",
             identities=rules.identities,
-            command=_command(rules, label=label),
+            command=_command(rules.identities, metric, label=label),
         )
 
     def scoring_rules(self) -> Rules:
@@ -170,19 +207,52 @@ class CompetitionView:
         return Rules.of(self._version)
 
 
-def _command(rules: Rules, *, label: str) -> str:
+def _command(identities: Iterable[str], metric: MetricSettings, *, label: str) -> str:
     """Return the shell command that scores a participant's own fold as the server does."""
-    weights = ",".join(repr(weight) for weight in rules.bias.weights.as_dict().values())
+    weights = ",".join(repr(weight) for weight in metric.weights.as_dict().values())
     options = {
         "label": label,
         "prediction": "prediction",
-        "identities": _comma_separated(rules.identities),
-        "power": repr(rules.bias.power),
+        "identities": _comma_separated(identities),
+        "power": repr(metric.power),
         "weights": weights,
-        "threshold": repr(rules.bias.label_threshold),
+        "threshold": repr(metric.label_threshold),
     }
-    words = (f"--{name} {shlex.quote(value)}" for name, value in options.items())
-    return " \\\n  ".join(["fairboard score my_fold.csv", *words])
+    return _shell("fairboard score my_fold.csv", options)
+
+
+def _named_command(metric: NamedMetric) -> str:
+    """Return the shell command that computes a named metric on a participant's own fold."""
+    given = metric.blank_options
+    options = {
+        "metric": metric.name,
+        "label": metric.target or "",
+        "columns": _comma_separated(given.columns),
+        "classes": _comma_separated(given.classes),
+        "positive": given.positive or "",
+        "cutoff": str(given.cutoff) if given.cutoff != Options().cutoff else "",
+        "groups": _comma_separated(metric.groups),
+    }
+    return _shell("fairboard score my_fold.csv my_predictions.csv", options)
+
+
+def _planned(metric: NamedMetric) -> Description:
+    """Describe the metric of a draft, which may still lack options."""
+    if metric.problems():
+        return Description(metric.name, "Not completely set up", Direction.HIGHEST, Exactness.OPAQUE, (), ())
+    return metric.describe()
+
+
+def _domain(column: PredictedColumn) -> str:
+    """Return the possible values of a column, without limits that only prevent overflows."""
+    if column.classes or column.is_text or column.highest < LARGEST:
+        return column.domain
+    return f"a number of at least {column.lowest:g}" if column.lowest > -LARGEST else "a number"
+
+
+def _shell(command: str, options: Mapping[str, str]) -> str:
+    words = (f"--{name} {shlex.quote(value)}" for name, value in options.items() if value)
+    return " \\\n  ".join([command, *words])
 
 
 def _comma_separated(names: Iterable[str]) -> str:

@@ -53,7 +53,7 @@ Moment = Annotated[
 ]
 
 
-Score = Annotated[float, Field(description="A score, rounded to 5 decimals.")]
+Score = Annotated[float, Field(description="A score, rounded to the decimals of the metric.")]
 
 
 def is_list(annotation: Any) -> bool:

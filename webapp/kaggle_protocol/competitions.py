@@ -101,6 +101,7 @@ def _sort(competitions: list[Competition], by: str) -> None:
 def _line(session: Any, competition: Competition) -> dict[str, Any]:
     version = competition.live_scoring_version
     rank, team_count = 0, 0
+    about = CompetitionView(competition, db.now(session)).metric().about
     if version is not None:
         standings = Standings(session, version.id, Split.PUBLIC)
         team_count = standings.count_teams()
@@ -124,7 +125,7 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
         "maxTeamSize": competition.max_team_size,
         "maxDailySubmissions": competition.max_daily_submissions or 0,
         "submissionsDisabled": competition.paused_at is not None,
-        "evaluationMetric": "Generalized mean of bias AUCs",
+        "evaluationMetric": about.title if about else "Generalized mean of bias AUCs",
         "isKernelsSubmissionsOnly": False,
         "tags": [],
         "description": "",
@@ -149,6 +150,13 @@ def _page(view: CompetitionView, competition: Competition, name: str) -> dict[st
 
 def _formula(view: CompetitionView) -> str:
     metric = view.metric()
+    if metric.about:
+        columns = "\n".join(f"- {name}: {domain}" for name, domain in metric.columns)
+        sentence = metric.about.sentence.removesuffix(".")
+        return (
+            f"The score is {metric.about.title}: {sentence}. The {metric.about.direction} score is the best."
+            f"\n\nColumns of a submission, besides id:\n\n{columns}"
+        )
     terms = "\n".join(f"- {weight} times {term.name}" for term, weight in metric.weighted_terms)
     names = ", ".join(metric.identities) or "proposed after the upload of the solution"
     return (

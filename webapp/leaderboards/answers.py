@@ -13,7 +13,7 @@ from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
 from webapp.leaderboards.views import counted_id
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import identities
+from webapp.submissions.answers import GroupTable, groups, identities
 
 
 def _one_of(words: list[str], description: str) -> Any:
@@ -52,12 +52,24 @@ class BoardQuery(PageQuery):
     ]
     sort: Annotated[
         str | None,
-        _one_of(sortable(term.key for term in TERMS), "The column to sort by; the rank by default."),
+        Field(
+            default=None,
+            description="The column to sort by, or the name of a term; the rank by default.",
+            json_schema_extra={"examples": sortable(term.key for term in TERMS)},
+        ),
     ]
     order: Annotated[
         str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
     ]
     q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
+
+
+class WorstGroup(Answer):
+    """The group with the worst value; the value is rounded to three significant digits."""
+
+    column: str
+    name: str
+    score: float
 
 
 class BoardLine(Answer):
@@ -80,6 +92,7 @@ class BoardLine(Answer):
             description="The standard error of the score, to two digits; null if scores are rounded to steps."
         ),
     ] = None
+    worst_group: WorstGroup | None = None
 
 
 class BoardPage(Answer):
@@ -129,6 +142,7 @@ class SplitScore(Answer):
     score: Score
     terms: dict[str, float]
     identities: list[dict[str, Any]] | None
+    groups: list[GroupTable] | None = None
 
 
 class CountedSubmission(Answer):
@@ -191,7 +205,10 @@ def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardP
 
 
 def _line(row: ShownRow, board: Board) -> BoardLine:
-    counts = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
+    counts: dict[str, Any] = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
+    if board.worst is not None:
+        worst = board.worst.get(row.submission_id)
+        counts["worst_group"] = worst and WorstGroup.model_validate(worst)
     return BoardLine.of(
         row,
         score=float(row.score),
@@ -220,4 +237,9 @@ def counted_submission(counted: CountedEntry) -> CountedSubmission:
 
 
 def _split(result: SplitResult) -> SplitScore:
-    return SplitScore(score=float(result.score), terms=dict(result.terms), identities=identities(result))
+    return SplitScore(
+        score=float(result.score),
+        terms=dict(result.terms),
+        identities=identities(result),
+        **groups("groups", result),
+    )

@@ -65,8 +65,8 @@ def is_first(board: Board, request: BoardRequest) -> bool:
 
 
 def has_terms(board: Board, request: BoardRequest) -> bool:
-    """Return whether the page has the chart of the terms."""
-    return board.has_terms and is_first(board, request)
+    """Return whether the page has the chart of the terms, which only the bias metric has."""
+    return board.has_terms and board.metric is not None and is_first(board, request)
 
 
 def steps(

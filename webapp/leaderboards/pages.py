@@ -251,7 +251,7 @@ def _board_page(slug: str, split: Split) -> str:
             else frozenset()
         )
         kept = lookups.snapshot(session, competition, now)
-        page = split, board.has_terms, wanted, tied
+        page = split, board.has_terms, board.worst is None, wanted, tied
 
         def draw() -> tuple[BoardView, list[str], str]:
             shown = BoardView(
@@ -264,7 +264,14 @@ def _board_page(slug: str, split: Split) -> str:
                 is_final=stage is Stage.FINAL,
             )
             plain = [replace(row, is_own=False) for row in shown.rows]
-            shared = "lines", split, board.has_terms, replace(wanted, own_team_id=None), tied
+            shared = (
+                "lines",
+                split,
+                board.has_terms,
+                board.worst is None,
+                replace(wanted, own_team_id=None),
+                tied,
+            )
             lines = kept.page(shared, lambda: [_line(slug, shown, row) for row in plain])
             own = [_line(slug, shown, row) if row.is_own else "" for row in shown.rows]
             pinned = _line(slug, shown, shown.pinned) if shown.pinned else ""
@@ -291,7 +298,7 @@ def _board_page(slug: str, split: Split) -> str:
 def _line(slug: str, board: BoardView, row: RowView) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    return line(row, slug, board.has_changes)
+    return line(row, slug, board.has_changes, board.has_groups)
 
 
 def _steps(

@@ -12,7 +12,7 @@ from grader.services.competitions import phases
 from grader.services.competitions.metric import term_names
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import Sort
+from grader.services.leaderboards.lines import Sort, lowest_best
 from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.moderation import diagnoses
 from webapp.http import lookups
@@ -55,7 +55,9 @@ def asked_split() -> Split:
 
 def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
     """Parse `page`, `sort`, `order` and `q`; raise Unreadable, UnknownColumn or UnknownOrder."""
+    version = competition.live_scoring_version
     return BoardRequest(
+        lowest_best=lowest_best(version) if version else frozenset(),
         page=asked_page(),
         sort=_sort(request.args.get("sort", Sort.RANK.value), competition),
         descending=_is_descending(request.args.get("order", "")),

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.charts.svg import robust_floor
-from grader.metrics import MetricSettings
 from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
-from grader.ranking.order import Scale, error_text
+from grader.ranking.order import TERM_DECIMALS, Scale, error_text
+from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from grader.services.paging import PAGE_SIZE
 from grader.text import csv_lines
 from webapp.presentation import formats
-from webapp.presentation.terms import TERMS, ClassNames
+from webapp.presentation.terms import TERMS, ClassNames, Term, terms_of
 
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_SPREAD = 200
@@ -50,6 +50,7 @@ class RowView:
     bar: int
     is_clipped: bool
     terms: tuple[TermCell, ...]
+    worst_group: tuple[str, str]
     entry_count: int
     last_submitted_at: datetime
     change: str
@@ -103,11 +104,13 @@ class BoardView:
         self.is_plain = wanted.is_plain
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
-        self.terms = TERMS if board.has_terms else ()
+        self.terms = terms_of(board.about) if board.has_terms else ()
+        self.about = None if board.metric else board.about
+        self.has_groups = board.worst is not None
         self.heading = _heading(board.split, is_final=is_final)
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
-        self.columns = [_column(*column, wanted) for column in _columns(board, classes)]
+        self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
         lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted)
         self.rows = lines.rows()
         self.pinned = lines.row(board.pinned) if board.pinned else None
@@ -138,24 +141,23 @@ def _caution(board: Board, *, is_revealed: bool) -> str:
     return f"The private leaderboard uses the other {other}{'' if is_revealed else ', so expect changes'}."
 
 
-def _columns(board: Board, classes: ClassNames) -> list[tuple[str, str, str, str]]:
+def _columns(board: Board, classes: ClassNames, terms: Sequence[Term]) -> list[tuple[str, str, str, str]]:
     since = (
         "compared with the public leaderboard" if board.split is Split.PRIVATE else "since 00:00 UTC today"
     )
     has_errors = any(row.errors.get("score") for row in board.rows)
     score = ("± is the standard error. " if has_errors else "") + (
         "The last number is the gap to the leader. The bar shows the score within the range "
-        "of this page's scores; a hollow bar means that the score is far below this range."
+        f"of this page's scores; a hollow bar means that the score is far {board.scale.worse} this range."
     )
-    terms = [
-        (term.key, term.name, "term", f"{term.explained(classes)}.") for term in TERMS if board.has_terms
-    ]
+    group = "The group of rows with the worst value, and this value."
     return [
         (Sort.RANK, "Rank", "number rank", ""),
         *([(Sort.CHANGE, "Change", "change", f"Ranks gained or lost {since}.")] if board.has_changes else []),
         (Sort.TEAM, "Team", "team", ""),
         (Sort.SCORE, "Score", "score", score),
-        *terms,
+        *((term.key, term.name, "term", f"{term.explained(classes)}.") for term in terms),
+        *([("", "Worst group", "term", group)] if board.worst is not None else []),
         (Sort.ENTRIES, "Entries", "number entries", ""),
         (Sort.LAST_SUBMITTED_AT, "Last submitted", "last", ""),
     ]
@@ -173,7 +175,7 @@ def _own_place(board: Board, own_team_id: int | None) -> OwnPlace | None:
 
 def _column(sort: str, name: str, css: str, help_text: str, wanted: BoardRequest) -> HeadingView:
     is_sorted = wanted.sort == sort
-    descending = not wanted.is_descending if is_sorted else is_usually_descending(sort)
+    descending = not wanted.is_descending if is_sorted else is_usually_descending(sort, wanted.lowest_best)
     now = "descending" if wanted.is_descending else "ascending"
     return HeadingView(
         key=str(sort),
@@ -203,7 +205,8 @@ class _Lines:
         self._is_plain = wanted.is_plain
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
-        self.shaded = frozenset(term.key for term in TERMS if _differ(board.rows, term.key))
+        terms = TERMS if board.metric else ()  # The shades are those of AUCs.
+        self.shaded = frozenset(term.key for term in terms if _differ(board.rows, term.key))
 
     def rows(self) -> list[RowView]:
         """Return the rows of the page, with brackets around tied neighbors."""
@@ -229,7 +232,8 @@ class _Lines:
             gap=_gap(row.score_units, self._board.leader_units, self._board.scale),
             bar=self._bar(row.score_units),
             is_clipped=row.score_units < self._low,
-            terms=_terms(row.terms, self._board.metric, self.shaded),
+            terms=_terms(row.terms, self._board, self.shaded),
+            worst_group=worst_group(row, self._board),
             entry_count=row.entry_count,
             last_submitted_at=row.last_submitted_at,
             change=text,
@@ -263,15 +267,18 @@ def _differ(rows: Sequence[ShownRow], term: str) -> bool:
     return bool(shown) and max(values) - min(values) > max(errors)
 
 
-def _terms(
-    terms: Mapping[str, float], metric: MetricSettings, shaded: Collection[str]
-) -> tuple[TermCell, ...]:
-    weakest = weakest_term(term_costs(terms, metric))
-    shown = [term.key for term in TERMS if term.key in terms]
+def _terms(terms: Mapping[str, float], board: Board, shaded: Collection[str]) -> tuple[TermCell, ...]:
+    weakest = weakest_term(term_costs(terms, board.metric)) if board.metric else None
     return tuple(
         TermCell(text, formats.shade(terms[key]) if key in shaded else "plain", key == weakest)
-        for key, text in zip(shown, term_texts(terms), strict=True)
+        for key, text in term_texts(terms, board).items()
     )
+
+
+def worst_group(row: ShownRow, board: Board) -> tuple[str, str]:
+    """Return the worst group of a row and its value, empty if there is none."""
+    worst = (board.worst or {}).get(row.submission_id)
+    return (f"{worst.column} = {worst.name}", group_tables.text(worst.score)) if worst else ("", "")
 
 
 def counted_id(row: ShownRow, board: Board) -> int | None:
@@ -279,9 +286,11 @@ def counted_id(row: ShownRow, board: Board) -> int | None:
     return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
 
 
-def term_texts(terms: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the displayed terms in the order of the columns."""
-    return tuple(f"{terms[term.key]:.4f}" for term in TERMS if term.key in terms)
+def term_texts(terms: Mapping[str, float], board: Board) -> dict[str, str]:
+    """Return the displayed terms in the order of the columns, empty where a score does not have the term."""
+    names = [term.name for term in board.about.terms] if board.has_terms else []
+    decimals = TERM_DECIMALS if board.metric else board.about.decimals
+    return {name: f"{terms[name]:.{decimals}f}" if name in terms else "" for name in names}
 
 
 def change(rank_change: int | None) -> tuple[str, str]:
@@ -295,21 +304,23 @@ def change(rank_change: int | None) -> tuple[str, str]:
 
 def board_csv(board: Board) -> str:
     """Return all rows of a leaderboard as CSV, without hidden terms."""
-    return csv_lines([_header(board), *map(_cells, board.rows)])
+    return csv_lines([_header(board), *(_cells(row, board) for row in board.rows)])
 
 
 def _header(board: Board) -> tuple[str, ...]:
-    terms = (term.key for term in TERMS if board.has_terms)
-    return "rank", "team", "members", "score", *terms, "entries", "last_submitted_at", "rank_change"
+    terms = (term.name for term in board.about.terms if board.has_terms)
+    groups = () if board.worst is None else ("worst_group", "worst_group_score")
+    return "rank", "team", "members", "score", *terms, *groups, "entries", "last_submitted_at", "rank_change"
 
 
-def _cells(row: ShownRow) -> tuple[str | int | None, ...]:
+def _cells(row: ShownRow, board: Board) -> tuple[str | int | None, ...]:
     return (
         row.rank,
         row.team,
         "; ".join(row.members),
         row.score,
-        *term_texts(row.terms),
+        *term_texts(row.terms, board).values(),
+        *(() if board.worst is None else worst_group(row, board)),
         row.entry_count,
         formats.iso(row.last_submitted_at),
         row.rank_change,

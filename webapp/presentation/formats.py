@@ -6,6 +6,9 @@ from datetime import UTC, datetime, timedelta
 import regex
 from flask import Flask
 
+from grader.ranking.order import error_text
+from grader.services.leaderboards import group_tables
+
 UNITS = ("bytes", "kB", "MB", "GB")
 # All shades have one hue and differ in lightness, so they can be told apart without color vision. Each cell
 # also shows its number. The classes are narrow near 1, where good models differ.
@@ -90,6 +93,8 @@ def init_app(app: Flask) -> None:
     """Register the formats as template filters."""
     for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
+    app.add_template_filter(group_tables.text, "group_value")
+    app.add_template_filter(error_text)
     app.add_template_global(counted)
     app.jinja_env.globals["shade_legend"] = LEGEND
 

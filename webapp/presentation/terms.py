@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.metrics import registry
+from grader.metrics.interface import Description, Direction
 from grader.models import Competition
+from grader.services.competitions import metric
 from grader.visibility import Feedback, Step
 
 _SHOWN = {
@@ -12,7 +14,7 @@ _SHOWN = {
     "lower end of the band.",
     Feedback.BLIND: "This competition shows no scores before the reveal.",
 }
-_HIDDEN = "Terms, identity tables and standard errors are hidden until the reveal."
+_HIDDEN = "Terms, {tables} tables and standard errors are hidden until the reveal."
 
 
 class ClassNames(Protocol):
@@ -32,6 +34,7 @@ class Term:
     rows: str
     low: str
     fault: str
+    direction: Direction = Direction.HIGHEST
 
     def rows_of(self, classes: ClassNames) -> str:
         """Return the compared rows, in the competition's own names."""
@@ -43,6 +46,8 @@ class Term:
 
     def explained(self, classes: ClassNames) -> str:
         """Return the explanation below a column heading."""
+        if not self.low:
+            return "; ".join(filter(None, (self.rows_of(classes), f"the {self.direction} value is the best")))
         return f"{self.rows_of(classes)}; low = {self.low_of(classes)}"
 
 
@@ -59,9 +64,15 @@ def _in_words_of(classes: ClassNames, text: str) -> str:
     return text.format(**words_of(classes))
 
 
-TERMS = tuple(
-    Term(each.name, each.heading, each.rows, each.low, each.fault) for each in registry.default().terms
-)
+def terms_of(about: Description) -> tuple[Term, ...]:
+    """Return the terms of a metric."""
+    return tuple(
+        Term(each.name, each.heading or each.title, each.rows, each.low, each.fault, each.direction)
+        for each in about.terms
+    )
+
+
+TERMS = terms_of(registry.default())
 IDENTITY_TERMS = TERMS[1:]
 NAMES = {term.key: term.name for term in TERMS}
 
@@ -69,7 +80,8 @@ NAMES = {term.key: term.name for term in TERMS}
 def feedback_mode(competition: Competition) -> str:
     """Return an explanation of the displayed scores; empty if they are shown as they are."""
     shown = note(competition.feedback, competition.feedback_step)
-    return f"{shown} {_HIDDEN}" if competition.feedback.has_step else shown
+    tables = "identity" if metric.is_bias(competition) else "group"
+    return f"{shown} {_HIDDEN.format(tables=tables)}" if competition.feedback.has_step else shown
 
 
 def note(feedback: Feedback, step: Step) -> str:

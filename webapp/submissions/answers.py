@@ -100,6 +100,32 @@ class SubmissionList(Answer):
     next: str | None
 
 
+class GroupLine(Answer):
+    """The value of a group, and the part of the score that is lost there."""
+
+    name: str
+    rows: int
+    score: Annotated[float, Field(description="The value, rounded to three significant digits.")]
+    standard_error: Annotated[float | None, Field(description="The standard error, to two digits.")]
+    loss: Annotated[
+        float,
+        Field(
+            description="The weight of the overall value times the share of the rows times the distance from "
+            "the best group, plus the change of the score's power mean if the group were as good as the best "
+            "one; computed from the rounded values."
+        ),
+    ]
+
+
+class GroupTable(Answer):
+    """The groups of a column, the largest loss first; `gap` is the distance of the worst from the best."""
+
+    column: str
+    worst: str
+    gap: float
+    groups: list[GroupLine]
+
+
 class SubmissionDetails(Answer):
     """A submission with its scores and problems; private values appear only if they are visible."""
 
@@ -123,16 +149,18 @@ class SubmissionDetails(Answer):
         str | None,
         Field(
             description="The term of the largest possible gain. If no gain is listed, the term with the "
-            "highest cost."
+            "highest cost. Only the bias metric has one."
         ),
     ] = None
     identities: list[dict[str, Any]] | None
+    groups: list[GroupTable] | None = None
     problems: Problems
     notes: Problems
     incident: str | None
     private_score: Score | None = None
     private_terms: dict[str, float] | None = None
     private_identities: list[dict[str, Any]] | None = None
+    private_groups: list[GroupTable] | None = None
 
 
 class SelectRequest(Sent):
@@ -241,6 +269,7 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
             "private_score": float(private.score),
             "private_terms": dict(private.terms),
             "private_identities": identities(private),
+            **groups("private_groups", private),
         }
     return SubmissionDetails.of(
         submission,
@@ -250,8 +279,14 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
         terms=(dict(public.terms) or None) if public else None,
         weakest_term=public.weakest_term if public else None,
         identities=identities(public) if public else None,
+        **(groups("groups", public) if public else {}),
         **hidden,
     )
+
+
+def groups(name: str, result: SplitResult) -> dict[str, Any]:
+    """Return the field with the tables of groups; without it if the viewer may not see any."""
+    return {name: [GroupTable.model_validate(each) for each in result.groups]} if result.groups else {}
 
 
 def identities(result: SplitResult) -> list[dict[str, Any]] | None:

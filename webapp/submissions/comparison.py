@@ -10,9 +10,11 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.charts.row_pictures import dumbbell, scale, shared_axis
 from grader.metrics.bias.expected_error import is_clear, paired_standard_error
+from grader.metrics.interface import Direction
 from grader.models import Competition, Split
-from grader.ranking.order import error_text
+from grader.ranking.order import TERM_DECIMALS, error_text
 from grader.reports.blocks import Cell, Table, table
+from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import comparison
 from grader.services.submissions.comparison import ComparedSide, Contender
@@ -22,7 +24,7 @@ from webapp.http import auth, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_number
 from webapp.presentation import formats
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES
+from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
 from webapp.submissions.pages import blueprint
 from webapp.submissions.views import signed_units
 
@@ -34,10 +36,10 @@ _SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
 
 @dataclass(frozen=True, slots=True)
 class AucChange:
-    """An AUC of both submissions as displayed; `name` is empty for a term of the score.
+    """A term, or a value of an identity or group, as displayed; `name` is empty for a term of the score.
 
-    `contribution` is the term's part of the score difference; `is_clear` is true if the change is larger than
-    the standard errors can explain.
+    `contribution` is the term's part of the score difference, if the score is their sum; `is_clear` is true
+    if the change is larger than the standard errors can explain.
     """
 
     name: str
@@ -45,8 +47,9 @@ class AucChange:
     before: float
     after: float
     digits: int
-    contribution: float = 0.0
+    contribution: float | None = None
     is_clear: bool = False
+    direction: Direction = Direction.HIGHEST
 
     @property
     def value(self) -> float:
@@ -61,7 +64,13 @@ class AucChange:
     @property
     def share(self) -> str:
         """The term's part of the score difference."""
-        return "" if self.name else f"{_signed(self.contribution, 5)} of the score"
+        return "" if self.contribution is None else f"{_signed(self.contribution, 5)} of the score"
+
+    @property
+    def css(self) -> str:
+        """The CSS class of an improvement, a deterioration or neither."""
+        gain = -self.value if self.direction is Direction.LOWEST else self.value
+        return "up" if gain > 0 else "down" if gain < 0 else "quiet"
 
     @property
     def values(self) -> str:
@@ -125,8 +134,9 @@ def _split(
     key: str, name: str, pair: tuple[Contender, Contender], one: SplitResult, other: SplitResult
 ) -> ComparedSplit:
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
+    parts = "Groups" if one.groups else "Identities"
     difference = signed_units(one.score_units - other.score_units, one.scale)
-    charts = (Dumbbells.of("Terms of the score", terms), Dumbbells.of("Identities", identities))
+    charts = (Dumbbells.of("Terms of the score", terms), Dumbbells.of(parts, identities))
     names = tuple(f"#{each.id}" for each in pair)
     tables = (
         _scores(name, names, (one.score, other.score, difference), terms),
@@ -144,30 +154,36 @@ def _split(
 
 def _term_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
     """Return the change in each term, ordered by contribution to the score difference."""
-    before = {each.term: each for each in other.costs}
+    cost, before = ({each.term: each.cost for each in side.costs} for side in (one, other))
+    terms = {term.key: term for term in terms_of(one.about)}
     changes = [
         AucChange(
             name="",
-            term=NAMES[each.term],
-            before=before[each.term].value,
-            after=each.value,
-            digits=4,
-            contribution=before[each.term].cost - each.cost,
-            is_clear=_is_clear(each.value - before[each.term].value, one, other, each.term),
+            term=terms[key].name,
+            before=other.terms[key],
+            after=one.terms[key],
+            digits=TERM_DECIMALS if one.metric else one.about.decimals,
+            contribution=before[key] - cost[key] if cost else None,
+            is_clear=_is_clear(one.terms[key] - other.terms[key], one, other, key),
+            direction=terms[key].direction,
         )
-        for each in one.costs
-        if each.term in before
+        for key in cost or one.terms
+        if key in other.terms
     ]
-    return sorted(changes, key=lambda each: -abs(each.contribution))
+    return sorted(changes, key=lambda each: -abs(each.contribution or 0.0))
 
 
 def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str) -> bool:
-    errors = [each.errors[term] for each in (one, other) if term in each.errors]
+    errors = [each.errors[term] for each in (one, other) if term in each.errors and one.metric]
     return len(errors) == 2 and is_clear(difference, errors)
 
 
 def _identity_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
-    """Return the change in each AUC that both have: increases before decreases, each largest first."""
+    """Return the change in each AUC that both have: increases before decreases, each largest first.
+
+    For other metrics, return the change in each group, in the order of the tables.
+    """
+    groups = {(table.column, each.name): each.score for table in other.groups for each in table.groups}
     by_name = {row.name: row for row in other.identities}
     changes = [
         AucChange(row.name, NAMES[term.key], before, after, 2)
@@ -176,6 +192,12 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
         for term in IDENTITY_TERMS
         if (after := row.cells[term.key]) is not None
         and (before := by_name[row.name].cells[term.key]) is not None
+    ] + [
+        AucChange(each.name, table.column, before, each.score, digits, direction=one.about.direction)
+        for table in one.groups
+        for each in table.groups
+        if (before := groups.get((table.column, each.name))) is not None
+        for digits in [max(map(group_tables.decimals, (before, each.score)))]
     ]
     return sorted(changes, key=lambda each: (-abs(each.value), -each.value))
 
@@ -193,7 +215,9 @@ def _sentence(
         return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
-    if len(errors) == 2:
+    if len(errors) == 2 and one.metric is None:
+        said += ". The standard errors of the two scores are " + " and ".join(map(error_text, errors))
+    elif len(errors) == 2:
         clear = [each for each in terms if each.is_clear] if is_clear(one.scale.value(units), errors) else []
         if clear:
             said += ": " + ", ".join(f"{each.term} {each.text} ({each.share})" for each in clear)
@@ -212,11 +236,13 @@ def _typical_error(errors: Sequence[float]) -> str:
 
 
 def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: Sequence[AucChange]) -> Table:
-    lines: list[Sequence[Cell | str]] = [("Score", *scores, scores[2])]
+    is_sum = all(each.contribution is not None for each in terms)
+    lines: list[Sequence[Cell | str]] = [("Score", *scores, *([scores[2]] if is_sum else []))]
     for each in terms:
-        values = f"{each.after:.4f}", f"{each.before:.4f}", each.text
-        lines.append((each.term, *values, _signed(each.contribution, 5)))
-    head = ("", *names, "difference", "of the score")
+        values = f"{each.after:.{each.digits}f}", f"{each.before:.{each.digits}f}", each.text
+        share = [_signed(each.contribution, 5)] if each.contribution is not None else []
+        lines.append((each.term, *values, *share))
+    head = ("", *names, "difference", *(["of the score"] if is_sum else []))
     return table(f"{caption}: score and terms", head, lines)
 
 

@@ -22,11 +22,11 @@ from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from grader.visibility import Field, Phase, Viewer, visible_fields
+from webapp.competitions.pages import first_lines
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, errors, lookups
 from webapp.http.context import reading
 from webapp.http.parameters import asked_page
-from webapp.http.site import current_site
 from webapp.presentation import formats
 from webapp.submissions import own_list
 from webapp.submissions.pages import blueprint
@@ -34,7 +34,6 @@ from webapp.submissions.views import REASONS, AllowanceView, Clock, statuses_jso
 
 FINALS, LIST, REJECTED = "#finals", "#submissions", "#rejected"
 __all__ = ["blueprint"]
-SAMPLE_LINES = 4
 _BOARD = {Field.PUBLIC_RANK, Field.PUBLIC_SCORE}
 
 
@@ -234,7 +233,8 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
         refusal=refusal,
         door=closed_door(state, rules.refusal(state), view),
         clock=Clock.of(competition, now),
-        sample=_first_lines(view),
+        sample=first_lines(view),
+        metric=view.metric(),
         file_limit_bytes=accepting.size_cap(competition),
         other_labels=names,
         page=listed,
@@ -278,11 +278,6 @@ def _places(session: Any, state: Situation, phase: Phase) -> tuple[TeamEntry | N
         return own, None
     first = standings.first()
     return own, None if first is None or first.team_id == team.id else first
-
-
-def _first_lines(view: CompetitionView) -> str:
-    with current_site().storage.open(view.sample_submission_sha256) as sample:
-        return "".join(sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES))
 
 
 def _etag(live: dict[str, Any]) -> str:

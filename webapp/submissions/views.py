@@ -7,15 +7,19 @@ from typing import Any
 
 from grader.metrics.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import SCALE, Scale, error_text
+from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text
+from grader.services.competitions import metric
+from grader.services.competitions.metric import AnyMetric, NamedMetric
+from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.limits.limits import Allowance
 from grader.services.standings import shown_scores
 from grader.services.submissions import rejected_files, selections
 from grader.services.submissions.selections import Reason
+from grader.text import listed
 from grader.visibility import Viewer
 from webapp.presentation import formats
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
+from webapp.presentation.terms import IDENTITY_TERMS, NAMES, Term, terms_of
 
 REASONS = {
     Reason.PICKED: "you selected it",
@@ -86,12 +90,13 @@ def signed_units(units: int, scale: Scale = SCALE) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TermView:
-    """One of the four terms: its value as text, and as a length from 0 to 100; `tag` marks one of them."""
+    """A term: its value as text, and as a length from 0 to 100 if it is an AUC; `tag` marks one of them."""
 
     term: Term
     text: str
     length: str
     tag: str
+    error: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,25 +123,29 @@ class SplitView:
     score: str
     terms: tuple[TermView, ...]
     identities: tuple[IdentityCells, ...]
+    groups: tuple[GroupTable, ...]
 
     @classmethod
     def of(cls, result: SplitResult | None) -> "SplitView | None":
         """Return a result as displayed, or None if no result is visible."""
         if result is None:
             return None
+        decimals = TERM_DECIMALS if result.metric else result.about.decimals
         return cls(
             score=result.score,
             terms=tuple(
                 TermView(
                     term,
-                    f"{result.terms[term.key]:.4f}",
-                    f"{100 * result.terms[term.key]:.1f}",
+                    f"{result.terms[term.key]:.{decimals}f}",
+                    f"{100 * result.terms[term.key]:.1f}" if result.metric else "",
                     _tag(result) if term.key == result.weakest_term else "",
+                    result.errors.get(term.key),
                 )
-                for term in TERMS
+                for term in terms_of(result.about)
                 if term.key in result.terms
             ),
             identities=tuple(_identity(row) for row in weakest_first(result)),
+            groups=result.groups,
         )
 
 
@@ -171,7 +180,7 @@ class SubmissionView:
         self.is_best = summary.best_id == submission.id
         self.compares_with = _other_best(summary, submission.id)
         self.shown = _shown(submission.competition, summary) if is_organizers else None
-        self.withheld = _withheld(self.public)
+        self.withheld = _withheld(self.public, metric.of(submission.competition).metric)
 
 
 def _shown(competition: Competition, summary: Overview) -> str | None:
@@ -188,10 +197,14 @@ def _other_best(summary: Overview, own_id: int) -> int | None:
     return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
 
 
-def _withheld(public: SplitView | None) -> str:
+def _withheld(public: SplitView | None, settings: AnyMetric) -> str:
     """Return which parts of the results are hidden until the reveal."""
-    if public and public.identities:
+    if public and (public.identities or public.groups):
         return ""
+    if isinstance(settings, NamedMetric):
+        has_terms = settings.describe().terms and not (public and public.terms)
+        parts = [*(["terms"] if has_terms else []), *(["values of groups"] if settings.groups else [])]
+        return f"This competition shows the {listed(parts)} after the reveal." if parts else ""
     if public and public.terms:
         return "This competition shows the identity table after the reveal."
     return "This competition shows the four terms and the identity table after the reveal."

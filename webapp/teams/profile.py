@@ -9,9 +9,10 @@ from grader import db
 from grader.charts.steps import StepChart, Steps, step_chart
 from grader.models import Competition
 from grader.ranking.order import Scale
-from grader.services.competitions import phases
+from grader.services.competitions import lookup, phases
+from grader.services.competitions.metric import of_version
 from grader.services.leaderboards import team_results
-from grader.services.leaderboards.lines import ShownRow
+from grader.services.leaderboards.lines import ShownRow, term_decimals
 from grader.services.leaderboards.team_results import Profile
 from grader.services.standings import shown_scores
 from grader.services.submissions import comparison
@@ -22,7 +23,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Score
 from webapp.http.responses import conditional
 from webapp.http.site import site_link
-from webapp.presentation.terms import TERMS
+from webapp.presentation.terms import terms_of
 from webapp.teams.pages import blueprint
 
 TAG = "teams"
@@ -40,7 +41,8 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
         own_id = comparison.own_counted(
             session, competition=competition, team=own, phase=phases.phase(competition, now)
         )
-        scale = shown_scores.scale(competition)
+        scale, version = shown_scores.scale(competition), lookup.live(competition)
+        about, decimals = of_version(version).describe(), term_decimals(version)
     is_own = own is not None and own.id == team_id
     return conditional(
         render_template(
@@ -49,7 +51,11 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             team=found,
             is_own=is_own,
             own_counted_id=own_id,
-            terms=[term for term in TERMS if found.public and term.key in found.public.terms],
+            terms=[
+                (term.name, f"{found.public.terms[term.key]:.{decimals}f}")
+                for term in terms_of(about)
+                if found.public and term.key in found.public.terms
+            ],
             chart=_chart(competition, found, now, scale, is_own=is_own),
             history=[(step.submitted_at, scale.text(step.score_units)) for step in reversed(found.steps)],
         )

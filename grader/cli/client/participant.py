@@ -8,7 +8,16 @@ import click
 
 from grader.cli.client.connection import competition_option, connected, connection_options
 from grader.cli.group import REJECTED, SERVER
-from grader.cli.output import TERMS, left, progress, score_text, show_findings, show_json, weakest
+from grader.cli.output import (
+    TERMS,
+    left,
+    number_text,
+    progress,
+    score_text,
+    show_findings,
+    show_json,
+    weakest,
+)
 from grader.cli.parameters import INPUT_FILE, LocalPath
 from grader.client import Client
 from grader.client.records import BoardRow, Json, Membership, Submission
@@ -174,7 +183,7 @@ def submissions(competition: str | None, server: str | None, as_json: bool) -> N
 @click.option("--file", "path", type=LocalPath(dir_okay=False), help="Path to download the file to.")
 @connection_options
 def submission(submission_id: int, path: Path | None, server: str | None, as_json: bool) -> None:
-    """Show the status, scores, terms, identities and problems of your team's submission ID."""
+    """Show the status, scores, terms, identities or groups, and problems of your team's submission ID."""
     with connected(server, as_json=as_json) as client:
         scored = client.submission(submission_id)
         if path is not None:
@@ -218,20 +227,29 @@ def show_selection(selection: Json | None) -> None:
 
 
 def _show_scores(submission: Submission) -> None:
-    for split, score, terms, table in (
-        ("public", submission.public_score, submission.terms, submission.identities),
-        ("private", submission.private_score, submission.private_terms, submission.private_identities),
+    shown = submission
+    for split, score, terms, table, groups in (
+        ("public", shown.public_score, shown.terms, shown.identities, shown.groups),
+        ("private", shown.private_score, shown.private_terms, shown.private_identities, shown.private_groups),
     ):
         if score is None:
             continue
         click.echo(f"\n{split} score {score_text(score)}")
         for name, value in (terms or {}).items():
-            click.echo(f"  {TERMS.get(name, name)} {value:.4f}")
+            click.echo(f"  {TERMS.get(name, name)} {number_text(value, 4)}")
         if table:
             columns = [name for name in table[0] if name != "name"]
             lines = [["identity", *(TERMS.get(name, name.replace("_", " ")) for name in columns)]]
             lines += [[row["name"], *(_cell(row[name]) for name in columns)] for row in table]
             click.echo("\n".join(aligned(lines)))
+        for each in groups or ():
+            lines = [[each["column"], "rows", "value", "standard error", "lost there"]]
+            for row in each["groups"]:
+                cells = [row["score"], row["standard_error"], row["loss"]]
+                values = ["" if value is None else f"{value:g}" for value in cells]
+                lines.append([row["name"], f"{row['rows']:,}", *values])
+            click.echo("\n".join(aligned(lines)))
+            click.echo(f"Worst: {each['worst']}, {each['gap']:g} from the best.")
 
 
 def _cell(value: float | None) -> str:
@@ -282,7 +300,7 @@ def leaderboard(
 
 
 def _line(row: BoardRow, terms: list[str]) -> list[str]:
-    values = [f"{row.terms[name]:.4f}" if row.terms else "" for name in terms]
+    values = [number_text(row.terms[name], 4) if row.terms and name in row.terms else "" for name in terms]
     rank = "" if row.rank is None else str(row.rank)
     return [rank, row.team, score_text(row.score), *values, str(row.entries)]
 

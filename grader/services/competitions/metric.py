@@ -231,6 +231,11 @@ def of(competition: Competition) -> MetricChoice:
     return Rules.of(competition.live_scoring_version).choice(chosen.min_class_rows)
 
 
+def is_bias(competition: Competition) -> bool:
+    """Return whether the live scoring version or, if there is none, the draft has the bias metric."""
+    return isinstance(of(competition).metric, MetricSettings)
+
+
 def of_version(version: ScoringVersion) -> Metric:
     """Return the metric of a scoring version."""
     return registry.of_settings(version.metric_settings)

@@ -1,7 +1,7 @@
 """Pages of the public and private leaderboards, with access checks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
@@ -9,12 +9,14 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.metrics import MetricSettings
+from grader.metrics import MetricSettings, registry
+from grader.metrics.interface import Description
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, phases
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import lines as board_lines
+from grader.services.leaderboards.group_tables import WorstGroup, worst_of_submissions
 from grader.services.leaderboards.lines import ShownRow, Sort
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.paging import PAGE_SIZE, Paging, paging
@@ -79,6 +81,7 @@ class BoardRequest:
 
     If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
     it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
+    `lowest_best` are the columns whose lowest value is the best.
     """
 
     page: int = 1
@@ -88,17 +91,19 @@ class BoardRequest:
     search: str = ""
     own_team_id: int | None = None
     after: BoardCursor | None = None
+    lowest_best: frozenset[str] = frozenset()
 
     @property
     def is_descending(self) -> bool:
         """Whether the greatest value comes first."""
-        return board_lines.is_usually_descending(self.sort) if self.descending is None else self.descending
+        usual = board_lines.is_usually_descending(self.sort, self.lowest_best)
+        return usual if self.descending is None else self.descending
 
     @property
     def is_plain(self) -> bool:
         """Whether this is the complete leaderboard in rank order."""
         by_rank = (self.sort == Sort.RANK and not self.is_descending) or (
-            self.sort == Sort.SCORE and self.is_descending
+            self.sort == Sort.SCORE and self.is_descending is (Sort.SCORE not in self.lowest_best)
         )
         return by_rank and not self.search.strip()
 
@@ -109,9 +114,10 @@ class Board:
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
     `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it. `metric`
-    weights the terms. `has_changes` is true if earlier ranks exist, `has_terms` if the viewer may see the
-    terms. `following` is the position after which the next page in rank order starts. `leader_units` is the
-    displayed score of the first team.
+    weights the terms; it is None for metrics other than that of bias. `has_changes` is true if earlier ranks
+    exist, `has_terms` if the viewer may see the terms. `following` is the position after which the next page
+    in rank order starts. `leader_units` is the displayed score of the first team. `worst` contains the worst
+    groups by submission id; it is None if there are no groups or the viewer may not see them.
     """
 
     split: Split
@@ -125,10 +131,12 @@ class Board:
     found_count: int
     has_changes: bool
     has_terms: bool
-    metric: MetricSettings
+    metric: MetricSettings | None
     scoring_version: int
     row_share: float
     following: BoardCursor | None
+    about: Description = field(default_factory=registry.default)
+    worst: Mapping[int, WorstGroup] | None = None
 
 
 def board_of(
@@ -150,20 +158,28 @@ def board_of(
     phase = phase or phases.phase(competition, now)
     if split is Split.PRIVATE:
         require_private(competition, viewer=viewer, phase=phase)
-    field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
-    has_terms = visible(field, viewer, phase, competition.feedback)
+    is_public, version = split is Split.PUBLIC, lookup.live(competition)
+    terms = Field.PUBLIC_TERMS if is_public else Field.PRIVATE_TERMS
+    groups = Field.PUBLIC_IDENTITIES if is_public else Field.PRIVATE_IDENTITIES
+    has_terms = visible(terms, viewer, phase, competition.feedback)
     if board_lines.is_term(request.sort) and not has_terms:
         raise HiddenColumn(name=request.sort)
-    of = _Of(session, competition, lookup.live(competition), split, has_terms, now, snapshot)
+    of = _Of(session, competition, version, split, has_terms, now, snapshot)
     page = replace(request, own_team_id=None)
     if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
         board = _read(of, page)
     else:
         board = snapshot.page(("board", split, has_terms, page), lambda: _read(of, page))
     own_id = request.own_team_id
-    if own_id is None or any(row.team_id == own_id and not row.is_benchmark for row in board.rows):
+    if own_id is not None and all(row.team_id != own_id or row.is_benchmark for row in board.rows):
+        own = snapshot.page(("own", split, has_terms, own_id), lambda: _own(of, own_id))
+        board = replace(board, pinned=own)
+    if not (version.metric_settings.get("groups") and visible(groups, viewer, phase, competition.feedback)):
         return board
-    return replace(board, pinned=snapshot.page(("own", split, has_terms, own_id), lambda: _own(of, own_id)))
+    ids = [row.submission_id for row in (*board.rows, board.pinned) if row]
+    return replace(
+        board, worst=worst_of_submissions(session, version=version, split=split, submission_ids=ids)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +253,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         lines = all_lines[place.first : place.first + place.page_size]
     ranks = dict(line for line in lines if not isinstance(line, ShownRow))
     loaded = of.load(ranks)
-    solution = version.solution
+    solution, rules = version.solution, Rules.of(version)
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
         split=split,
@@ -251,10 +267,11 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         found_count=found_count,
         has_changes=loaded.has_changes,
         has_terms=of.has_terms,
-        metric=Rules.of(version).bias,
+        metric=rules.bias if rules.is_bias else None,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,
+        about=rules.scorer.describe(),
     )
 
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, Subquery, func, null, select
 from sqlalchemy.orm import Session, defer
 
+from grader.metrics.interface import Direction
+from grader.metrics.registry import is_default
 from grader.models import (
     STANDING_ORDER,
     Competition,
@@ -27,6 +29,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
+from grader.services.competitions.metric import of_version
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
 from grader.services.standings.ranks import Standings
@@ -133,6 +136,7 @@ def _load_part(
     )
     members = _members(session, list(ranks))
     done = _activity(session, list(ranks))
+    decimals = term_decimals(version)
     return {
         line.team_id: ShownRow(
             rank=ranks[line.team_id],
@@ -142,23 +146,30 @@ def _load_part(
             submission_id=line.submission_id,
             score=scale.text(line.score_units),
             score_units=line.score_units,
-            terms=rounded_terms(line.terms, terms) if terms else {},
+            terms=rounded_terms(line.terms, terms, decimals) if terms else {},
             entry_count=done[line.team_id][0],
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
-            errors={
-                name: error
-                for name, error in ((line.errors or {}) if has_errors else {}).items()
-                if name in ("score", *terms)
-            },
+            errors=shown_errors(line.errors, terms) if has_errors else {},
         )
         for line in lines
     }
 
 
-def rounded_terms(values: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+def term_decimals(version: ScoringVersion) -> int:
+    """Return the number of displayed decimals of a term."""
+    return order.TERM_DECIMALS if is_default(version.metric_settings) else version.scale.decimals
+
+
+def rounded_terms(values: Mapping[str, float], names: Sequence[str], decimals: int) -> dict[str, float]:
     """Return rounded terms of a score in the given order; a term that the score does not have is left out."""
-    return {name: order.rounded_term(values[name]) for name in names if name in values}
+    return {name: float(order.round_half_even(values[name], decimals)) for name in names if name in values}
+
+
+def shown_errors(errors: Mapping[str, float] | None, terms: Collection[str]) -> dict[str, float]:
+    """Return the standard errors of the score and these terms, to two digits."""
+    shown = {name: error for name, error in (errors or {}).items() if name in ("score", *terms)}
+    return {name: float(f"{error:.2g}") for name, error in shown.items()}
 
 
 def earlier_ranks(
@@ -263,11 +274,13 @@ def benchmark_rows(
         for each, _, score in rows
     ]
     places = Standings(session, version.id, split).places_of(entries)
-    scale = shown_scores.scale(competition, split)
+    scale, decimals = shown_scores.scale(competition, split), term_decimals(version)
     placed = zip(entries, rows, places, strict=True)
     return [
-        PlacedBenchmark(_row(entry, submission, name, rounded_terms(score.terms, terms), scale), place - 1)
-        for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
+        PlacedBenchmark(
+            _row(entry, each, name, rounded_terms(score.terms, terms, decimals), scale), place - 1
+        )
+        for entry, (each, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 
 
@@ -308,9 +321,16 @@ class Sort(enum.StrEnum):
     LAST_SUBMITTED_AT = "last_submitted_at"
 
 
-def is_usually_descending(sort: str) -> bool:
+def is_usually_descending(sort: str, lowest_best: Collection[str] = ()) -> bool:
     """Return whether the greatest value usually comes first."""
-    return sort not in (Sort.RANK, Sort.TEAM)
+    return sort not in (Sort.RANK, Sort.TEAM, *lowest_best)
+
+
+def lowest_best(version: ScoringVersion) -> frozenset[str]:
+    """Return the columns whose lowest value is the best."""
+    about = of_version(version).describe()
+    terms = [term.name for term in about.terms if term.direction is Direction.LOWEST]
+    return frozenset([*terms, *([Sort.SCORE] if about.direction is Direction.LOWEST else [])])
 
 
 def is_term(sort: str) -> bool:
@@ -334,7 +354,9 @@ def sorted_lines(
 
     The snapshot keeps the folded names and the values of all teams.
     """
-    wanted = folded(search.strip())
+    wanted, decimals = folded(search.strip()), term_decimals(version)
+    if sort == Sort.SCORE and version.scale.is_lowest_best:
+        descending = not descending  # The values of this column are ranks.
 
     def names() -> list[str]:
         return [folded(name) for _, name, _ in session.execute(_sorted_teams(version, split, Sort.RANK))]
@@ -343,7 +365,7 @@ def sorted_lines(
         is_change = sort == Sort.CHANGE
         before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
         return [
-            _Found(rank, _value(sort, rank, name, value, before.get(team_id)), (team_id, rank))
+            _Found(rank, _value(sort, rank, name, value, before.get(team_id), decimals), (team_id, rank))
             for rank, (team_id, name, value) in enumerate(
                 session.execute(_sorted_teams(version, split, sort)), 1
             )
@@ -391,7 +413,7 @@ def _sorted_teams(version: ScoringVersion, split: Split, sort: str) -> Select[An
     return query.add_columns(null())
 
 
-def _value(sort: str, rank: int, name: str, value: Any, before: int | None) -> Any:
+def _value(sort: str, rank: int, name: str, value: Any, before: int | None, decimals: int) -> Any:
     match sort:
         case Sort.RANK:
             return rank
@@ -404,7 +426,7 @@ def _value(sort: str, rank: int, name: str, value: Any, before: int | None) -> A
         case Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
             return value
         case _:
-            return None if value is None else order.rounded_term(value)
+            return None if value is None else float(order.round_half_even(value, decimals))
 
 
 def _benchmark_value(sort: str, placed: PlacedBenchmark) -> Any:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.metrics import MetricSettings, PairCounts, report
+from grader.metrics import MetricSettings, PairCounts, registry, report
 from grader.metrics.bias.analysis.power_means import (
     CellGain,
     IdentityAucs,
@@ -20,6 +20,7 @@ from grader.metrics.bias.analysis.power_means import (
     weakest_term,
 )
 from grader.metrics.bias.subgroups import BIAS_AUCS, GAPS
+from grader.metrics.interface import Description
 from grader.models import (
     Competition,
     Score,
@@ -33,8 +34,9 @@ from grader.models import (
 from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup
-from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import leaderboard, lines
+from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.leaderboards import group_tables, leaderboard, lines
+from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
@@ -63,9 +65,10 @@ class SplitResult:
     """The visible result of a submission on one split.
 
     `score` is text, and `score_units` is the same score in units of `scale`.
-    `terms`, `costs` (the terms sorted by cost) and `identities` are empty if hidden. `errors` contains
-    the standard errors of the exact score and of the displayed terms. `aucs` are the rows behind the gains:
-    exact ones for organizers, displayed ones for all others, because gains of exact AUCs reveal more.
+    `terms`, `costs` (the terms sorted by cost), `identities` and `groups` are empty if hidden. `errors`
+    contains the standard errors of the exact score and of the displayed terms. `aucs` are the rows behind the
+    gains: exact ones for organizers, displayed ones for all others, because gains of exact AUCs reveal more.
+    `metric` is None for metrics other than that of bias.
     """
 
     score: str
@@ -76,11 +79,15 @@ class SplitResult:
     scale: Scale = SCALE
     errors: Mapping[str, float] = field(default_factory=dict)
     aucs: tuple[IdentityAucs, ...] = ()
-    metric: MetricSettings = field(default_factory=MetricSettings)
+    metric: MetricSettings | None = field(default_factory=MetricSettings)
+    groups: tuple[GroupTable, ...] = ()
+    about: Description = field(default_factory=registry.default)
 
     @cached_property
     def gains(self) -> tuple[CellGain, ...]:
         """The possible gains that are not below the standard error, largest first; empty if hidden."""
+        if self.metric is None:
+            return ()
         return possible_gains(self.aucs, self.metric, error=self.errors.get("score", 0.0))
 
     @property
@@ -187,7 +194,7 @@ def split_results_of(
                 result = _exact(
                     row,
                     rules,
-                    version.scale,
+                    version,
                     has_terms=has_terms,
                     cells=cells,
                     is_exact=Field.LABELS in allowed,
@@ -225,28 +232,41 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
 
 
 def _exact(
-    score: Score, rules: Rules, scale: Scale, *, has_terms: bool, cells: Sequence[str], is_exact: bool
+    score: Score,
+    rules: Rules,
+    version: ScoringVersion,
+    *,
+    has_terms: bool,
+    cells: Sequence[str],
+    is_exact: bool,
 ) -> SplitResult:
+    scale, metric = version.scale, rules.metric
     units = scale.units(score.score)
-    rows = report(PairCounts.from_dict(score.evidence), rules.bias).subgroups if cells else ()
+    decimals = lines.term_decimals(version)
+    terms = lines.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
+    errors = lines.shown_errors(score.errors, terms)
+    if isinstance(metric, NamedMetric):
+        about = rules.scorer.describe()
+        tables = group_tables.tables(score.groups, metric, about.direction) if cells else ()
+        return SplitResult(
+            scale.text(units), units, terms, (), (), scale, errors, metric=None, groups=tables, about=about
+        )
+    rows = report(PairCounts.from_dict(score.evidence), metric).subgroups if cells else ()
     shown = [
         row.with_cells({cell: order.rounded_cell(getattr(row, cell)) for cell in BIAS_AUCS}) for row in rows
     ]
-    terms = lines.rounded_terms(score.terms, rules.term_names) if has_terms else {}
     return SplitResult(
         score=scale.text(units),
         score_units=units,
         terms=terms,
-        costs=term_costs(terms, rules.bias),
+        costs=term_costs(terms, metric),
         identities=tuple(
             IdentityRow(row.name, {cell: order.rounded_cell(getattr(row, cell)) for cell in cells})
             for row in rows
         ),
-        errors={
-            name: error for name, error in (score.errors or {}).items() if name == "score" or name in terms
-        },
+        errors=errors,
         aucs=tuple(rows if is_exact else shown) if terms else (),
-        metric=rules.bias,
+        metric=metric,
         scale=scale,
     )
 

@@ -86,9 +86,7 @@ def test_a_generated_client_submits_a_file_and_reads_typed_responses(generated):
     found = generated.call("submissions", "submission", sent.parsed.id).parsed
     assert (found.status, found.file_name, found.description) == ("scored", "mine.csv", "generated")
     assert found.terms["overall_auc"] > 0.5
-    board = generated.call(
-        "leaderboards", "leaderboard", "toxicity", sort=models.LeaderboardSort.SCORE
-    ).parsed
+    board = generated.call("leaderboards", "leaderboard", "toxicity", sort="score").parsed
     assert [row.score for row in board.rows] == [found.public_score]
     refused = generated.call("submissions", "submission", 999)
     assert (refused.status_code, refused.parsed.error) == (404, "unknown_submission")

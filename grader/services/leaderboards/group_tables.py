@@ -1,0 +1,122 @@
+"""The displayed values of groups: the worst group, the gap, and where the score is lost."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.metrics.bias.score import power_mean
+from grader.metrics.groups import POWER
+from grader.metrics.interface import Direction
+from grader.models import Score, ScoringVersion, Split
+from grader.services.competitions.metric import NamedMetric
+
+CHUNK = 1000
+Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """A group's value to three significant digits, and its loss computed from the displayed values."""
+
+    name: str
+    rows: int
+    score: float
+    standard_error: float | None
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """The groups of a column, the largest loss first; `gap` is the distance of the worst from the best."""
+
+    column: str
+    worst: str
+    gap: float
+    groups: tuple[GroupLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorstGroup:
+    """The group with the worst value among all groups of all columns."""
+
+    column: str
+    name: str
+    score: float
+
+
+def rounded(value: float) -> float:
+    """Return a value of a group as displayed."""
+    return float(f"{value:.2e}")
+
+
+def text(value: float) -> str:
+    """Return a value of a group as text, such as ``0.870``, ``12300`` or ``1.20e+15``."""
+    digits = f"{value:.2e}"
+    return f"{Decimal(digits):f}" if not value or 1e-6 <= abs(value) < 1e9 else digits
+
+
+def decimals(value: float) -> int:
+    """Return the number of decimals of a displayed value."""
+    return len(text(value).partition(".")[2].partition("e")[0])
+
+
+def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[GroupTable, ...]:
+    """Return the tables of a score's groups.
+
+    The loss of a group is the weight of the overall value times the share of the rows times the distance from
+    the best group of the column, plus the change of the power mean if the group were as good as that one.
+    """
+    is_lowest = direction is Direction.LOWEST
+    worst_of, best_of = (max, min) if is_lowest else (min, max)
+    values = {(column, name): rounded(each["score"]) for column, name, each in _all(stored)}
+    in_score = metric.scored_groups if metric.weight < 1 else ()
+    scored = {(column, name): values[column, name] for column, name in in_score}
+
+    def mean(part: Mapping[Any, float]) -> float:
+        return power_mean(list(part.values()), POWER if is_lowest else -POWER)
+
+    shown = []
+    for column in (each for each in metric.groups if stored.get(each)):
+        groups, lines = stored[column], []
+        best = best_of(values[column, name] for name in groups)
+        worst = worst_of(groups, key=lambda name: values[column, name])
+        row_count = sum(each["rows"] for each in groups.values())
+        for name, each in groups.items():
+            key, error = (column, name), each["error"]
+            loss = metric.weight * each["rows"] / row_count * abs(best - values[key])
+            if key in scored:
+                loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
+            shown_error = float(f"{error:.2g}") if error else None
+            lines.append(GroupLine(name, each["rows"], values[key], shown_error, rounded(loss)))
+        lines.sort(key=lambda line: (-line.loss, line.name))
+        shown.append(GroupTable(column, worst, rounded(abs(best - values[column, worst])), tuple(lines)))
+    return tuple(shown)
+
+
+def worst_of_submissions(
+    session: Session, *, version: ScoringVersion, split: Split, submission_ids: Collection[int]
+) -> dict[int, WorstGroup]:
+    """Return the worst group of each submission; callers check that groups are visible."""
+    is_lowest, ids = version.scale.is_lowest_best, list(submission_ids)
+    found = {}
+    for start in range(0, len(ids), CHUNK):
+        query = select(Score.submission_id, Score.groups).where(
+            Score.submission_id.in_(ids[start : start + CHUNK]),
+            Score.scoring_version_id == version.id,
+            Score.split == split,
+        )
+        for submission_id, groups in session.execute(query):
+            values = [WorstGroup(column, name, rounded(each["score"])) for column, name, each in _all(groups)]
+            if values:
+                found[submission_id] = (max if is_lowest else min)(values, key=lambda each: each.score)
+    return found
+
+
+def _all(stored: Stored) -> list[tuple[str, str, Mapping[str, Any]]]:
+    return [
+        (column, name, each) for column, part in sorted(stored.items()) for name, each in sorted(part.items())
+    ]

@@ -1,0 +1,62 @@
+"""Values, losses and texts of groups."""
+
+import numpy as np
+import pytest
+
+from grader.metrics.bias.score import power_mean
+from grader.metrics.interface import Direction
+from grader.services.competitions.metric import NamedMetric
+from grader.services.leaderboards import group_tables
+
+STORED = {
+    "region": {
+        "north": {"rows": 300, "score": 2.0, "error": 0.1234},
+        "south": {"rows": 100, "score": 5.0, "error": None},
+        "west": {"rows": 100, "score": 3.0, "error": 0.2},
+    }
+}
+
+
+def table_of(**settings):
+    metric = NamedMetric(name="mae", groups=("region",), **settings)
+    (table,) = group_tables.tables(STORED, metric, Direction.LOWEST)
+    return table
+
+
+def test_losses_of_a_mean_add_up_to_the_distance_of_the_overall_value_from_the_best_group():
+    table = table_of()
+    values = [(each["rows"], each["score"]) for each in STORED["region"].values()]
+    overall = np.average([score for _, score in values], weights=[rows for rows, _ in values])
+    assert sum(each.loss for each in table.groups) == pytest.approx(overall - 2.0)
+    assert [each.name for each in table.groups] == ["south", "west", "north"]
+    assert (table.worst, table.gap) == ("south", 3.0)
+    assert [each.standard_error for each in table.groups] == [None, 0.2, 0.12]
+
+
+def test_the_loss_of_a_group_in_the_score_includes_the_change_of_the_power_mean():
+    names = ("north", "south", "west")
+    table = table_of(weight=0.5, scored_groups=tuple(("region", name) for name in names))
+    change = power_mean([2.0, 5.0, 3.0], 5.0) - power_mean([2.0, 2.0, 3.0], 5.0)
+    assert table.groups[0].loss == pytest.approx(0.5 * 0.2 * 3 + 0.5 * change, rel=0.005)
+    assert table.groups[-1].loss == 0
+
+
+def test_the_lowest_value_is_the_worst_if_the_highest_is_the_best():
+    metric = NamedMetric(name="accuracy", groups=("region",))
+    (table,) = group_tables.tables(STORED, metric, Direction.HIGHEST)
+    assert (table.worst, table.groups[0].name) == ("north", "north")
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "decimals"),
+    [
+        (0.8699999, "0.870", 3),
+        (12345.6, "12300", 0),
+        (-0.00012345, "-0.000123", 6),
+        (0.0, "0.00", 2),
+        (1.2e15, "1.20e+15", 2),
+    ],
+)
+def test_values_have_three_significant_digits(value, text, decimals):
+    assert group_tables.text(group_tables.rounded(value)) == text
+    assert group_tables.decimals(group_tables.rounded(value)) == decimals
