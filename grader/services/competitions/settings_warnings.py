@@ -177,6 +177,13 @@ def proposed_step_of(report: Mapping[str, Any]) -> StepProposal | None:
 def small_step_warnings(competition: Competition) -> list[Fault]:
     """Return a warning if the feedback mode's step is smaller than the proposed one."""
     proposal, step = proposed_step(competition), competition.feedback_step
+    unit = 10.0**-competition.scale.decimals
+    if competition.feedback.has_step and float(step) < unit:
+        sentence = (
+            f"A step of {step} is smaller than the last decimal of this metric's scores, so the width of a "
+            f"band is {unit:g}."
+        )
+        return [Fault(sentence, ("feedback_step",))]
     if proposal is None or not competition.feedback.has_step or float(step) >= float(proposal.step):
         return []
     sentence = (

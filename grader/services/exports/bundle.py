@@ -4,10 +4,9 @@ It contains the public results after the reveal, rounded as displayed. The solut
 included only on explicit request.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,7 +18,6 @@ from grader.models import (
     FinalStanding,
     OrganizerJob,
     OrganizerJobKind,
-    Score,
     ScoringVersion,
     Split,
     Submission,
@@ -61,30 +59,9 @@ class BundleLine:
     public_rank: int | None = None
 
 
-class GroupLine(NamedTuple):
-    """The value of a submission in a group, to 3 significant digits, and its standard error."""
-
-    column: str
-    value: str
-    rows: int
-    score: float
-    error: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupResult:
-    """The displayed score of a submission on one split, and its values in groups."""
-
-    score: str
-    lines: tuple[GroupLine, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class FinalResults:
-    """The data of a bundle, except the solution file.
-
-    `results` are those of the bias metric, and `groups` those of any other metric.
-    """
+    """The data of a bundle, except the solution file."""
 
     slug: str
     title: str
@@ -104,7 +81,6 @@ class FinalResults:
     rows: Mapping[Split, int]
     boards: Mapping[Split, tuple[BundleLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
-    groups: Mapping[int, Mapping[Split, GroupResult]]
     receipts: tuple[Receipt, ...] = ()
 
 
@@ -141,7 +117,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
     }
     submissions = _submissions(session, (line.submission_id for line in boards[Split.PRIVATE]))
     seen = visible_fields(Viewer.PUBLIC, Phase.REVEALED, competition.feedback)
-    solution, rules = version.solution, Rules.of(version)
+    solution = version.solution
     return FinalResults(
         slug=competition.slug,
         title=competition.title,
@@ -152,7 +128,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         number=final_standings.newest(session, competition=competition),
         reason=board.reason,
         scoring_version=version.number,
-        rules=rules,
+        rules=Rules.of(version),
         metric_code_version=version.metric_code_version,
         solution_number=solution.number,
         commitment=solution.commitment or "",
@@ -162,10 +138,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         boards=boards,
         results=submission_results.split_results_of(
             session, submission_ids=[*submissions], version=version, allowed=seen
-        )
-        if rules.is_bias
-        else {},
-        groups={} if rules.is_bias else _groups(session, version, [*submissions]),
+        ),
         receipts=tuple(
             receipts.all_whole(session, submissions=[*submissions.values()], version=version)
             if with_receipts
@@ -213,34 +186,6 @@ def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[B
         )
         for team_id, rank in sorted(ranks.items(), key=lambda each: each[1])
     )
-
-
-def _groups(
-    session: Session, version: ScoringVersion, submission_ids: Sequence[int]
-) -> dict[int, dict[Split, GroupResult]]:
-    found: dict[int, dict[Split, GroupResult]] = {each: {} for each in submission_ids}
-    for first in range(0, len(submission_ids), 1000):
-        part = submission_ids[first : first + 1000]
-        query = select(Score).where(Score.submission_id.in_(part), Score.scoring_version_id == version.id)
-        for score in session.scalars(query):
-            lines = [
-                GroupLine(
-                    column,
-                    value,
-                    each["rows"],
-                    _shown(each["score"]),
-                    None if each["error"] is None else _shown(each["error"]),
-                )
-                for column, groups in sorted(score.groups.items())
-                for value, each in sorted(groups.items())
-            ]
-            text = version.scale.text(version.scale.units(score.score))
-            found[score.submission_id][score.split] = GroupResult(text, tuple(lines))
-    return found
-
-
-def _shown(value: float) -> float:
-    return float(f"{value:.2e}")
 
 
 def _rows(

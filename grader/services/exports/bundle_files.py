@@ -14,6 +14,7 @@ from grader.metrics.interface import ColumnKind, Description, Exactness
 from grader.models import Split
 from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS
 from grader.services.exports.bundle import BundleLine, FinalResults
+from grader.services.leaderboards.group_tables import text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.text import csv_lines
 
@@ -114,7 +115,7 @@ def _term_decimals(results: FinalResults) -> int:
 
 
 def _has_groups(results: FinalResults) -> bool:
-    return any(result.lines for splits in results.groups.values() for result in splits.values())
+    return any(result.groups for splits in results.results.values() for result in splits.values())
 
 
 def _readme(results: FinalResults) -> str:
@@ -196,8 +197,11 @@ def _identity_rows(results: FinalResults, split: Split) -> Iterator[list[object]
 def _group_rows(results: FinalResults, split: Split) -> Iterator[list[object]]:
     yield ["rank", "team", "submission", "column", "group", "rows", "score", "standard_error"]
     for line in results.boards[Split.PRIVATE]:
-        for group in results.groups[line.submission_id][split].lines:
-            yield [line.rank, line.team, line.submission_id, *group]
+        result = results.results[line.submission_id].get(split)
+        for table in result.groups if result else ():
+            for group in table.groups:
+                values = (group.name, group.rows, group.score, group.standard_error)
+                yield [line.rank, line.team, line.submission_id, table.column, *values]
 
 
 def _metric(results: FinalResults) -> dict[str, Any]:
@@ -422,13 +426,15 @@ def _group_tables(final: FinalResults) -> str:
     ]
     for line in final.boards[Split.PRIVATE][:FIRST_TEAMS]:
         parts.append(f"<h3>{line.rank}. <bdi>{escape(line.team)}</bdi></h3>")
-        results = final.groups[line.submission_id]
+        results = final.results[line.submission_id]
         for split in (each for each in reversed(Split) if each in results):
             rows = [
-                f"<tr><td>{escape(f'{group.column} = {group.value}')}</td>"
-                + "".join(_number("" if each is None else f"{each:g}") for each in group[2:])
+                f"<tr><td>{escape(f'{table.column} = {group.name}')}</td>{_number(f'{group.rows:,}')}"
+                + _number(text(group.score))
+                + _number("" if group.standard_error is None else f"{group.standard_error:g}")
                 + "</tr>"
-                for group in results[split].lines
+                for table in results[split].groups
+                for group in table.groups
             ]
             caption = f"Score {results[split].score} on the {split} rows"
             parts.append(_table(["Group", "Rows", "Score", "Standard error"], rows, caption=caption))

@@ -46,6 +46,7 @@ def index(slug: str, *, problem: Any = None) -> str:
         check_job = None if preparing else check_jobs.newest_settings_check(session, competition=competition)
         settings_check = check_job and SettingsCheckView(check_job, lookup.live(competition))
         view = CompetitionView(competition, db.now(session))
+        is_bias = Rules.of(lookup.live(competition)).is_bias
     return render_template(
         "rescoring/versions.html",
         competition=view,
@@ -53,6 +54,7 @@ def index(slug: str, *, problem: Any = None) -> str:
         preparing=preparing,
         progress=progress and ProgressView(progress),
         checks=checks,
+        is_bias=is_bias,
         settings_check=settings_check,
         settings_etag=check_status(check_job).headers["ETag"],
         chosen=whole_number(request.form.get("solution", ""))

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role, ScoringVersion, ScoringVersionState
+from grader.services.competitions.metric import Rules
 from grader.services.limits import grants
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring.difference import Changes
@@ -48,6 +49,7 @@ def show(slug: str, number: int, *, problem: Any = None) -> str:
         versions=versions,
         settings=changed_settings(versions) if versions else [],
         changes=version.solution.report.get("changes"),
+        is_bias=Rules.of(version).is_bias,
         form=request.form or {"notice": notice},
         days=days,
         max_extra=MAX_EXTRA,

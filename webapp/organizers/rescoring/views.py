@@ -1,5 +1,6 @@
 """Scoring version view: progress, settings check, difference, suggested message."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,6 +22,7 @@ from webapp.presentation.terms import NAMES  # the terms of the bias metric
 
 SHOWN_TEAMS = 50
 SHOWN_SELECTIONS = 50
+SHOWN_DIGITS = 12  # of the hash of a metric.py
 
 
 class ProgressView:
@@ -81,6 +83,8 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     metric = rules.metric
     if isinstance(metric, NamedMetric):
         yield "Metric", metric.describe().title
+        yield "metric.py", (metric.source or "")[:SHOWN_DIGITS]
+        yield "Arguments of metric.py", json.dumps((metric.python or {}).get("arguments", {}))
         yield "Positive class", metric.positive or "".join(metric.classes[-1:])
         yield "Places that count", f"{metric.cutoff}"
         yield "Weight of the overall value", f"{metric.weight:g}"
@@ -171,6 +175,7 @@ class DifferenceView:
         self.teams, self.text, self.change_text = found.teams, found.scale.text, found.change_text
         self.before, self.after = found.versions
         self.settings = changed_settings(found.versions)
+        self.is_bias = Rules.of(self.after).is_bias
         self.is_complete = found.is_complete
         self.unfinished, self.lost = found.gaps
         self.summary = Changes.of(found).text

@@ -86,6 +86,20 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     assert scores(olga.arena) == {name.lower(): pytest.approx(each) for name, each in expected.items()}
     assert olga("GET", f"{DESK}/settings").json["settings"]["metric"]["source"] == stored["sha256"]
 
+    refused = olga("POST", f"{DESK}/ties", expect=409).json
+    assert refused["error"] == "ties_not_publishable" and "complete file" in refused["message"]
+    assert refused["message"] in olga.person.browser.get("/competitions/next/organize/ties").text
+    olga("POST", f"{DESK}/fair-play", expect=202)
+    olga.work()
+    found = olga("GET", f"{DESK}/fair-play").json
+    assert (found["file_count"], found["unread_count"]) == (2, 0), found
+    exported = olga("GET", f"{DESK}/exports/scores.json").json["rows"]
+    assert [(row["split"], row["rows"]) for row in exported[:2]] == [("public", 20), ("private", 20)]
+    copied = "\n".join(["id,x", *(f"{row},{kind}" for row, _, kind, _ in ROWS), ""]).encode()
+    olga("POST", f"{DESK}/data?file_name=copy.csv", data=copied, expect=201)
+    olga.work()
+    assert "agrees with the label" in olga("GET", f"{DESK}/data").text
+
     changed = upload(olga, MAE.replace("2.5", "0") + "# changed\n", sample=None, direction="lowest")
     olga.work()
     begun = olga(
@@ -93,6 +107,8 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     )
     olga.work()
     assert olga("GET", begun.json["url"]).json["state"] == "preparing"
+    page = olga.person.browser.get("/competitions/next/organize/rescoring/2/difference").text
+    assert stored["sha256"][:12] in page and "Arguments of metric.py" in page
     assert scores(olga.arena)["public"] == pytest.approx(
         sum(abs(price - 2.5) for _, price, _, usage in ROWS if usage == "Public") / 20
     )
