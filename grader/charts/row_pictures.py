@@ -19,14 +19,15 @@ def shared_axis(values: Iterable[float]) -> Axis:
     return Axis("", low - room, high + room)
 
 
-def dumbbell(before: float, after: float, axis: Axis) -> str:
-    """Render the dumbbell of one row.
+def dumbbell(before: float, after: float, axis: Axis, *, is_lowest_best: bool = False) -> str:
+    """Render the dumbbell of one row, in the color of an improvement or a deterioration.
 
     It is hidden from screen readers, because the table contains the values.
     """
     left, right = _AREA.x(axis, before), _AREA.x(axis, after)
     middle = HEIGHT / 2
-    direction = "rose" if after > before else "fell" if after < before else "same"
+    is_better = after < before if is_lowest_best else after > before
+    direction = "same" if after == before else "rose" if is_better else "fell"
     return _row(
         direction,
         f'<path class="rail" d="M{_AREA.left} {middle:g}H{_AREA.right}"/>'

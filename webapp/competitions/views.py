@@ -106,6 +106,7 @@ class CompetitionView:
         self.discussion_url = competition.discussion_url
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
+        self.is_bias = isinstance(self._choice.metric, MetricSettings)
         self.has_solution = self._version is not None
         self.has_published_solution = competition.solution_published_at is not None
         self.has_published_canaries = publication.has_canaries(competition)

@@ -13,7 +13,7 @@ from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
 from webapp.leaderboards.views import counted_id
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import GroupTable, groups, identities
+from webapp.submissions.answers import GroupTableAnswer, groups, identities
 
 
 def _one_of(words: list[str], description: str) -> Any:
@@ -64,7 +64,7 @@ class BoardQuery(PageQuery):
     q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
 
 
-class WorstGroup(Answer):
+class WorstGroupAnswer(Answer):
     """The group with the worst value; the value is rounded to three significant digits."""
 
     column: str
@@ -92,7 +92,7 @@ class BoardLine(Answer):
             description="The standard error of the score, to two digits; null if scores are rounded to steps."
         ),
     ] = None
-    worst_group: WorstGroup | None = None
+    worst_group: WorstGroupAnswer | None = None
 
 
 class BoardPage(Answer):
@@ -142,7 +142,7 @@ class SplitScore(Answer):
     score: Score
     terms: dict[str, float]
     identities: list[dict[str, Any]] | None
-    groups: list[GroupTable] | None = None
+    groups: list[GroupTableAnswer] | None = None
 
 
 class CountedSubmission(Answer):
@@ -208,7 +208,7 @@ def _line(row: ShownRow, board: Board) -> BoardLine:
     counts: dict[str, Any] = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
     if board.worst is not None:
         worst = board.worst.get(row.submission_id)
-        counts["worst_group"] = worst and WorstGroup.model_validate(worst)
+        counts["worst_group"] = worst and WorstGroupAnswer.model_validate(worst)
     return BoardLine.of(
         row,
         score=float(row.score),

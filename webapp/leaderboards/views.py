@@ -269,8 +269,9 @@ def _differ(rows: Sequence[ShownRow], term: str) -> bool:
 
 def _terms(terms: Mapping[str, float], board: Board, shaded: Collection[str]) -> tuple[TermCell, ...]:
     weakest = weakest_term(term_costs(terms, board.metric)) if board.metric else None
+    usual = "plain" if board.metric else ""
     return tuple(
-        TermCell(text, formats.shade(terms[key]) if key in shaded else "plain", key == weakest)
+        TermCell(text, formats.shade(terms[key]) if key in shaded else usual, key == weakest)
         for key, text in term_texts(terms, board).items()
     )
 

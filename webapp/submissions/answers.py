@@ -100,7 +100,7 @@ class SubmissionList(Answer):
     next: str | None
 
 
-class GroupLine(Answer):
+class GroupLineAnswer(Answer):
     """The value of a group, and the part of the score that is lost there."""
 
     name: str
@@ -117,13 +117,13 @@ class GroupLine(Answer):
     ]
 
 
-class GroupTable(Answer):
+class GroupTableAnswer(Answer):
     """The groups of a column, the largest loss first; `gap` is the distance of the worst from the best."""
 
     column: str
     worst: str
     gap: float
-    groups: list[GroupLine]
+    groups: list[GroupLineAnswer]
 
 
 class SubmissionDetails(Answer):
@@ -153,14 +153,14 @@ class SubmissionDetails(Answer):
         ),
     ] = None
     identities: list[dict[str, Any]] | None
-    groups: list[GroupTable] | None = None
+    groups: list[GroupTableAnswer] | None = None
     problems: Problems
     notes: Problems
     incident: str | None
     private_score: Score | None = None
     private_terms: dict[str, float] | None = None
     private_identities: list[dict[str, Any]] | None = None
-    private_groups: list[GroupTable] | None = None
+    private_groups: list[GroupTableAnswer] | None = None
 
 
 class SelectRequest(Sent):
@@ -286,7 +286,7 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
 
 def groups(name: str, result: SplitResult) -> dict[str, Any]:
     """Return the field with the tables of groups; without it if the viewer may not see any."""
-    return {name: [GroupTable.model_validate(each) for each in result.groups]} if result.groups else {}
+    return {name: [GroupTableAnswer.model_validate(each) for each in result.groups]} if result.groups else {}
 
 
 def identities(result: SplitResult) -> list[dict[str, Any]] | None:

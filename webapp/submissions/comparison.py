@@ -92,7 +92,10 @@ class Dumbbells:
         if not changes:
             return None
         axis = shared_axis(value for each in changes for value in (each.before, each.after))
-        drawn = tuple((each, dumbbell(each.before, each.after, axis)) for each in changes)
+        drawn = tuple(
+            (each, dumbbell(each.before, each.after, axis, is_lowest_best=each.direction is Direction.LOWEST))
+            for each in changes
+        )
         return cls(title, scale(axis), drawn)
 
 

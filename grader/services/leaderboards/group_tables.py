@@ -19,7 +19,7 @@ Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupLine:
+class ShownGroup:
     """A group's value to three significant digits, and its loss computed from the displayed values."""
 
     name: str
@@ -36,7 +36,7 @@ class GroupTable:
     column: str
     worst: str
     gap: float
-    groups: tuple[GroupLine, ...]
+    groups: tuple[ShownGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[G
             if key in scored:
                 loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
             shown_error = float(f"{error:.2g}") if error else None
-            lines.append(GroupLine(name, each["rows"], values[key], shown_error, rounded(loss)))
+            lines.append(ShownGroup(name, each["rows"], values[key], shown_error, rounded(loss)))
         lines.sort(key=lambda line: (-line.loss, line.name))
         shown.append(GroupTable(column, worst, rounded(abs(best - values[column, worst])), tuple(lines)))
     return tuple(shown)
