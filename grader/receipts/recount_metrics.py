@@ -292,14 +292,16 @@ def _r_squared(truth: Sequence[float], predictions: Sequence[float]) -> Recounte
 
 
 def _pearson(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:
-    # Both are divided by a power of two, so that the products are neither too large nor too small.
-    x, y = (
-        [math.ldexp(each, -max(math.frexp(max(map(abs, values)))[1], -1000)) for each in values]
-        for values in map(_deviations, (truth, predictions))
-    )
+    x, y = (_scaled(_deviations(values)) for values in (truth, predictions))
     squares = [math.fsum(each * each for each in values) for values in (x, y)]
     product = math.fsum(map(operator.mul, x, y))
     return _summed(_over_roots(product, *squares), len(truth), *squares, product)
+
+
+def _scaled(values: Sequence[float]) -> list[float]:
+    """Divide by a power of two, so that products are neither too large nor too small."""
+    scale = math.ldexp(1.0, -max(math.frexp(max(map(abs, values)))[1], -1000))
+    return [each * scale for each in values]
 
 
 def _spearman(truth: Sequence[float], predictions: Sequence[float]) -> RecountedValue:

@@ -78,6 +78,7 @@ def read_truth(
         if unknown := set(settings.identities) - {each.name for each in columns[1:]}:
             first = next(name for name in settings.identities if name in unknown)
             raise UnreadableFile(f"The solution has no column {first!r}, which is an identity of the score.")
+    names = [each.name for each in columns]
     lines: dict[str, str] = {}
     rows: dict[str, list[Any]] = {split: [] for split in SPLITS}
     # Many rows mention the same identities, so equal sets are stored only once.
@@ -100,12 +101,10 @@ def read_truth(
         if isinstance(settings, NamedSettings):
             rows[usage.lower()].append(TargetRow(row_id, values))
         else:
-            mentions = {each.name: value for each, value in zip(columns, values, strict=True)}
-            named = _named(mentions, settings)
+            named = _named(dict(zip(names, values, strict=True)), settings)
             rows[usage.lower()].append(
                 Row(row_id, values[0] >= settings.label_threshold, sets.setdefault(named, named))
             )
-    names = [each.name for each in columns]
     return SlowTruth(
         _digest(b"", names, lines),
         None if nonce is None else _digest(nonce, names, lines),
