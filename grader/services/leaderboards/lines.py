@@ -401,8 +401,10 @@ def _sorted_teams(version: ScoringVersion, split: Split, sort: str) -> Select[An
         .order_by(*STANDING_ORDER)
     )
     if is_term(sort):
+        # A quotation mark, which names of classes may contain, cannot be part of a JSON path in SQLite.
+        value: Any = Score.terms if '"' in sort else Score.terms[sort].as_float()
         return (
-            query.add_columns(Score.terms[sort].as_float())
+            query.add_columns(value)
             .join(Score, Score.submission_id == Standing.submission_id)
             .where(Score.scoring_version_id == version.id, Score.split == split)
         )
@@ -426,6 +428,7 @@ def _value(sort: str, rank: int, name: str, value: Any, before: int | None, deci
         case Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
             return value
         case _:
+            value = value.get(sort) if isinstance(value, dict) else value
             return None if value is None else float(order.round_half_even(value, decimals))
 
 
