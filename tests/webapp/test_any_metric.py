@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, root_mean_squared_error
+from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, root_mean_squared_error
 from sqlalchemy import select
 
 from grader.models import Score, ScoringVersion, Split
@@ -51,6 +51,10 @@ class Numbers:
     def true_texts(self):
         return [repr(float(each)) for each in self.truth]
 
+    def other(self):
+        """Another metric for the same columns, and its public scores."""
+        return "mae", [mean_absolute_error(self.truth[IS_PUBLIC], each[IS_PUBLIC]) for each in self.predicted]
+
     def correct(self):
         self.truth = self.truth.copy()
         self.truth[::9] += 30
@@ -78,6 +82,11 @@ class Classes:
 
     def true_texts(self):
         return list(self.truth)
+
+    def other(self):
+        return "accuracy", [
+            accuracy_score(self.truth[IS_PUBLIC], self.guesses[team][IS_PUBLIC]) for team in range(3)
+        ]
 
     def correct(self):
         self.truth = np.where(np.arange(ROWS) % 9 == 0, self.guesses[0], self.truth)
@@ -296,6 +305,19 @@ def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(a
     page = olga.person.browser.get("/competitions/any/organize/rescoring/3/difference").text
     assert "Weight of the overall value" in page and "region = north" in page
     olga("POST", f"{DESK}/rescoring/3/publish", json={})
+
+    # Another metric for the same columns.
+    other, expected = task.other()
+    assert olga.person.post(settings, {"name": other, "weight": "1"}).status_code == 303
+    olga.work()
+    check = olga("GET", f"{DESK}/rescoring/settings").json["check"]["id"]
+    olga("POST", f"{DESK}/rescoring", json={"settings": check, "reason": "Better."}, expect=202)
+    olga.work()
+    assert [each.score for each in stored_scores(arena, 4)] == pytest.approx(expected, rel=1e-12)
+    olga("POST", f"{DESK}/rescoring/4/publish", json={})
+    board = olga("GET", f"{HERE}/leaderboard").json["rows"]
+    best = np.argsort(np.multiply(expected, 1 if other == "mae" else -1))
+    assert [row["team"] for row in board if row["rank"]] == [TEAMS[team] for team in best]
 
 
 @pytest.mark.parametrize("kind", [Numbers, Classes])

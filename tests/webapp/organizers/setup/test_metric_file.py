@@ -71,6 +71,10 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     python = olga("GET", f"{DESK}/settings").json["settings"]["metric"]["python"]
     assert [each["kind"] for each in python["predictions"]] == ["number", "text"]
     assert (python["direction"], python["whole"], python["id"]) == ("lowest", ["id"], "id")
+    tiered = {"feedback": "tiered", "feedback_step": "0.0005"}
+    warned = olga("PATCH", f"{DESK}/settings", json=tiered).json["warnings"]
+    assert any("the width of a band is 0.001" in each["message"] for each in warned), warned
+    olga("PATCH", f"{DESK}/settings", json={"feedback": "open"})
     now = olga.arena.now()
     dates = {"opens_at": now - timedelta(days=1), "closes_at": now + timedelta(days=9)}
     olga("PATCH", f"{DESK}/settings", json={name: each.isoformat() for name, each in dates.items()})
