@@ -283,9 +283,10 @@ def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(a
     settings = "/competitions/any/organize/rescoring/settings"
     form = olga.person.browser.get(settings).text
     assert "Weight of the overall value" in form and "Power" not in form and "dentities" not in form
-    wrong = olga.person.post(settings, {"name": task.metric, "weight": "1.5"})
+    sent = {"name": task.metric, "cutoff": "5"}
+    wrong = olga.person.post(settings, sent | {"weight": "1.5"})
     assert wrong.status_code == 409 and "Weight of the overall value" in wrong.text
-    assert olga.person.post(settings, {"name": task.metric, "weight": "0.25"}).status_code == 303
+    assert olga.person.post(settings, sent | {"weight": "0.25"}).status_code == 303
     olga.work()
     assert "0.25" in olga.person.browser.get("/competitions/any/organize/rescoring").text
     in_use = olga("GET", f"{DESK}/rescoring/settings").json
@@ -308,7 +309,7 @@ def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(a
 
     # Another metric for the same columns.
     other, expected = task.other()
-    assert olga.person.post(settings, {"name": other, "weight": "1"}).status_code == 303
+    assert olga.person.post(settings, {"name": other, "cutoff": "5", "weight": "1"}).status_code == 303
     olga.work()
     check = olga("GET", f"{DESK}/rescoring/settings").json["check"]["id"]
     olga("POST", f"{DESK}/rescoring", json={"settings": check, "reason": "Better."}, expect=202)

@@ -1,5 +1,6 @@
 """Rescoring pages: version list, and new rescorings from a solution or settings."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, render_template, request
@@ -10,7 +11,7 @@ from grader.models import Role, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import AnyMetric, NamedMetric, Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import preparation
 from grader.services.solutions import check_jobs
@@ -19,13 +20,12 @@ from webapp.http.actions import sentences
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_number, whole_number
-from webapp.organizers.rescoring import metric_form
 from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
-from webapp.organizers.setup import forms
+from webapp.organizers.setup import forms, scored_step
 from webapp.organizers.setup.solution_view import check_status
-from webapp.organizers.setup.wizard_steps import RESCORING
-from webapp.presentation.form_fields import SiteForm
+from webapp.organizers.setup.wizard_steps import RESCORING, SettingsStep
 
+OTHER_METRIC = (("", ("name", "positive", "cutoff", "weight")),)
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
 
 
@@ -73,21 +73,17 @@ def settings(slug: str, *, problem: Any = None) -> str:
         competition = competition_of(session, slug)
         live = Rules.of(lookup.live(competition))
         in_use = competition_settings.of(competition)
-        view = CompetitionView(competition, db.now(session))
-    form: SiteForm
-    step, is_sent = RESCORING, problem is not None
-    if isinstance(live.metric, NamedMetric):
-        step = metric_form.STEP
-        form = metric_form.form_of(live.metric, is_sent=is_sent)
-    else:
         used = in_use.changed(identities=live.identities, metric=live.metric)
-        form = settings_form = forms.form_of(RESCORING, used, is_sent=is_sent)
-        if is_sent:
-            settings_form.changes(used)  # finds the errors of the fields
+        step = _step(live.metric)
+        form = forms.form_of(step, used, is_sent=problem is not None)
+        view = CompetitionView(competition, db.now(session))
+    if problem is not None:
+        form.changes(used)  # finds the errors of the fields
     return render_template(
         "rescoring/metric_settings.html",
         competition=view,
         step=step,
+        metrics=scored_step.options(),
         form=form,
         problems=[] if form.errors else sentences(problem),
     )
@@ -102,14 +98,16 @@ def settings_status(slug: str) -> ResponseReturnValue:
     return check_status(job).make_conditional(request)
 
 
+def _step(metric: AnyMetric) -> SettingsStep:
+    """Return the fields of a metric's settings that a rescoring may change."""
+    return replace(RESCORING, groups=OTHER_METRIC) if isinstance(metric, NamedMetric) else RESCORING
+
+
 def entered_settings(act: Act) -> dict[str, Any]:
     """Return the settings entered in the form; raise InvalidCompetition."""
-    metric = Rules.of(lookup.live(act.competition)).metric
-    if isinstance(metric, NamedMetric):
-        return {"identities": (), "metric": metric_form.entered(metric)}
     before = competition_settings.of(act.competition)
-    form = forms.form_of(RESCORING, before, is_sent=True)
+    form = forms.form_of(_step(before.metric), before, is_sent=True)
     changes = form.changes(before)
     if form.errors:
         raise InvalidCompetition([sentence for field in form for sentence in field.errors])
-    return {"identities": changes["identities"] or (), "metric": changes["metric"]}
+    return {"identities": changes.get("identities") or (), "metric": changes["metric"]}
