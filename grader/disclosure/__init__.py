@@ -2,6 +2,6 @@
 
 from grader.disclosure.examination import Disclosure, Examined, examine
 from grader.disclosure.files import Unopened
-from grader.disclosure.hidden import Hidden, HiddenColumn, Target, TargetKind
+from grader.disclosure.hidden import Hidden, HiddenValues, Target, TargetKind
 
-__all__ = ["Disclosure", "Examined", "Hidden", "HiddenColumn", "Target", "TargetKind", "Unopened", "examine"]
+__all__ = ["Disclosure", "Examined", "Hidden", "HiddenValues", "Target", "TargetKind", "Unopened", "examine"]

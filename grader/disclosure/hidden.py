@@ -37,7 +37,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenColumn:
+class HiddenValues:
     """A column of true values of any metric except that of bias.
 
     `values` are numbers, or the codes of classes, in several columns for lists of classes. `texts` are the
@@ -105,7 +105,7 @@ class Hidden:
 
     @classmethod
     def of_columns(
-        cls, ids: Sequence[str], columns: Sequence[HiddenColumn], usage: NDArray[np.int8]
+        cls, ids: Sequence[str], columns: Sequence[HiddenValues], usage: NDArray[np.int8]
     ) -> "Hidden":
         """Return the hidden values of a solution for any metric except that of bias."""
         found = cls._of_targets(ids, [target for each in columns for target in each.targets()], usage)

@@ -68,3 +68,13 @@ def test_a_settings_file_names_a_metric_in_python(run, folder):
     assert "Target:" in made.output
     (folder / "stray.toml").write_text('title = "Stray"\n[metric]\ndirection = "lowest"\n')
     assert "only for a metric.py" in run("competition", "create", folder / "stray.toml").output
+
+
+def test_a_command_chooses_the_metric_and_the_groups(run, folder):
+    sent = ("--solution", folder / "solution.csv", "--title", "Pets", "--metric", "accuracy")
+    made = run("competition", "create", "pets", *sent, "--groups", "city")
+    assert made.exit_code == 0, made.output
+    assert "Oslo" in made.output
+    refused = run("competition", "create", "more", *sent, "--power", "-3")
+    assert refused.exit_code == 1
+    assert "--power: only for the metric bias" in refused.output

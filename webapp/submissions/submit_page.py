@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Submission
 from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
 from grader.services.limits import limits
 from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import IdenticalFile, SentFile
@@ -35,7 +36,8 @@ STEPS = {
     ),
     PREDICTIONS: (
         "not_a_number date decimal_comma empty_prediction nan_prediction infinite_prediction "
-        "missing_prediction percent_sign formula hexadecimal too_large field_too_long"
+        "missing_prediction percent_sign formula hexadecimal too_large field_too_long out_of_range "
+        "unknown_class unsuitable_prediction"
     ),
 }
 _STEP_OF = {code: step for step, codes in STEPS.items() for code in codes.split()}
@@ -76,7 +78,12 @@ class CheckedFile:
 
 
 def checked_file(
-    checked: CheckerResult | None, *, size: str, row_count: int, refused: IdenticalFile | None
+    checked: CheckerResult | None,
+    *,
+    size: str,
+    row_count: int,
+    are_numbers: bool,
+    refused: IdenticalFile | None,
 ) -> CheckedFile:
     """Return the steps of a check; `checked` is None if there was no time to read the file.
 
@@ -85,7 +92,8 @@ def checked_file(
     problems = checked.problems if checked else []
     bad = {_STEP_OF.get(problem["code"], READABLE) for problem in problems}
     ids = f"{_found(row_count, problems):,} of {row_count:,} ids" if IDS in bad else f"All {row_count:,} ids"
-    words = {READABLE: "Readable as CSV", HEADER: "Header", IDS: ids, PREDICTIONS: "Predictions are numbers"}
+    values = "Predictions are numbers" if are_numbers else "Predictions are valid"
+    words = {READABLE: "Readable as CSV", HEADER: "Header", IDS: ids, PREDICTIONS: values}
     steps, is_open = [CheckStep(size, "done")], checked is None
     for step, named in words.items():
         steps.append(CheckStep(named, "bad" if step in bad else "" if is_open else "done"))
@@ -163,11 +171,13 @@ def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     if refused is not None and not isinstance(refused, repeats.IdenticalFile):
         raise refused
     checked = uploads.check_if_free(state.competition, upload)
+    version = lookup.live(state.competition)
     cap, size_bytes = accepting.size_cap(state.competition), upload.stream.seek(0, os.SEEK_END)
     shown = checked_file(
         checked,
         size=f"{formats.size(size_bytes)} (limit: {formats.size(cap)})",
-        row_count=lookup.live(state.competition).solution.row_count,
+        row_count=version.solution.row_count,
+        are_numbers=Rules.of(version).columns.is_single_number,
         refused=refused,
     )
     html = render_template("submissions/check.html", checked=shown, **own_page.context(state))

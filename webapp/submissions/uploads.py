@@ -19,6 +19,7 @@ from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
 from grader.services import uploads
 from grader.services.competitions import lookup, organizers
+from grader.services.competitions.metric import Rules
 from grader.services.data_files import files
 from grader.services.figures import figures
 from grader.services.solutions import intake
@@ -266,11 +267,13 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
     site = current_site()
     with reading() as session:
         names = intake.other_labels(session, competition_id=competition.id)
-    sha256 = lookup.live(competition).solution.row_ids_sha256
+    version = lookup.live(competition)
+    sha256 = version.solution.row_ids_sha256
     return site.checker.check(
         upload.stream,
         row_ids_sha256=sha256,
         open_row_ids=partial(site.storage.open, sha256),
+        wanted=Rules.of(version).columns,
         other_labels=names,
         who=g.user.id,
     )

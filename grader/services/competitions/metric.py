@@ -5,10 +5,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
+from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import MetricSettings, registry
 from grader.metrics.groups import SIGNED
 from grader.metrics.interface import ColumnKind, Description, Metric, Options
 from grader.models import Competition, ScoringVersion
+from grader.scored_files import predicted_columns
 from grader.services.stored_json import StoredJson, StoredNames
 from grader.text import is_storable
 
@@ -29,6 +31,8 @@ Name = Annotated[str, Field(max_length=255), AfterValidator(_storable)]
 Names = Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_CLASSES)]
 
 
+# Columns of leaderboards and exports, and the id.
+RESERVED = frozenset({"id", "score", "rank", "team", "members", "entries", "overall"})
 PYTHON_FIELDS = ("source", "python")
 # A column and a value; a list of any length has the simpler schema.
 Group = Annotated[tuple[Name, ...], Field(strict=False, min_length=2, max_length=2)]
@@ -114,6 +118,8 @@ class NamedMetric(StoredJson):
         problems = []
         if self.columns and tuple(each.name for each in about.truth) != self.columns:
             problems.append(f"{about.title} has one column. Remove the names of several columns.")
+        if reserved := sorted(RESERVED.intersection(self.columns)):
+            problems.append(f"These names of columns are reserved: {', '.join(reserved)}.")
         if self.classes and self.positive is not None and self.positive not in self.classes:
             problems.append(f"The positive class {self.positive!r} is not one of the classes.")
         if self.weight < 1 and self.name in SIGNED:
@@ -210,6 +216,11 @@ class Rules(StoredJson):
     def scorer(self) -> Metric:
         """The metric."""
         return registry.of_settings(self.as_settings())
+
+    @property
+    def columns(self) -> SubmissionColumns:
+        """The columns that a submission must have."""
+        return predicted_columns(self.scorer.describe(), registry.options_of(self.as_settings()))
 
     @property
     def term_names(self) -> tuple[str, ...]:

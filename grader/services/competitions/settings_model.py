@@ -256,8 +256,8 @@ class CompetitionSettings(BaseModel):
             "public labels: choose one if there are prizes and teams may submit many files.",
             fixed=_SHOWN,
             choices={
-                Feedback.OPEN: "open (default): everyone sees the public score and its four terms; a team "
-                "also sees the identity table of its own submissions",
+                Feedback.OPEN: "open (default): everyone sees the public score and its terms; a team also "
+                "sees the values of each identity or group for its own submissions",
                 Feedback.SCORE: "score: only the public score, with all its decimals",
                 Feedback.TIERED: "tiered: only the band that contains the public score; each band is as "
                 "wide as the step",

@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 
 from grader.files import Solution, write_sample_submission
 from grader.files.solution.canonical_form import hashes
-from grader.metrics import MetricSettings, registry
+from grader.metrics import MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
-from grader.scored_files import predicted_columns
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.solutions import canary_rows, report_warnings
 from grader.services.solutions.acceptance import (
@@ -106,8 +105,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     nonce = new_nonce(canaries)
     digest, committed = hashes(truth.canonical(row_ids), nonce=nonce)
     scorer = assessed.rules.scorer
-    options = registry.options_of(assessed.rules.as_settings())
-    wanted = predicted_columns(scorer.describe(), options)
+    wanted = assessed.rules.columns
     return StoredSolution(
         row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
         prepared_sha256=storage.put(truth.to_bytes()).sha256,

@@ -95,6 +95,11 @@ def read(
         groups=columns[ColumnRole.SLICE],
         usage=columns[ColumnRole.USAGE],
     )
+    if clash := truth.targets.keys() & truth.table.groups.keys():
+        names = ", ".join(sorted(clash))
+        raise UnusableSolution(
+            [f"Rename the group column {names}: the metric uses this name for its target."]
+        )
     return NamedSolution(metric, truth, roles)
 
 

@@ -1,7 +1,7 @@
 """Child process that checks files before submission.
 
-It receives two open files (the upload and the row ids) and the names of the other labels. It has no settings,
-database or storage, and therefore no access to labels and splits.
+It receives two open files (the upload and the row ids), the names of the other labels and the columns. It has
+no settings, database or storage, and therefore no access to labels and splits.
 """
 
 import logging
@@ -12,6 +12,7 @@ from typing import Any
 
 from grader import logs
 from grader.files import FileRejected, RowIds, read_submission
+from grader.files.submission.columns import PredictedColumn, SubmissionColumns
 from grader.worker.process.child import answer_parent
 from grader.worker.process.ending import end_process_after, limit_memory
 
@@ -24,24 +25,30 @@ def main(time_limit_seconds: int, memory_mb: int) -> None:
     limit_memory(memory_mb)
     row_ids = RowIds.of(())  # replaced by the row ids of the first request
 
-    def answer(other_labels: Sequence[str], files: Sequence[int]) -> dict[str, Any]:
+    def answer(question: Sequence[Any], files: Sequence[int]) -> dict[str, Any]:
         nonlocal row_ids
         end_process_after(time_limit_seconds)
         upload, *new_row_ids = files
         if new_row_ids:
             row_ids = RowIds.from_bytes(_read(new_row_ids[0]))
-        checked = _check(upload, row_ids, other_labels)
+        other_labels, columns = question
+        wanted = SubmissionColumns(
+            tuple(PredictedColumn(**{**each, "classes": tuple(each["classes"])}) for each in columns)
+        )
+        checked = _check(upload, row_ids, other_labels, wanted)
         end_process_after(0)
         return checked
 
     answer_parent(answer)
 
 
-def _check(upload: int, row_ids: RowIds, other_labels: Sequence[str]) -> dict[str, Any]:
+def _check(
+    upload: int, row_ids: RowIds, other_labels: Sequence[str], wanted: SubmissionColumns
+) -> dict[str, Any]:
     """Return the problems and notes of a file; return an empty dict after an unexpected error."""
     with os.fdopen(upload, "rb") as file:
         try:
-            notes = read_submission(file, row_ids, other_labels=other_labels).notes
+            notes = read_submission(file, row_ids, other_labels=other_labels, wanted=wanted).notes
         except FileRejected as rejected:
             return {"problems": [problem.as_dict() for problem in rejected.problems], "notes": []}
         except Exception:

@@ -3,11 +3,12 @@
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
 
 from grader import logs
+from grader.files.submission.columns import ONE_NUMBER, SubmissionColumns
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares
@@ -57,15 +58,17 @@ class Checker:
         *,
         row_ids_sha256: str,
         open_row_ids: Callable[[], BinaryIO],
+        wanted: SubmissionColumns = ONE_NUMBER,
         other_labels: Sequence[str] = (),
         who: str | int,
     ) -> CheckerResult | None:
         """Return the problems and notes of a file, or None if it was not checked; raise ShareUsed.
 
-        The file may have columns with the names in `other_labels`.
+        The file must have the columns `wanted` and may have columns with the names in `other_labels`.
         """
+        question = [list(other_labels), [asdict(column) for column in wanted.columns]]
         with self._shares.hold(who) as is_mine:
-            return self._ask(upload, row_ids_sha256, open_row_ids, other_labels) if is_mine else None
+            return self._ask(upload, row_ids_sha256, open_row_ids, question) if is_mine else None
 
     def close(self) -> None:
         """End the child."""
@@ -76,7 +79,7 @@ class Checker:
         upload: IO[bytes],
         row_ids_sha256: str,
         open_row_ids: Callable[[], BinaryIO],
-        other_labels: Sequence[str],
+        question: Sequence[Any],
     ) -> CheckerResult | None:
         if not self._child.is_running:
             self._row_ids_sha256 = ""
@@ -86,7 +89,7 @@ class Checker:
                 sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
             self._row_ids_sha256 = row_ids_sha256
             try:
-                answer = self._child.ask(list(other_labels), files=sent, seconds=ANSWER_SECONDS)
+                answer = self._child.ask(question, files=sent, seconds=ANSWER_SECONDS)
             except (ChildDied, OSError):
                 logger.warning("The process that checks files died or exceeded its time limit.")
                 return None

@@ -120,7 +120,7 @@ def compare_ties(work: Work) -> dict[str, Any]:
             split: tied_teams.places(session, scoring_version_id=version_id, split=split) for split in Split
         }
     is_bias = registry.is_default(version.metric_settings)
-    comparison = _BiasComparison(work, version) if is_bias else _Comparison(work, version)
+    comparison = _BiasComparison(work, version) if is_bias else _ComparedFile(work, version)
     return {
         "splits": {
             split.value: _compared(work, comparison, split, places, names)
@@ -133,7 +133,7 @@ def compare_ties(work: Work) -> dict[str, Any]:
 
 def _compared(
     work: Work,
-    comparison: "_Comparison | _BiasComparison",
+    comparison: "_ComparedFile | _BiasComparison",
     split: Split,
     places: list[ComparedEntry],
     names: tuple[str, ...],
@@ -175,7 +175,7 @@ class _BiasComparison:
         return score_difference(one, other)
 
 
-class _Comparison:
+class _ComparedFile:
     """Paired tests of files under any other metric whose rows have influences on the score."""
 
     def __init__(self, work: Work, version: ScoringVersion) -> None:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure import Examined, Hidden, HiddenColumn, examine
+from grader.disclosure import Examined, Hidden, HiddenValues, examine
 from grader.disclosure.source import Budget
 from grader.errors import OrganizerError
 from grader.files import (
@@ -354,7 +354,7 @@ def _hidden(solution: SolutionRow, row_ids: RowIds, truth: Truth) -> Hidden:
         names = [each["column"] for each in solution.report.get("targets", ())] or [*truth.targets]
         written = truth.as_written().values()
         columns = [
-            HiddenColumn(name, values, texts if isinstance(texts, list) else ())
+            HiddenValues(name, values, texts if isinstance(texts, list) else ())
             for name, values, texts in zip(names, truth.targets.values(), written, strict=False)
         ]
         return Hidden.of_columns(list(row_ids), columns, truth.usage)

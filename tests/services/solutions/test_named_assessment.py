@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from grader.files import FileRejected, guess_columns, read_submission
+from grader.files import ColumnRole, FileRejected, guess_columns, read_submission
 from grader.files.solution.canonical_form import hashes
 from grader.metrics.registry import METRICS
 from grader.models import Split
@@ -14,7 +14,7 @@ from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.scoring.jobs import Claim, Scores
 from grader.services.solutions import intake
 from grader.services.solutions import named_assessment as named
-from grader.services.solutions.acceptance import LiveSolution
+from grader.services.solutions.acceptance import LiveSolution, UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.storage.stores import LocalStorage
 from grader.worker.calculator import Calculator
@@ -176,3 +176,12 @@ def test_a_corrected_solution_lists_its_changes_and_keeps_the_groups_in_the_scor
     assert assessed.rules.metric == first.rules.metric
     with pytest.raises(FileRejected, match="expected one of"):
         read("macro_f1", data.replace(f",{pet},".encode(), b",cow,"), first.rules.metric)
+
+
+def test_a_group_column_with_the_name_of_the_target_is_rejected():
+    data = solution_of("rmse").replace(b"id,target,region", b"id,price,target")
+    guessed = {each.name: each.role for each in guess_columns(data)}
+    roles = {**guessed, "price": ColumnRole.LABEL, "target": ColumnRole.SLICE}
+    metric = metric_of("rmse", target="price")
+    with pytest.raises(UnusableSolution, match="Rename the group column target"):
+        named.read(io.BytesIO(data), metric, named.roles_for(metric, guessed, roles))

@@ -96,7 +96,7 @@ def sample_solution(metric: AnyMetric) -> str:
     """Return an example of a solution file for a metric."""
     if not isinstance(metric, NamedMetric):
         return BIAS_SOLUTION
-    if metric.problems():
+    if metric.is_python or metric.problems():
         return ""
     about = metric.describe()
     names = metric.columns or (metric.target or "target",)
