@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from grader.disclosure import Examined, Hidden, HiddenColumn, TargetKind, examine
+from grader.disclosure import Examined, Hidden, HiddenValues, TargetKind, examine
 from grader.disclosure.source import Budget
 
 ROWS = 600
@@ -305,7 +305,7 @@ NUMBERS = np.random.default_rng(9).lognormal(3, 2, ROWS)
 )
 def test_copies_of_many_classes_and_of_numbers_are_found(column: NDArray[Any], is_found: bool):
     codes = np.unique(CITIES, return_inverse=True)[1]
-    columns = [HiddenColumn("city", codes, CITIES.tolist()), HiddenColumn("price", NUMBERS)]
+    columns = [HiddenValues("city", codes, CITIES.tolist()), HiddenValues("price", NUMBERS)]
     names = {"city"} if column.dtype.kind in "Ui" else {"price"}
     told = found(Hidden.of_columns(IDS, columns, USAGE), csv(frame(x=column)))
     assert {name for kind, name in told if kind is TargetKind.LABEL} == (names if is_found else set())
