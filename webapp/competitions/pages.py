@@ -28,6 +28,7 @@ from webapp.http import errors, inbox, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
+from webapp.presentation.terms import EXACTNESS
 
 GROUPS = {
     "open": "Running",
@@ -141,10 +142,14 @@ def evaluation(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, db.now(session))
         names = intake.other_labels(session, competition_id=competition.id)
         text = prose.stored(competition, slug, competition.evaluation)
+    metric = view.metric()
+    source = metric.named.source if metric.named else None
     return render_template(
         "competitions/evaluation.html",
         competition=view,
-        metric=view.metric(),
+        metric=metric,
+        exactness=EXACTNESS[metric.about.exactness] if metric.about else "",
+        source=current_site().storage.read(source).decode(errors="replace") if source else "",
         sample=first_lines(view) if view.has_solution else "",
         text=text,
         other_labels=names,

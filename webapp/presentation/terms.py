@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.metrics import registry
-from grader.metrics.interface import Description, Direction
+from grader.metrics.interface import Description, Direction, Exactness
 from grader.models import Competition
 from grader.services.competitions import metric
 from grader.visibility import Feedback, Step
@@ -15,6 +15,12 @@ _SHOWN = {
     Feedback.BLIND: "This competition shows no scores before the reveal.",
 }
 _HIDDEN = "Terms, {tables} tables and standard errors are hidden until the reveal."
+
+EXACTNESS = {
+    Exactness.COUNTS: "Computed from counts: identical to the last bit on every machine.",
+    Exactness.SUMS: "Computed from exact sums: independent of the order of the rows.",
+    Exactness.OPAQUE: "Computed by a function of the organizers, which is checked twice.",
+}
 
 
 class ClassNames(Protocol):

@@ -1,6 +1,7 @@
 """Creation of scoring versions from checked or copied solutions."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -100,10 +101,15 @@ def set_first(
         after={
             "solution": version.solution.number,
             "rows": solution.row_count,
-            "identities": list(solution.rules.identities),
+            **_metric_facts(solution.rules),
         },
     )
     return version
+
+
+def _metric_facts(rules: Rules) -> dict[str, Any]:
+    """Return the identities in the score of the bias metric, or another metric, for the audit log."""
+    return {"identities": list(rules.identities)} if rules.is_bias else {"metric": rules.as_settings()}
 
 
 def accept_check(act: Act, *, job_id: int) -> None:

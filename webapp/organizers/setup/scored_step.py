@@ -7,6 +7,7 @@ from grader.metrics import registry
 from grader.metrics.interface import ColumnKind, Description, Direction, Exactness, Options
 from grader.scored_files import predicted_columns
 from grader.services.competitions.metric import AnyMetric, NamedMetric
+from webapp.presentation.terms import EXACTNESS
 
 BIAS_SOLUTION = """\
 id,toxicity,female,muslim,Usage
@@ -16,11 +17,6 @@ _COLUMNS, _CLASSES = ("height", "weight"), ("cat", "dog")
 _EXAMPLE = Options(columns=_COLUMNS, classes=_CLASSES)
 _EXAMPLE_VALUE = 0.75
 MOST_TERMS = 4
-EXACTNESS = {
-    Exactness.COUNTS: "Computed from counts: identical to the last bit on every machine.",
-    Exactness.SUMS: "Computed from exact sums: independent of the order of the rows.",
-    Exactness.OPAQUE: "Computed by a function of the organizers, which is checked twice.",
-}
 _SENT = {
     ColumnKind.NUMBER: "a number for each row",
     ColumnKind.CLASS: "a class for each row",
