@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -79,6 +79,7 @@ def read_truth(
             first = next(name for name in settings.identities if name in unknown)
             raise UnreadableFile(f"The solution has no column {first!r}, which is an identity of the score.")
     names = [each.name for each in columns]
+    scored = () if isinstance(settings, NamedSettings) else _scored(names, settings)
     lines: dict[str, str] = {}
     rows: dict[str, list[Any]] = {split: [] for split in SPLITS}
     # Many rows mention the same identities, so equal sets are stored only once.
@@ -101,7 +102,14 @@ def read_truth(
         if isinstance(settings, NamedSettings):
             rows[usage.lower()].append(TargetRow(row_id, values))
         else:
-            named = _named(dict(zip(names, values, strict=True)), settings)
+            threshold = settings.identity_threshold
+            named = frozenset(
+                [
+                    name
+                    for name, place in scored
+                    if (value := values[place]) is not None and value >= threshold
+                ]
+            )
             rows[usage.lower()].append(
                 Row(row_id, values[0] >= settings.label_threshold, sets.setdefault(named, named))
             )
@@ -113,14 +121,9 @@ def read_truth(
     )
 
 
-def _named(mentions: Mapping[str, float | None], settings: RecountSettings) -> frozenset[str]:
-    return frozenset(
-        [
-            name
-            for name in settings.identities
-            if (value := mentions[name]) is not None and value >= settings.identity_threshold
-        ]
-    )
+def _scored(names: Sequence[str], settings: RecountSettings) -> tuple[tuple[str, int], ...]:
+    """Return the identities in the score with their places after the label."""
+    return tuple((name, names.index(name, 1)) for name in settings.identities)
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
