@@ -22,10 +22,13 @@ class ScorePair:
     ----------
     before, after : Scored or None
         The displayed scores of the submission, or None if it has none.
+    sign : int
+        -1 if the versions differ in whether the lowest score is the best, or else 1.
     """
 
     before: Scored | None
     after: Scored | None
+    sign: int = 1
 
     @property
     def known(self) -> Scored:
@@ -43,17 +46,17 @@ class ScorePair:
 
     @property
     def public_change(self) -> int | None:
-        """The change of the displayed public score in units of 0.00001, or None if one is missing."""
+        """The change of the displayed public score in units, or None if one is missing."""
         if self.before is None or self.after is None:
             return None
-        return self.after.public_units - self.before.public_units
+        return self.after.public_units - self.sign * self.before.public_units
 
     @property
     def private_change(self) -> int | None:
-        """The change of the displayed private score in units of 0.00001, or None if one is missing."""
+        """The change of the displayed private score in units, or None if one is missing."""
         if self.before is None or self.after is None:
             return None
-        return self.after.private_units - self.before.private_units
+        return self.after.private_units - self.sign * self.before.private_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class TeamChange:
     team_id: int
     before: RankedEntry | None
     after: RankedEntry | None
+    sign: int = 1
 
     @property
     def rank_change(self) -> int | None:
@@ -73,10 +77,10 @@ class TeamChange:
 
     @property
     def score_change(self) -> int | None:
-        """The change of the displayed score in units of 0.00001, or None if one is missing."""
+        """The change of the displayed score in units, or None if one is missing."""
         if self.before is None or self.after is None:
             return None
-        return self.after.entry.score_units - self.before.entry.score_units
+        return self.after.entry.score_units - self.sign * self.before.entry.score_units
 
     @property
     def is_other_submission(self) -> bool:
@@ -190,9 +194,10 @@ def compare(
         )
     )
     changed = [(_largest_change(pair), pair) for pair in everything]
+    sign = everything[0].sign if everything else 1
     return VersionDifference(
-        public=_board_change(before.public, after.public),
-        private=_board_change(before.private, after.private),
+        public=_board_change(before.public, after.public, sign),
+        private=_board_change(before.private, after.private, sign),
         selections=_selection_changes(before, after),
         scored_before=sum(pair.before is not None for pair in everything),
         scored_after=sum(pair.after is not None for pair in everything),
@@ -211,10 +216,10 @@ def _largest_change(pair: ScorePair) -> int:
     return max(abs(pair.public_change or 0), abs(pair.private_change or 0))
 
 
-def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry]) -> BoardChange:
+def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], sign: int) -> BoardChange:
     left = {line.entry.team_id: line for line in before}
-    teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line) for line in after]
-    teams += [TeamChange(team_id, line, None) for team_id, line in left.items()]
+    teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line, sign) for line in after]
+    teams += [TeamChange(team_id, line, None, sign) for team_id, line in left.items()]
     return BoardChange(tuple(teams))
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt, verify
+from grader.sandbox import layers
 from tests.fixtures.arena import main_text
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
@@ -98,6 +99,27 @@ class Classes:
         return f1_score(self.truth[rows], self.guesses[team][rows], average="macro")
 
 
+class Distances(Numbers):
+    """A regression with a metric.py; its true values and its predictions have the usual names."""
+
+    metric = "python"
+    source = """
+class ParticipantVisibleError(Exception):
+    pass
+
+
+def score(solution, submission, row_id_column_name):
+    if (submission["prediction"] < 0).any():
+        raise ParticipantVisibleError("Predictions must not be negative.")
+    if (submission["prediction"] > 9e5).any():
+        raise ValueError(f"The true values are {solution['target'].tolist()[:3]}.")
+    return float((solution["target"] - submission["prediction"]).abs().mean())
+"""
+
+    def score(self, team, rows):
+        return mean_absolute_error(self.truth[rows], self.predicted[team][rows])
+
+
 def solution(task):
     usage = np.where(IS_PUBLIC, "Public", "Private")
     rows = zip(range(ROWS), task.true_texts(), REGIONS, usage, strict=True)
@@ -128,7 +150,12 @@ def opened(arena, task, **chosen):
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
     settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
-    olga("PATCH", f"{DESK}/settings", json=settings | {"metric": {"name": task.metric, **chosen}})
+    if task.metric == "python":
+        sample = io.BytesIO(submission(task, 0)), "sample.csv"
+        upload_metric(olga, task.source, title="Distance", direction="lowest", decimals="3", sample=sample)
+    else:
+        settings["metric"] = {"name": task.metric, **chosen}
+    olga("PATCH", f"{DESK}/settings", json=settings)
     check = checked(olga, task)
     olga("POST", f"{check}/accept")
     olga("POST", f"{DESK}/data?file_name=train.csv", data=b"id,text\n1,hi\n", expect=201)
@@ -142,6 +169,14 @@ def opened(arena, task, **chosen):
         numbers.append(desk("POST", f"{HERE}/submissions", **sent, expect=201).json["id"])
     olga.work()
     return olga, desks, numbers
+
+
+def upload_metric(olga, source, **fields):
+    """Upload a metric.py, and return the id of its check, if there is a solution."""
+    sent = {"file": (io.BytesIO(source.encode()), "metric.py"), **fields}
+    job = olga("POST", f"{DESK}/metric-file", data=sent).json["job"]
+    olga.work()
+    return job and job["id"]
 
 
 def checked(olga, task):
@@ -198,14 +233,95 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
 
     bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202).json["url"]
     olga.work()
-    with zipfile.ZipFile(io.BytesIO(olga("GET", f"{bundle}/file").data)) as archive:
-        files = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
-    assert_bundle(files, task)
+    assert_bundle(unpacked(olga("GET", f"{bundle}/file").data), task)
+
+
+def assert_public_board(olga, expected, decimals):
+    rows = [row for row in olga("GET", f"{HERE}/leaderboard").json["rows"] if row["rank"]]
+    assert [row["team"] for row in rows] == list(TEAMS)
+    assert [row["score"] for row in rows] == pytest.approx([round(each, decimals) for each in expected])
+    assert {row["worst_group"]["column"] for row in rows} == {"region"}
+
+
+@pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))
+def test_a_competition_with_a_metric_in_python_runs_from_its_draft_to_its_bundle(arena, clock):
+    task = Distances()
+    olga, desks, numbers = opened(arena, task)
+    public = [task.score(team, IS_PUBLIC) for team in range(3)]
+    assert_public_board(olga, public, 3)
+    for value, message in ((-1, "Predictions must not be negative."), (1e6, "The metric raises an error.")):
+        lines = submission(task, 0).decode().splitlines()
+        data = "\n".join([*lines[:-1], f"{ROWS - 1},{value}", ""]).encode()
+        sent = {"data": data, "content_type": "text/csv"}
+        refused = desks[0]("POST", f"{HERE}/submissions", **sent, expect=201).json["url"]
+        olga.work()
+        answer = desks[0]("GET", refused).json
+        assert (answer["status"], [each["message"] for each in answer["problems"]]) == ("rejected", [message])
+    page = main_text(desks[0].person.browser.get("/competitions/any/data"))
+    assert "A submission predicts prediction." in page and "label" not in page
+
+    # A metric.py with other decimals, whose highest score is the best.
+    other = task.source.replace("return float(", "return -2 * float(")
+    check = upload_metric(olga, other, title="Closeness", direction="highest", decimals="2")
+    olga("POST", f"{DESK}/rescoring", json={"settings": check, "reason": "Twice."}, expect=202)
+    olga.work()
+    page = main_text(olga.person.browser.get("/competitions/any/organize/rescoring/2/difference"))
+    changes = [round(-2 * each, 2) - round(each, 3) for each in public]
+    assert "0 of 3 teams change rank" in page and all(f"{each:+.3f}" in page for each in changes)
+    assert all(f"{-2 * each:.2f} {each:.3f}" in page for each in public)
+    olga("POST", f"{DESK}/rescoring/2/publish", json={})
+    olga.work()
+    assert_public_board(olga, [-2 * each for each in public], 2)
+    page = main_text(desks[0].person.browser.get("/competitions/any/submissions/" + str(numbers[0])))
+    assert f"{-2 * public[0]:.2f}" in page and f"{public[0]:.3f}" in page
+    olga("POST", f"{DESK}/rescoring/1/rollback", json={"reason": "Once."})
+    assert_public_board(olga, public, 3)
+
+    # A corrected solution keeps the roles of the columns.
+    task.correct()
+    sent = {"data": solution(task), "content_type": "text/csv"}
+    check = olga("POST", f"{DESK}/solution", **sent, expect=202).json["id"]
+    olga.work()
+    olga("POST", f"{DESK}/rescoring", json={"solution": check, "reason": "Wrong rows."}, expect=202)
+    olga.work()
+    olga("POST", f"{DESK}/rescoring/3/publish", json={})
+    public = [task.score(team, IS_PUBLIC) for team in range(3)]
+    assert_public_board(olga, public, 3)
+
+    clock.append(datetime(2030, 2, 2, tzinfo=UTC))
+    olga.work()
+    olga("POST", f"{DESK}/close/verify", expect=202)
+    olga.work()
+    verified = olga("GET", f"{DESK}/close").json["verified"]
+    assert (verified["submission_ids"], verified["differences"]) == (numbers, [])
+    for act in ("reveal", "finalize", "solution"):
+        olga("POST", f"{DESK}/close/{act}")
+    olga.work()
+    bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202).json["url"]
+    olga.work()
+    files = unpacked(olga("GET", f"{bundle}/file").data)
+    for split, rows in (("public", IS_PUBLIC), ("private", ~IS_PUBLIC)):
+        board = list(csv.DictReader(files[f"boards/{split}.csv"].splitlines()))
+        assert [row["score"] for row in board] == [f"{task.score(team, rows):.3f}" for team in range(3)]
+    assert files["metric.py"] == task.source and "groups/private.csv" in files
+    for team, number in enumerate(numbers):
+        sent = Receipt.from_json(desks[team]("GET", f"{API}/submissions/{number}/receipt").data)
+        checks = verify(sent, submission=submission(task, team), solution=files["solution.csv"].encode())
+        assert len(checks) > 1 and all(each.holds for each in checks), checks
+
+
+def unpacked(bundle):
+    """Return the texts of a bundle by name, without its folder."""
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        return {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
 
 
 def assert_bundle(files, task):
     """Assert that the leaderboards and tables of a bundle are those of the metric, with true texts."""
     private = ~IS_PUBLIC
+    shown = [row["score"] for row in csv.DictReader(files["boards/public.csv"].splitlines())]
+    scores = sorted((task.score(team, IS_PUBLIC) for team in range(3)), reverse=task.metric != "rmse")
+    assert shown == [f"{each:.5f}" for each in scores]
     order = np.argsort([task.score(team, private) for team in range(3)])
     ranking = order if task.metric == "rmse" else order[::-1]
     board = list(csv.DictReader(files["boards/private.csv"].splitlines()))

@@ -192,7 +192,13 @@ def _rows(
     session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
 ) -> Mapping[int, board_lines.ShownRow]:
     return board_lines.load(
-        session, version=version, split=split, ranks=ranks, terms=term_names(version), now=now
+        session,
+        version=version,
+        split=split,
+        ranks=ranks,
+        terms=term_names(version),
+        now=now,
+        scale=version.scale,
     ).rows
 
 

@@ -28,7 +28,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.ranking.order import SCALE, Scale, TeamEntry
+from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
@@ -85,7 +85,7 @@ def load(
     ranks: Mapping[int, int],
     terms: Sequence[str],
     now: datetime,
-    scale: Scale = SCALE,
+    scale: Scale,
     has_errors: bool = False,
 ) -> Loaded:
     """Return the rows of teams whose ranks are known, in the same number of queries for every page.

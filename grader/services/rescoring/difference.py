@@ -6,7 +6,7 @@ submissions as well as those of disqualified teams.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Select, String, and_, func, or_, select
@@ -58,6 +58,14 @@ class Compared(NamedTuple):
     before: ScoringVersion
     after: ScoringVersion
 
+    @property
+    def scales(self) -> tuple[Scale, Scale]:
+        """The scales of the scores of both versions, with units of the same size, and each with its text."""
+        scales = [version.scale for version in self]
+        decimals = max(each.decimals for each in scales)
+        before, after = (replace(each, decimals=decimals, shown_decimals=each.decimals) for each in scales)
+        return before, after
+
 
 class Gaps(NamedTuple):
     """The numbers of missing results and of lost scores under a scoring version."""
@@ -83,8 +91,8 @@ class Preview:
 
     @property
     def scale(self) -> Scale:
-        """The scale of the scores of both versions."""
-        return self.versions.after.scale
+        """The scale of the changes from one version to the other."""
+        return replace(self.versions.scales[1], shown_decimals=None)
 
     def change_text(self, units: int | None) -> str | None:
         """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
@@ -230,30 +238,39 @@ def pairs(
 ) -> Iterator[tuple[str, ScorePair]]:
     """Yield each scored submission with its team's name, ordered by id."""
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
+    own, (one, other) = [version.scale for version in versions], versions.scales
+    factors = [10 ** (one.decimals - each.decimals) for each in own]
+    sign = 1 if one.is_lowest_best == other.is_lowest_best else -1
     for row in rows:
         *known, team = row[:-4]
-        before, after = (_scored(competition, known, *scores) for scores in (row[-4:-2], row[-2:]))
-        yield team, ScorePair(before, after)
+        before, after = (
+            _scored(competition, known, scale, factor, *scores)
+            for scale, factor, scores in zip(own, factors, (row[-4:-2], row[-2:]), strict=True)
+        )
+        yield team, ScorePair(before, after, sign)
 
 
 def _scored(
     competition: Competition,
     known: list[Any],
+    scale: Scale,
+    factor: int,
     public: float | None,
     private: float | None,
 ) -> Scored | None:
     if public is None or private is None:
         return None
+    shown = shown_scores.units(competition, public, scale)
     submission_id, team_id, submitted_at, kind, is_selected = known
     return Scored(
         submission_id=submission_id,
         team_id=team_id,
         submitted_at=submitted_at,
-        public_units=competition.scale.units(public),
-        private_units=competition.scale.units(private),
+        public_units=scale.units(public) * factor,
+        private_units=scale.units(private) * factor,
         kind=kind,
         is_selected=is_selected,
-        shown_units=shown_scores.units(competition, public),
+        shown_units=None if shown is None else shown * factor,
     )
 
 
@@ -295,7 +312,7 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
     )
     batch: list[tuple[object, ...]] = []
     for team, pair in pairs(session, competition=competition, versions=versions):
-        batch.append(_submission_cells(versions.after.scale, team, pair))
+        batch.append(_submission_cells(versions.scales, team, pair))
         if len(batch) == CHUNK:
             yield csv_lines(batch)
             batch.clear()
@@ -319,7 +336,7 @@ def teams_csv(preview: Preview) -> Iterator[str]:
                 *(
                     cell
                     for pair in zip(
-                        _cells(each.before, preview.scale), _cells(each.after, preview.scale), strict=True
+                        *map(_cells, (each.before, each.after), preview.versions.scales), strict=True
                     )
                     for cell in pair
                 ),
@@ -352,8 +369,9 @@ def _cells(line: RankedEntry | None, scale: Scale) -> tuple[int | None, str | No
     return line.rank, scale.text(line.entry.score_units), line.entry.submission_id
 
 
-def _submission_cells(scale: Scale, team: str, pair: ScorePair) -> tuple[object, ...]:
-    known = pair.known
+def _submission_cells(scales: tuple[Scale, Scale], team: str, pair: ScorePair) -> tuple[object, ...]:
+    known, sides = pair.known, tuple(zip((pair.before, pair.after), scales, strict=True))
+    scale = replace(scales[1], shown_decimals=None)
     return (
         known.submission_id,
         known.team_id,
@@ -361,8 +379,8 @@ def _submission_cells(scale: Scale, team: str, pair: ScorePair) -> tuple[object,
         known.kind.value,
         "true" if known.is_selected else "false",
         known.submitted_at.isoformat().replace("+00:00", "Z"),
-        *(side and scale.text(side.public_units) for side in (pair.before, pair.after)),
-        *(side and scale.text(side.private_units) for side in (pair.before, pair.after)),
+        *(side and own.text(side.public_units) for side, own in sides),
+        *(side and own.text(side.private_units) for side, own in sides),
         change_text(scale, pair.public_change),
         change_text(scale, pair.private_change),
     )

@@ -18,6 +18,7 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.ranking.order import Scale
 from grader.services.competitions import lookup
 from grader.services.mail import letters, outbox
 from grader.services.standings import shown_scores
@@ -81,14 +82,12 @@ def of_team(
         return []
     version = lookup.live(competition)
     replaced = session.scalars(
-        select(ScoringVersion.id).where(
+        select(ScoringVersion).where(
             ScoringVersion.competition_id == competition.id,
             ScoringVersion.number == published.replaced_number,
         )
     ).one()
-    lines = _lines(
-        session, competition, replaced, version.id, team_ids=[team.id], submission_ids=submission_ids
-    )
+    lines = _lines(session, competition, replaced, version, team_ids=[team.id], submission_ids=submission_ids)
     return lines.get(team.id, [])
 
 
@@ -109,7 +108,7 @@ def write(
     ).all()
     if not readers:
         return 0
-    lines = _lines(session, competition, before.id, version.id)
+    lines = _lines(session, competition, before, version)
     return outbox.notify_each(
         session,
         letters=[
@@ -137,8 +136,8 @@ def write(
 def _lines(
     session: Session,
     competition: Competition,
-    before_id: int,
-    after_id: int,
+    was: ScoringVersion,
+    now: ScoringVersion,
     *,
     team_ids: Collection[int] | None = None,
     submission_ids: Collection[int] | None = None,
@@ -154,8 +153,8 @@ def _lines(
             before.score,
             after.score,
         )
-        .outerjoin(before, _of(before, before_id))
-        .outerjoin(after, _of(after, after_id))
+        .outerjoin(before, _of(before, was.id))
+        .outerjoin(after, _of(after, now.id))
         .where(
             Submission.kind.in_(shown_scores.KINDS),
             before.id.is_not(None) | after.id.is_not(None),
@@ -168,9 +167,10 @@ def _lines(
     if submission_ids is not None:
         query = query.where(Submission.id.in_(submission_ids))
     lines: dict[int, list[OldAndNew]] = defaultdict(list)
+    scales = was.scale, now.scale
     for row in session.execute(query):
-        team_id, submission_id, file_name, submitted_at, was, now = row
-        old, new = _shown(competition, was), _shown(competition, now)
+        team_id, submission_id, file_name, submitted_at, *scores = row
+        old, new = (_shown(competition, *each) for each in zip(scores, scales, strict=True))
         lines[team_id].append(OldAndNew(submission_id, file_name, submitted_at, old, new))
     return dict(lines)
 
@@ -183,8 +183,8 @@ def _of(score: type[Score], version_id: int) -> ColumnElement[bool]:
     )
 
 
-def _shown(competition: Competition, score: float | None) -> str | None:
+def _shown(competition: Competition, score: float | None, own: Scale) -> str | None:
     if score is None:
         return None
-    units = shown_scores.units(competition, score)
-    return NOT_SHOWN if units is None else shown_scores.scale(competition).text(units)
+    units = shown_scores.units(competition, score, own)
+    return NOT_SHOWN if units is None else shown_scores.scale(competition, own=own).text(units)

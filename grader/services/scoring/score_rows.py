@@ -6,8 +6,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.metrics.interface import MetricResult
-from grader.models import Competition, Score, ScoringJob, Split, SubmissionKind
-from grader.ranking.order import TeamEntry
+from grader.models import Competition, Score, ScoringJob, ScoringVersion, Split, SubmissionKind
+from grader.ranking.order import Scale, TeamEntry
 from grader.services.standings import rows, shown_scores
 
 Results = Mapping[Split, MetricResult]
@@ -26,7 +26,8 @@ def enter_standings(
     if not ranked:
         return
     version_id = ranked[0][0].scoring_version_id
-    if entries := [entry for job, results in ranked if (entry := _entry(competition, job, results))]:
+    scale = session.get_one(ScoringVersion, version_id).scale
+    if entries := [entry for job, results in ranked if (entry := _entry(competition, scale, job, results))]:
         rows.enter(session, entries=entries, scoring_version_id=version_id)
     # The private standings of a version in preparation are written when it is published.
     if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
@@ -48,9 +49,9 @@ def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime
     )
 
 
-def _entry(competition: Competition, job: ScoringJob, results: Results) -> TeamEntry | None:
+def _entry(competition: Competition, scale: Scale, job: ScoringJob, results: Results) -> TeamEntry | None:
     submission = job.submission
-    units = shown_scores.units(competition, results[Split.PUBLIC].score)
+    units = shown_scores.units(competition, results[Split.PUBLIC].score, scale)
     return (
         None
         if units is None

@@ -54,16 +54,27 @@ class NamedSolution:
 
 
 def roles_for(
-    metric: NamedMetric, guessed: Mapping[str, ColumnRole], chosen: Mapping[str, ColumnRole] | None
+    metric: NamedMetric,
+    guessed: Mapping[str, ColumnRole],
+    chosen: Mapping[str, ColumnRole] | None,
+    *,
+    is_new: bool = True,
 ) -> dict[str, ColumnRole]:
-    """Return the role of each column: chosen by an organizer, set in the metric, or guessed."""
+    """Return the role of each column: chosen by an organizer, set in the metric, or guessed.
+
+    The solution of a metric written in Python consists of true values, except the columns of its groups. A
+    corrected solution has the roles of the live one, which `guessed` contains.
+    """
     roles = {
         name: role if role in _ROLES else ColumnRole.UNUSED for name, role in (chosen or guessed).items()
     }
     targets = metric.columns or ((metric.target,) if metric.target and chosen is None else ())
-    if metric.is_python and chosen is None:
+    if metric.is_python and chosen is None and is_new:
+        roles |= dict.fromkeys([name for name in metric.groups if name in guessed], ColumnRole.SLICE)
         apart = (ColumnRole.ID, ColumnRole.USAGE)
-        targets = tuple(name for name, role in guessed.items() if role not in apart)
+        targets = tuple(
+            name for name, role in guessed.items() if role not in apart and name not in metric.groups
+        )
     if targets:
         roles = {
             name: ColumnRole.UNUSED if role is ColumnRole.LABEL else role for name, role in roles.items()

@@ -25,21 +25,27 @@ from grader.visibility import Feedback
 KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 
 
-def units(competition: Competition, score: float) -> int | None:
-    """Return the units of the public score as the feedback mode displays it; None if hidden."""
+def units(competition: Competition, score: float, own: Scale | None = None) -> int | None:
+    """Return the units of the public score as the feedback mode displays it; None if hidden.
+
+    `own` is the scale of the scoring version, by default that of the live one.
+    """
+    own = own or competition.scale
     match competition.feedback:
         case Feedback.BLIND:
             return None
         case Feedback.TIERED:
-            own = competition.scale
             return own.band(own.units(score), float(competition.feedback_step))
         case _:
-            return competition.scale.units(score)
+            return own.units(score)
 
 
-def scale(competition: Competition, split: Split = Split.PUBLIC) -> Scale:
-    """Return the scale of displayed scores; public ones have the decimals of the step, if there is one."""
-    own = competition.scale
+def scale(competition: Competition, split: Split = Split.PUBLIC, own: Scale | None = None) -> Scale:
+    """Return the scale of displayed scores; public ones have the decimals of the step, if there is one.
+
+    `own` is the scale of the scoring version, by default that of the live one.
+    """
+    own = own or competition.scale
     if not (split is Split.PUBLIC and competition.feedback.has_step):
         return own
     return replace(own, shown_decimals=min(competition.feedback_step.decimals, own.decimals))
@@ -55,7 +61,8 @@ def scored(
 ) -> list[Scored]:
     """Return the scored submissions of a scoring version with their scores on both splits."""
     public, private = aliased(Score), aliased(Score)
-    competition = _competition(session, scoring_version_id)
+    version = session.get_one(ScoringVersion, scoring_version_id)
+    competition, own = session.get_one(Competition, version.competition_id), version.scale
     query = (
         select(
             Submission.id,
@@ -86,21 +93,16 @@ def scored(
             submission_id,
             team_id,
             submitted_at,
-            competition.scale.units(public),
-            competition.scale.units(private),
+            own.units(public),
+            own.units(private),
             kind,
             is_selected,
-            shown_units=units(competition, public),
+            shown_units=units(competition, public, own),
         )
         for submission_id, team_id, submitted_at, public, private, kind, is_selected in (
             session.execute(query)
         )
     ]
-
-
-def _competition(session: Session, scoring_version_id: int) -> Competition:
-    version = session.get_one(ScoringVersion, scoring_version_id)
-    return session.get_one(Competition, version.competition_id)
 
 
 def disqualified(session: Session, *, competition_id: int) -> set[int]:

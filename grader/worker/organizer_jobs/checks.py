@@ -67,7 +67,10 @@ def check_solution(work: Work) -> dict[str, Any]:
         roles, guessed = _roles(asked, guesses, version)
         try:
             if isinstance(asked.choice.metric, NamedMetric):
-                roles = named.roles_for(asked.choice.metric, roles, asked.roles)
+                if live is not None and asked.choice.metric.is_python:  # More true values would change it.
+                    apart = (ColumnRole.ID, ColumnRole.USAGE)
+                    roles |= {name: ColumnRole.UNUSED for name in guessed if roles[name] not in apart}
+                roles = named.roles_for(asked.choice.metric, roles, asked.roles, is_new=live is None)
                 found = _named(work, asked, files, file, slug, live, roles)
                 return _with_columns(asked, guesses, roles, found)
             solution = read_solution(

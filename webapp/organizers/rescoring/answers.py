@@ -231,12 +231,13 @@ def tops(found: Preview, board: BoardChange) -> list[TopDifference]:
 
 def _move(found: Preview, team: TeamChange) -> TeamMove:
     before, after = team.before, team.after
+    old, new = found.versions.scales
     return TeamMove(
         team=found.teams[team.team_id],
         rank_before=before.rank if before else None,
         rank_after=after.rank if after else None,
-        score_before=float(found.scale.text(before.entry.score_units)) if before else None,
-        score_after=float(found.scale.text(after.entry.score_units)) if after else None,
+        score_before=float(old.text(before.entry.score_units)) if before else None,
+        score_after=float(new.text(after.entry.score_units)) if after else None,
         submission_before=before.entry.submission_id if before else None,
         submission_after=after.entry.submission_id if after else None,
     )

@@ -172,7 +172,8 @@ class DifferenceView:
 
     def __init__(self, found: Preview) -> None:
         difference = found.difference
-        self.teams, self.text, self.change_text = found.teams, found.scale.text, found.change_text
+        self.teams, self.change_text = found.teams, found.change_text
+        self.before_text, self.text = (each.text for each in found.versions.scales)
         self.before, self.after = found.versions
         self.settings = changed_settings(found.versions)
         self.is_bias = Rules.of(self.after).is_bias
