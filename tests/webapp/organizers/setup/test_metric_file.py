@@ -155,5 +155,5 @@ def test_check_reports_a_metric_that_fails(olga: Desk):
 
 
 def test_page_of_the_metric_has_the_upload(olga: Desk):
-    page = olga.person.browser.get("/competitions/next/organize/settings/metric").text
+    page = olga.person.browser.get("/competitions/next/organize/settings/scored").text
     assert 'id="metric-file"' in page and "metric.py" in page
