@@ -5,7 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -165,7 +165,9 @@ class RowStatistics(BuiltIn):
         return sums, score, lambda: influences_of((*prepared.fixed, *of_file), means, gradient)
 
 
-Slopes = tuple[float, FloatArray]  # a value, and its derivative by the share of each cell
+Slopes = tuple[float, FloatArray]  # a value, and its derivative by the share of each occurring cell
+# The evidence has the square of this number of counts.
+MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,22 +182,22 @@ class ClassCounts:
 
     counts: NDArray[np.int64]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of rows."""
         return int(self.counts.sum())
 
-    @property
-    def shares(self) -> FloatArray:
-        """The counts divided by their sum."""
-        return self.counts / self.size
+    @cached_property
+    def occurring(self) -> tuple[NDArray[np.intp], ...]:
+        """The true and the predicted class of each cell that has rows, in the order of the table."""
+        return np.nonzero(self.counts)
 
-    @property
+    @cached_property
     def true(self) -> NDArray[np.int64]:
         """The number of rows of each true class."""
         return np.asarray(self.counts.sum(axis=1))
 
-    @property
+    @cached_property
     def predicted(self) -> NDArray[np.int64]:
         """The number of rows of each predicted class."""
         return np.asarray(self.counts.sum(axis=0))
@@ -205,13 +207,17 @@ class ClassCounts:
         """The number of correct predictions of each class."""
         return np.diagonal(self.counts)
 
+    def deviations(self, slopes: FloatArray) -> FloatArray:
+        """Return the derivatives by the shares of the occurring cells, less their mean over the rows."""
+        return slopes - math.fsum(self.counts[self.occurring] / self.size * slopes)
+
     def standard_error(self, slopes: FloatArray) -> float:
         """Return the standard error of a value from its derivatives, by the delta method."""
         size = self.size
         if size < 2:
             return 0.0
-        deviations = slopes - math.fsum((self.shares * slopes).ravel())
-        return math.sqrt(math.fsum((self.counts * deviations**2).ravel()) / (size * (size - 1)))
+        squares = self.counts[self.occurring] * self.deviations(slopes) ** 2
+        return math.sqrt(math.fsum(squares) / (size * (size - 1)))
 
 
 class CellMetric(BuiltIn):
@@ -221,11 +227,13 @@ class CellMetric(BuiltIn):
 
     @abstractmethod
     def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
-        """Return `score` and the terms, each with its derivative by the share of each cell."""
+        """Return `score` and the terms, each with its derivative by the share of each occurring cell."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         require_classes(options)
+        if len(options.classes) > MOST_CLASSES:
+            raise ValueError(f"The metric allows at most {MOST_CLASSES:,} classes.")
 
     def _truth(self) -> tuple[ColumnSpec, ...]:
         return (ColumnSpec(TARGET, ColumnKind.CLASS),)
@@ -247,7 +255,8 @@ class CellMetric(BuiltIn):
         """Return the influences of the rows on the score."""
         cells = self._count(prepared, encoded)
         score, slopes = self.values(cells)["score"]
-        deviations = slopes - math.fsum((cells.shares * slopes).ravel())
+        deviations = np.zeros(cells.counts.shape)
+        deviations[cells.occurring] = cells.deviations(slopes)
         return RowInfluences(score, deviations[prepared.truth, encoded[prepared.rows]])
 
     def _count(self, prepared: SplitTruth, encoded: CodeArray) -> ClassCounts:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from grader.metrics.interface import (
     ColumnKind,
     Columns,
     ColumnSpec,
+    Description,
     Direction,
     FloatArray,
     Options,
@@ -44,7 +46,7 @@ class Accuracy(CellMetric):
 
     def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score with its derivative."""
-        return {"score": (ratio(cells.correct.sum(), cells.size), np.eye(len(cells.counts)))}
+        return {"score": (ratio(cells.correct.sum(), cells.size), np.equal(*cells.occurring) * 1.0)}
 
 
 class BalancedAccuracy(CellMetric):
@@ -79,6 +81,13 @@ class F1(CellMetric):
             raise ValueError("F1 needs exactly two classes. For more classes, use macro F1.")
         super().__init__(options)
         _positive(options)
+
+    def describe(self) -> Description:
+        """Describe the metric; the sentence names the positive class if it was chosen."""
+        about, chosen = super().describe(), self.options.positive
+        if chosen is None:
+            return about
+        return replace(about, sentence=f"{self.sentence.removesuffix('.')} {chosen!r}.")
 
     def _terms(self) -> tuple[TermSpec, ...]:
         return (TermSpec("precision", "Precision"), TermSpec("recall", "Recall"))
@@ -123,14 +132,14 @@ class MatthewsCorrelation(CellMetric):
         numerator = int(cells.correct.sum()) * size - _dot(true, predicted)
         squares = (size * size - _dot(predicted, predicted), size * size - _dot(true, true))
         if not all(squares):
-            return {"score": (0.0, np.zeros(cells.counts.shape))}
+            return {"score": (0.0, np.zeros(cells.occurring[0].size))}
         score = numerator / (math.sqrt(squares[0]) * math.sqrt(squares[1]))
         area = size * size
         n, a, b = numerator / area, squares[0] / area, squares[1] / area
         t, p = cells.true[:, None] / size, cells.predicted[None, :] / size
         slope_n = np.eye(len(true)) + ratio(cells.correct.sum(), size) - (p.T + t.T)
         slopes = slope_n / math.sqrt(a * b) - n / math.sqrt(a * b) * ((1 - p) / a + (1 - t) / b)
-        return {"score": (score, slopes)}
+        return {"score": (score, slopes[cells.occurring])}
 
 
 class Kappa(CellMetric):
@@ -152,10 +161,11 @@ class Kappa(CellMetric):
         size, true, predicted = cells.size, cells.true.tolist(), cells.predicted.tolist()
         observed, expected = int((weights * cells.counts).sum()), self._expected(true, predicted)
         if not expected:
-            return {"score": (0.0, np.zeros(cells.counts.shape))}
+            return {"score": (0.0, np.zeros(cells.occurring[0].size))}
         o, e = observed / size, expected / (size * size)
         slope_e = (weights @ (cells.predicted / size))[:, None] + (weights @ (cells.true / size))[None, :]
-        return {"score": (1 - size * observed / expected, -(weights * e - o * slope_e) / (e * e))}
+        slopes = -(weights * e - o * slope_e) / (e * e)
+        return {"score": (1 - size * observed / expected, slopes[cells.occurring])}
 
 
 class QuadraticKappa(Kappa):
@@ -253,7 +263,7 @@ class MultiClassLogLoss(RowStatistics):
 def not_binary(truth: NDArray[Any]) -> list[str]:
     """Return a problem if there are values other than 0 and 1."""
     count = int(np.count_nonzero((truth != 0) & (truth != 1)))
-    return [f"The target must be 0 or 1; {count} rows have another value."] if count else []
+    return [f"The target must be 0 or 1; rows with another value: {count}."] if count else []
 
 
 def _positive(options: Options) -> int:
@@ -268,22 +278,23 @@ def _positive(options: Options) -> int:
 def _share(cells: ClassCounts, place: int, totals: NDArray[np.int64], axis: int) -> Slopes:
     """Return the share of correct predictions in the class's true (axis 1) or predicted (axis 0) rows."""
     total, value = int(totals[place]), ratio(cells.correct[place], totals[place])
-    slopes = np.zeros(cells.counts.shape)
+    true, predicted = cells.occurring
+    slopes = np.zeros(true.size)
     if total:
-        line = slopes[place] if axis else slopes[:, place]
-        line -= value * cells.size / total
-        slopes[place, place] += cells.size / total
+        slopes[(true if axis else predicted) == place] -= value * cells.size / total
+        slopes[(true == place) & (predicted == place)] += cells.size / total
     return value, slopes
 
 
 def _f1(cells: ClassCounts, place: int) -> Slopes:
     total = int(cells.true[place] + cells.predicted[place])
     value = ratio(2 * cells.correct[place], total)
-    slopes = np.zeros(cells.counts.shape)
+    true, predicted = cells.occurring
+    slopes = np.zeros(true.size)
     if total:
-        slopes[place] -= value * cells.size / total
-        slopes[:, place] -= value * cells.size / total
-        slopes[place, place] += 2 * cells.size / total
+        slopes[true == place] -= value * cells.size / total
+        slopes[predicted == place] -= value * cells.size / total
+        slopes[(true == place) & (predicted == place)] += 2 * cells.size / total
     return value, slopes
 
 

@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from grader.metrics.interface import (
     ColumnKind,
     Columns,
     ColumnSpec,
+    Description,
     Exactness,
     FloatArray,
     LaterErrors,
@@ -256,6 +257,13 @@ class MeanAveragePrecisionAtK(RowStatistics):
         if options.cutoff < 1:
             raise ValueError("The cutoff must be at least 1.")
 
+    def describe(self) -> Description:
+        """Describe the metric; the sentence states the cutoff."""
+        return replace(
+            super().describe(),
+            sentence=self.sentence.replace("k classes", f"k = {self.options.cutoff} classes"),
+        )
+
     def _truth(self) -> tuple[ColumnSpec, ...]:
         return (ColumnSpec(TARGET, ColumnKind.CLASSES),)
 
@@ -275,7 +283,7 @@ class MeanAveragePrecisionAtK(RowStatistics):
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         count = int(np.count_nonzero((truth < 0).all(axis=1)))
-        return [f"Each row needs at least one true class; {count} rows have none."] if count else []
+        return [f"Each row needs at least one true class; rows without one: {count}."] if count else []
 
     def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
         """Return the average precision of each row: the mean precision at the places of correct classes.

@@ -66,7 +66,7 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         count = int(np.count_nonzero(truth < 0))
-        return [f"The target must not be negative; {count} rows are."] if count else []
+        return [f"The target must not be negative; negative rows: {count}."] if count else []
 
     def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.log1p(truth))
@@ -86,7 +86,7 @@ class MeanAbsolutePercentageError(RowStatistics):
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         count = int(np.count_nonzero(np.abs(truth) < 1 / LARGEST))
-        return [f"The target must not be 0; {count} rows are."] if count else []
+        return [f"The target must not be 0; rows with 0: {count}."] if count else []
 
     def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
         """Return the relative error of each row, at most 1e290."""

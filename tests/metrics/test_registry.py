@@ -1,6 +1,7 @@
 """Built-in metrics against scikit-learn, scipy, the bootstrap and their laws."""
 
 import re
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -304,6 +305,32 @@ def test_no_module_of_the_platform_names_a_term_of_a_metric():
     paths = [path for folder in folders for path in folder.rglob("*.py")]
     assert len(paths) > 300
     assert [str(path.relative_to(ROOT)) for path in paths if TERM.search(path.read_text())] == []
+
+
+def test_sentences_name_the_chosen_positive_class_and_the_cutoff():
+    binary = Options(classes=("ham", "spam"), positive="ham")
+    assert METRICS["f1"](binary).describe().sentence.endswith("of the positive class 'ham'.")
+    assert (
+        "first k = 3 classes"
+        in METRICS["map_at_k"](Options(classes=("a", "b"), cutoff=3)).describe().sentence
+    )
+
+
+def test_the_values_of_a_thousand_classes_need_little_memory():
+    classes = tuple(map(str, range(1000)))
+    truth = np.arange(4000, dtype=np.int32) % 1000
+    metric = METRICS["macro_f1"](Options(classes=classes))
+    tracemalloc.start()
+    try:
+        prepared = metric.prepare({"target": truth}, np.arange(truth.size))
+        result = metric.score(prepared, np.where(truth < 500, truth, 0).astype(np.int32))
+        assert len(result.errors) == 1001
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+    assert result.terms["f1_7"] == 1
+    with pytest.raises(ValueError, match="at most 1,000 classes"):
+        METRICS["accuracy"](Options(classes=(*classes, "1000")))
 
 
 def test_settings_without_a_name_are_those_of_the_bias_metric():

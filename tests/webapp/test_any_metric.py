@@ -542,7 +542,9 @@ ANSWERS = (
     f"{HERE}/results", f"{HERE}/teams/{{team}}", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
     f"{API}/submissions/{{own}}/gains", f"{API}/submissions/{{own}}/receipt",
 )  # fmt: skip
-FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half"
+FORBIDDEN = (
+    r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half|Open the diagnosis"
+)
 
 
 def crawled(arena, desks, places, *, forbidden):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
+from grader.files.solution.column_roles import ID_COLUMN
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import MetricSettings, registry
 from grader.metrics.groups import SIGNED
@@ -120,6 +121,10 @@ class NamedMetric(StoredJson):
             problems.append(f"{about.title} has one column. Remove the names of several columns.")
         if reserved := sorted(RESERVED.intersection(self.columns)):
             problems.append(f"These names of columns are reserved: {', '.join(reserved)}.")
+        elif ID_COLUMN in {each.name for each in about.predictions}:
+            problems.append(
+                f"A submission has a column for each class, so no class can be called {ID_COLUMN}. Rename it."
+            )
         if self.classes and self.positive is not None and self.positive not in self.classes:
             problems.append(f"The positive class {self.positive!r} is not one of the classes.")
         if self.weight < 1 and self.name in SIGNED:

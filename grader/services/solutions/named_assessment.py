@@ -11,10 +11,11 @@ from grader.files import ColumnRole, PublicTable, RowIds, submission_upload_cap
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.column_roles import ID_COLUMN
 from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import Metric, UnsuitableTruth
+from grader.metrics.interface import ColumnKind, Direction, Metric, UnsuitableTruth
 from grader.metrics.python_metric import PythonMetric, PythonSettings
 from grader.metrics.registry import metric as metric_of
 from grader.models import Split
+from grader.ranking.order import LARGEST_UNITS, Scale
 from grader.scored_files import MetricTruth, predicted_columns, read_truth
 from grader.services.competitions.metric import MIN_CLASS_ROWS, NamedMetric, Rules
 from grader.services.solutions import python_solution, report_warnings
@@ -26,6 +27,7 @@ from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 
 MOST_STRATA = 16
 MOST_CLASSES = 50
+FEW_UNITS = 1000
 _ROLES = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.SLICE})
 InScore = tuple[tuple[str, ...], ...]
 
@@ -249,6 +251,9 @@ def _groups(
     truth: Truth, metric: NamedMetric, least: int, row_ids: RowIds
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return each group with its rows in each split, and the reasons why the metric is undefined."""
+    # The classes of a solution may not suit the metric.
+    if problems := metric.problems():
+        return [], problems
     inner: Metric
     if metric.is_python:
         python = PythonMetric.of(metric.as_dict())
@@ -256,7 +261,7 @@ def _groups(
     else:
         inner, columns = metric_of(metric.name, metric.options), truth.columns
     scored = GroupedMetric(inner, GroupRules(tuple(truth.slices)))
-    sizes, problems = dict[tuple[str, str], dict[str, int]](), list[str]()
+    sizes = dict[tuple[str, str], dict[str, int]]()
     for split in Split:
         try:
             prepared = scored.prepare(columns, truth.rows(split))
@@ -270,6 +275,31 @@ def _groups(
     if problems:
         return [], problems
     return [_group(*place, rows, least) for place, rows in sizes.items()], problems
+
+
+def _scale_warnings(truth: Truth, metric: NamedMetric) -> list[report_warnings.Finding]:
+    """Warn if the unit of the target makes scores so small or large that ranks depend on time only."""
+    about, rows = metric.describe(), truth.rows(Split.PUBLIC)
+    columns = (*about.truth, *about.predictions)
+    is_number = all(each.kind is ColumnKind.NUMBER for each in columns)
+    if metric.is_python or about.direction is Direction.HIGHEST or not is_number:
+        return []
+    scorer, targets = metric_of(metric.name, metric.options), truth.columns
+    means = {
+        to.name: np.full(truth.usage.size, targets[each.name][rows].mean())
+        for each, to in zip(about.truth, about.predictions, strict=True)
+    }
+    score = scorer.score(scorer.prepare(targets, rows), scorer.encode(means)).score
+    scale = Scale(about.decimals, is_lowest_best=True)
+    if abs(scale.units(score)) < FEW_UNITS:
+        change = f"Scores have {about.decimals} decimals, so few of them would differ. Multiply the target."
+    elif abs(scale.units(score * FEW_UNITS)) >= LARGEST_UNITS:
+        largest = scale.text(-LARGEST_UNITS)
+        change = f"Scores above {largest} all count as {largest}. Divide the target by a constant."
+    else:
+        return []
+    text = f"If all predictions are the mean of the target, the score is {score:.3g}. {change}"
+    return [report_warnings.warning("score_scale", text)]
 
 
 def _group(column: str, value: str, rows: Mapping[str, int], least: int) -> dict[str, Any]:
@@ -303,12 +333,16 @@ def _assessed(
     if not problems:
         unscorable += [
             f"The group {column} = {value} is in the score, but the metric is undefined in it."
+            if column in truth.slices
+            else f"The group {column} = {value} is in the score, but the column {column} is not a slice."
             for column, value in in_score
             if (column, value) not in defined
         ]
     lines = [line | {"in_score": (line["column"], line["value"]) in in_score} for line in lines]
     report = {**described, "groups": lines}
     report["findings"] = [report_warnings.stop("unscorable", each) for each in unscorable]
+    if not problems:
+        report["findings"] += _scale_warnings(truth, metric)
     report["findings"] += report_warnings.find(report, is_corrected=not is_new)
     resolved = metric.model_copy(update={"groups": tuple(truth.slices), "scored_groups": in_score})
     return Assessed(row_ids, truth, Rules(metric=resolved), report, tuple(unscorable))

@@ -185,3 +185,41 @@ def test_a_group_column_with_the_name_of_the_target_is_rejected():
     metric = metric_of("rmse", target="price")
     with pytest.raises(UnusableSolution, match="Rename the group column target"):
         named.read(io.BytesIO(data), metric, named.roles_for(metric, guessed, roles))
+
+
+@pytest.mark.parametrize(
+    ("metric", "classes", "problem"),
+    [
+        (metric_of("f1"), ("a", "b", "c"), "needs exactly two classes"),
+        (metric_of("f1"), ("a",), "needs exactly two classes"),
+        (metric_of("f1", positive="yes"), ("a", "b"), "'yes' is not one of the classes"),
+        (metric_of("quadratic_kappa"), ("1",), "at least two classes"),
+        (metric_of("multi_class_log_loss"), ("cat", "id"), "no class can be called id"),
+    ],
+)
+def test_classes_that_do_not_suit_the_metric_are_a_problem_of_the_solution(metric, classes, problem):
+    data = "\n".join(
+        ["id,target", *(f"{row},{classes[row % len(classes)]}" for row in range(90)), ""]
+    ).encode()
+    assessed = named.assess(read(metric.name, data, metric), split_key=b"")
+    assert problem in "".join(assessed.unscorable)
+
+
+def test_a_corrected_solution_without_a_group_column_names_it():
+    metric = metric_of("rmse", weight=0.5)
+    first = named.assess(read("rmse", solution_of("rmse"), metric), split_key=b"")
+    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
+    solution = read("rmse", solution_of("rmse").replace(b"region", b"area"), first.rules.metric)
+    assert "column region is not a slice" in "".join(named.assess_corrected(solution, live=live).unscorable)
+
+
+@pytest.mark.parametrize(
+    ("unit", "advice"), [(1e-8, "Multiply"), (1.0, None), (1e10, "Divide"), (0, "Multiply")]
+)
+def test_a_target_in_an_unsuitable_unit_is_a_warning(unit, advice):
+    numbers = np.random.default_rng(0).normal(0, unit, 90).tolist()
+    data = "\n".join(["id,target", *(f"{row},{each!r}" for row, each in enumerate(numbers)), ""]).encode()
+    report = named.assess(read("rmse", data), split_key=b"").report
+    warnings = [each["message"] for each in report["findings"] if each["code"] == "score_scale"]
+    assert len(warnings) == (advice is not None)
+    assert (advice or "") in "".join(warnings)
