@@ -257,7 +257,7 @@ def _values(column: ColumnSpec, table: TargetTable, options: Options) -> NDArray
     allowed = PredictedColumn(column.name, classes=options.classes, places=places)
     codes = codes_of([text.encode() for text in categories.values], allowed)
     if codes is None:
-        raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed)])
+        raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed, table.row_ids)])
     return codes[categories.codes]
 
 
@@ -280,11 +280,16 @@ def _too_many_groups(name: str, column: Categories) -> FileProblem:
     return FileProblem("too_many_groups", message, count=len(column.values), expected=most, found=count)
 
 
-def _unknown_classes(name: str, categories: Categories, allowed: PredictedColumn) -> FileProblem:
-    names = dict.fromkeys(each for text in categories.values for each in allowed.names_in(text.encode()))
-    unknown = [each.decode() for each in names if each not in allowed.codes]
-    shown = listed([named(each) for each in unknown])
-    message = f"The target {named(name)} contains {shown}; expected {allowed.domain}."
+def _unknown_classes(
+    name: str, categories: Categories, allowed: PredictedColumn, row_ids: RowIds
+) -> FileProblem:
+    names = [allowed.names_in(text.encode()) for text in categories.values]
+    unknown = sorted({each.decode() for line in names for each in line if each not in allowed.codes})
+    is_unknown = np.array([any(each not in allowed.codes for each in line) for line in names])
+    rows = np.flatnonzero(is_unknown[categories.codes]).tolist()
+    ids = listed([named(each) for each in row_ids.smallest(rows, 5)], total=len(rows))
+    shown = listed([quoted(each) for each in unknown])
+    message = f"The target {quoted(name)} contains {shown}; expected {allowed.domain}. Ids: {ids}."
     return FileProblem("unknown_class", message, count=len(unknown), expected=allowed.domain, found=shown)
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt, verify
 from grader.sandbox import layers
-from tests.fixtures.arena import main_text
+from tests.fixtures.arena import main_text, without_form_tokens
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
@@ -145,11 +145,11 @@ def assert_verified(receipt, task, team):
     assert terms <= {each.what for each in checks}
 
 
-def opened(arena, task, **chosen):
+def opened(arena, task, *, feedback="open", **chosen):
     """Return an organizer and three participants of a competition, and the ids of their scored files."""
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
-    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
+    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z", "feedback": feedback}
     if task.metric == "python":
         sample = io.BytesIO(submission(task, 0)), "sample.csv"
         upload_metric(olga, task.source, title="Distance", direction="lowest", decimals="3", sample=sample)
@@ -629,3 +629,25 @@ def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock,
     path = f"/competitions/any/submissions/compare?candidate={numbers[0]}&baseline={other}"
     compared = main_text(after["Ann", path])
     assert "south region" in compared and f"#{numbers[0]} is" in compared and "better than" in compared
+
+
+@pytest.mark.parametrize(("kind", "feedback"), [(Numbers, "open"), (Classes, "open"), (Classes, "tiered")])
+def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, clock, kind, feedback):
+    seen = []
+    for is_other in (False, True):
+        task, arena = kind(), make_arena()
+        if is_other:
+            task.truth = task.truth.copy()
+            task.truth[~IS_PUBLIC] = task.truth[~IS_PUBLIC][::-1]
+        olga, desks, numbers = opened(arena, task, feedback=feedback)
+        lines = olga("GET", f"{HERE}/leaderboard").json["rows"]
+        team = next((row["team_id"] for row in lines if row["team"] == "Ann"), 2)
+        places = {"own": numbers[0], "other": numbers[1], "term": "score", "team": team}
+        pages = crawled(arena, desks[:1], places, forbidden="(?!)")
+        olga_sees = olga("GET", f"{DESK}/exports/scores.csv").text
+        masked = {
+            key: re.sub(r"[0-9a-f]{64}", "", without_form_tokens(each.text)) for key, each in pages.items()
+        }
+        seen.append((masked, olga_sees))
+    assert seen[0][0] == seen[1][0]
+    assert seen[0][1] != seen[1][1]
