@@ -399,6 +399,10 @@ def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(a
     settings = "/competitions/any/organize/rescoring/settings"
     form = olga.person.browser.get(settings).text
     assert "Weight of the overall value" in form and "Power" not in form and "dentities" not in form
+    offered = set(re.findall(r'name="name"[^>]* value="(\w+)"|value="(\w+)"[^>]* name="name"', form))
+    offered = {name for each in offered for name in each if name}
+    assert {task.metric, task.other()[0]} <= offered
+    assert offered.isdisjoint({"bias", "python", "multi_class_log_loss"})
     sent = {"name": task.metric, "cutoff": "5"}
     wrong = olga.person.post(settings, sent | {"weight": "1.5"})
     assert wrong.status_code == 409 and "Weight of the overall value" in wrong.text

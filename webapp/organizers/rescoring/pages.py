@@ -77,13 +77,15 @@ def settings(slug: str, *, problem: Any = None) -> str:
         step = _step(live.metric)
         form = forms.form_of(step, used, is_sent=problem is not None)
         view = CompetitionView(competition, db.now(session))
+    options = scored_step.options()
+    fitting = live.metric.alternatives if isinstance(live.metric, NamedMetric) else {}
     if problem is not None:
         form.changes(used)  # finds the errors of the fields
     return render_template(
         "rescoring/metric_settings.html",
         competition=view,
         step=step,
-        metrics=scored_step.options(),
+        metrics={name: options[name] for name in fitting},
         form=form,
         problems=[] if form.errors else sentences(problem),
     )

@@ -57,16 +57,16 @@ _PYTHON = MetricOption(
 
 def titles() -> dict[str, str]:
     """Return the titles of all metrics by name, the default first."""
-    return {option.name: option.title for option in options()}
+    return {name: option.title for name, option in options().items()}
 
 
 @cache
-def options() -> tuple[MetricOption, ...]:
-    """Return all metrics, the default first."""
+def options() -> dict[str, MetricOption]:
+    """Return all metrics by name, the default first."""
     found = [_option(registry.BIAS, registry.default())]
     for name in registry.METRICS:
         found.append(_option(name, registry.metric(name, _EXAMPLE).describe()))
-    return (*found, _PYTHON)
+    return {option.name: option for option in (*found, _PYTHON)}
 
 
 def _option(name: str, about: Description) -> MetricOption:

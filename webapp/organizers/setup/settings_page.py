@@ -218,7 +218,7 @@ def _page(
         step=step,
         setup=setup,
         ticks=ticks,
-        metrics=scored_step.options() if step.key == wizard_steps.SCORED else (),
+        metrics=scored_step.options() if step.key == wizard_steps.SCORED else {},
         group_lines=metric_step.group_lines(report) if report else (),
         ticks_etag=check_status(job).headers["ETag"] if job else "",
         groups=groups,
