@@ -42,13 +42,14 @@ _FORMULA = (
     ("Weights (must sum to 1)", tuple(WEIGHTS)),
 )
 _IDENTITIES = "Identities in the score"
+_CLASS_NAMES = ("positive_name", "negative_name")
 STEPS = (
     SettingsStep(
         "basics",
         "Basics and texts",
         (
             ("", ("title", "overview", "evaluation", "data_description")),
-            ("Names of the classes and rows", ("positive_name", "negative_name", "row_name")),
+            ("Names of the classes and rows", (*_CLASS_NAMES, "row_name")),
             ("Questions", ("contact", "discussion_url")),
         ),
     ),
@@ -175,13 +176,20 @@ class Wizard:
 
 
 def step_of(key: str, settings: CompetitionSettings) -> SettingsStep:
-    """Return a settings page; the groups that belong to the bias metric are omitted for other metrics."""
+    """Return a settings page; the settings that belong to the bias metric are omitted for other metrics."""
     step = BY_KEY[key]
     if not isinstance(settings.metric, NamedMetric):
         return step
-    omitted = {_IDENTITIES, *(heading for heading, _ in _FORMULA)}
-    kept = tuple(group for group in step.groups if group[0] not in omitted)
-    return replace(step, groups=kept)
+    of_bias = {
+        *_CLASS_NAMES,
+        "identities",
+        "min_class_rows",
+        *(name for _, names in _FORMULA for name in names),
+    }
+    groups = [
+        (heading, tuple(name for name in names if name not in of_bias)) for heading, names in step.groups
+    ]
+    return replace(step, groups=tuple(group for group in groups if group[1]))
 
 
 def wizard(session: Any, competition: Competition, *, now: datetime, current: str) -> Wizard:

@@ -99,6 +99,9 @@ def test_an_accepted_solution_is_checked_again_after_the_metric_changes(olga):
     feedback = olga.browser.get(f"{HERE}/settings/metric").text
     assert "Oslo" in feedback
     assert "Exponent p" not in feedback
+    basics = olga.browser.get(f"{HERE}/settings/basics").text
+    assert "Name of the rows" in basics
+    assert "positive class" not in basics
     metric = metric_of(olga)
     assert metric.scored_groups in (
         (("city", "Oslo"), ("city", "Rome")),
