@@ -163,8 +163,12 @@ class PythonSettings:
     sample: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON data."""
-        return {**asdict(self), "whole": sorted(self.whole)}
+        """Return the settings as JSON data; the columns have no limits, so these are left out."""
+        columns = {
+            name: [{"name": each.name, "kind": each.kind.value} for each in getattr(self, name)]
+            for name in ("truth", "predictions")
+        }
+        return {**asdict(self), **columns, "whole": sorted(self.whole)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PythonSettings":

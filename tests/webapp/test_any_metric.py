@@ -260,6 +260,12 @@ def test_a_competition_with_a_metric_in_python_runs_from_its_draft_to_its_bundle
     page = main_text(desks[0].person.browser.get("/competitions/any/data"))
     assert "A submission predicts prediction." in page and "label" not in page
 
+    form = olga.person.browser.get("/competitions/any/organize/rescoring/settings").text
+    assert 'value="python"' in form and 'value="rmse"' not in form
+    assert 'id="metric-file"' in form and 'value="Distance"' in form and 'value="3"' in form
+    (column,) = olga("GET", f"{DESK}/settings").json["settings"]["metric"]["python"]["predictions"]
+    assert column == {"name": "prediction", "kind": "number"}
+
     # A metric.py with other decimals, whose highest score is the best.
     other = task.source.replace("return float(", "return -2 * float(")
     check = upload_metric(olga, other, title="Closeness", direction="highest", decimals="2")

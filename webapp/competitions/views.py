@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import quote
 
 from grader.files.submission.columns import PredictedColumn
@@ -146,6 +147,13 @@ class CompetitionView:
             f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
             "little bias as possible against rows that mention an identity."
         )
+
+    @property
+    def python(self) -> Mapping[str, Any]:
+        """The parameters of the metric if organizers wrote it, or else those of a new one."""
+        metric = self._choice.metric
+        known = metric.python if isinstance(metric, NamedMetric) else None
+        return {"title": "", "direction": "highest", "decimals": 5, "arguments": {}} | (known or {})
 
     def left_until(self, moment: datetime) -> str:
         """Return the time left until a date, such as `3 d 4 h`."""

@@ -282,8 +282,10 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
 @click.argument("source", type=FILE)
 @click.argument("sample", type=FILE, required=False)
 @click.option("--title", default="", help="The name of the metric.")
-@click.option("--lowest", is_flag=True, help="The lowest score is the best.")
-@click.option("--decimals", type=click.IntRange(0, 15), default=5, help="The number of displayed decimals.")
+@click.option("--lowest/--highest", default=None, help="Which score is the best; by default, the highest.")
+@click.option(
+    "--decimals", type=click.IntRange(0, 15), help="The number of displayed decimals; by default, 5."
+)
 @click.option("--arguments", default="", metavar="JSON", help="Further arguments of `score`.")
 @act_on_site
 def metric_file(
@@ -292,21 +294,20 @@ def metric_file(
     source: Path,
     sample: Path | None,
     title: str,
-    lowest: bool,
-    decimals: int,
+    lowest: bool | None,
+    decimals: int | None,
     arguments: str,
 ) -> tuple[Any, str]:
     """Use the metric in SOURCE, a metric.py, for SLUG.
 
     SAMPLE is a sample submission, which determines the columns of a submission. For a published competition,
-    the metric is checked for a rescoring.
+    the metric is checked for a rescoring. Options that you omit keep their values.
     """
-    fields = {
-        "title": title,
-        "direction": "lowest" if lowest else "highest",
-        "decimals": str(decimals),
-        "arguments": arguments,
-    }
+    fields = {"title": title, "arguments": arguments}
+    if lowest is not None:
+        fields["direction"] = "lowest" if lowest else "highest"
+    if decimals is not None:
+        fields["decimals"] = str(decimals)
     stored = client.organize(slug).upload("metric-file", source, test=sample, fields=fields)
     return stored, f"{slug} has the metric {stored['sha256'][:12]}."
 

@@ -42,7 +42,7 @@ def require_allowed(allowed: HostMetrics, *, is_administrator: bool) -> None:
 def arguments_of(text: str) -> dict[str, Any]:
     """Parse the further arguments of `score`, a JSON object; raise MetricFileRefused."""
     try:
-        found = json.loads(text or "{}")
+        found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or len(text) > MOST_ARGUMENTS_BYTES:
@@ -56,13 +56,14 @@ def use(
     source: str,
     sample: str | None,
     title: str,
-    direction: Direction,
-    decimals: int,
-    arguments: dict[str, Any],
+    direction: Direction | None,
+    decimals: int | None,
+    arguments: dict[str, Any] | None,
 ) -> OrganizerJob | None:
     """Use an uploaded metric for a draft, or check it for a rescoring; return the job of the check.
 
-    `source` and `sample` are the hashes of stored files. For a draft without a solution, there is no job.
+    `source` and `sample` are the hashes of stored files. Parameters that are None or blank stay unchanged.
+    For a draft without a solution, there is no job.
     """
     before = settings.of(act.competition).metric
     known = before if isinstance(before, NamedMetric) and before.is_python else None
@@ -76,9 +77,9 @@ def use(
     changed = replace(
         python,
         title=title or python.title,
-        direction=direction,
-        decimals=decimals,
-        arguments=arguments,
+        direction=direction or python.direction,
+        decimals=python.decimals if decimals is None else decimals,
+        arguments=python.arguments if arguments is None else arguments,
         terms=("score",),
         width=0,
         sample=sample or python.sample,

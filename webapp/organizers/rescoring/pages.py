@@ -7,6 +7,7 @@ from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.metrics import registry
 from grader.models import Role, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
@@ -21,7 +22,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_number, whole_number
 from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
-from webapp.organizers.setup import forms, scored_step
+from webapp.organizers.setup import forms, receiving, scored_step
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import RESCORING, SettingsStep
 
@@ -86,6 +87,7 @@ def settings(slug: str, *, problem: Any = None) -> str:
         competition=view,
         step=step,
         metrics={name: options[name] for name in fitting},
+        has_metric_file=registry.PYTHON in fitting and receiving.may_upload_metrics(),
         form=form,
         problems=[] if form.errors else sentences(problem),
     )

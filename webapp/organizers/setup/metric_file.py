@@ -22,12 +22,12 @@ from webapp.submissions import uploads
 
 
 class MetricFileForm(FileForm):
-    """A metric.py, an optional sample submission, and the parameters of the metric."""
+    """A metric.py, an optional sample submission, and the changed parameters of the metric."""
 
     sample: Annotated[Any, Binary] = None
     title: Text = ""
-    direction: Direction = Direction.HIGHEST
-    decimals: Annotated[int, Field(ge=0, le=15)] = 5
+    direction: Direction | None = None
+    decimals: Annotated[int | None, Field(ge=0, le=15)] = None
     arguments: Annotated[
         Text, Field(description="Further arguments of `score`, as a JSON object.", examples=['{"beta": 2}'])
     ] = ""
@@ -75,6 +75,6 @@ def upload_metric_file(
         title=sent.title,
         direction=sent.direction,
         decimals=sent.decimals,
-        arguments=metric_files.arguments_of(sent.arguments),
+        arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
     )
     return source, job

@@ -104,13 +104,16 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     olga.work()
     assert "agrees with the label" in olga("GET", f"{DESK}/data").text
 
-    changed = upload(olga, MAE.replace("2.5", "0") + "# changed\n", sample=None, direction="lowest")
+    changed = upload(olga, MAE.replace("2.5", "0") + "# changed\n", sample=None, arguments="{}")
     olga.work()
     begun = olga(
         "POST", f"{DESK}/rescoring", json={"settings": changed["job"]["id"], "reason": "Fixed."}, expect=202
     )
     olga.work()
     assert olga("GET", begun.json["url"]).json["state"] == "preparing"
+    python = olga("GET", begun.json["url"]).json["metric"]["metric"]["python"]
+    kept = [python[name] for name in ("title", "direction", "decimals", "arguments")]
+    assert kept == ["Priced", "lowest", 3, {}]
     page = olga.person.browser.get("/competitions/next/organize/rescoring/2/difference").text
     assert stored["sha256"][:12] in page and "Arguments of metric.py" in page
     assert scores(olga.arena)["public"] == pytest.approx(
