@@ -163,9 +163,10 @@ class PythonSettings:
     sample: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON data; the columns have no limits, so these are left out."""
+        """Return the settings as JSON data, without the usual limits of columns."""
+        usual = asdict(ColumnSpec("")).items()
         columns = {
-            name: [{"name": each.name, "kind": each.kind.value} for each in getattr(self, name)]
+            name: [{**dict(asdict(each).items() - usual), "kind": each.kind} for each in getattr(self, name)]
             for name in ("truth", "predictions")
         }
         return {**asdict(self), **columns, "whole": sorted(self.whole)}
