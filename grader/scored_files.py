@@ -29,8 +29,6 @@ from grader.metrics.interface import (
 from grader.metrics.registry import metric as metric_of
 from grader.text import is_storable, listed, named, quoted
 
-# The columns of a metric do not depend on the names of the classes, which are known only after reading.
-_SOME_CLASSES = ("0", "1")
 MOST_GROUPS = 1000
 MOST_CLASSES = 10_000
 LONGEST_NAME = 255
@@ -170,9 +168,7 @@ def read_truth(
 
     `usage` is that of `read_targets`.
     """
-    classes = options.classes or _SOME_CLASSES
-    positive = options.positive if options.classes else None
-    expected = metric_of(name, replace(options, classes=classes, positive=positive)).describe().truth
+    expected = metric_of(name, with_some_classes(options)).describe().truth
     is_over_columns = tuple(column.name for column in expected) == options.columns
     if options.columns and not is_over_columns:
         raise ValueError(f"{name} has one column, so it needs no names of several columns.")
@@ -202,6 +198,14 @@ def read_truth(
         column.name: _values(each, table, options) for column, each in zip(expected, renamed, strict=True)
     }
     return MetricTruth(options, table, tuple(each.name for each in renamed), targets)
+
+
+def with_some_classes(options: Options) -> Options:
+    """Return options for describing a metric before its classes are known.
+
+    The columns of a metric do not depend on the names of the classes.
+    """
+    return options if options.classes else replace(options, classes=("0", "1"), positive=None)
 
 
 def predicted_columns(description: Description, options: Options) -> SubmissionColumns:

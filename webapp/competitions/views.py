@@ -185,7 +185,7 @@ class CompetitionView:
         rules = self.scoring_rules()
         metric = rules.metric
         if isinstance(metric, NamedMetric):
-            about = rules.scorer.describe() if self._version else _planned(metric)
+            about = rules.about if self._version else _planned(metric)
             shown = tuple((term, "") for term in terms.terms_of(about))
             columns = predicted_columns(about, metric.options).columns
             named = tuple((column.name, _domain(column)) for column in columns)

@@ -1,6 +1,7 @@
 """Metric settings of drafts and scoring versions."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
@@ -11,15 +12,13 @@ from grader.metrics import MetricSettings, registry
 from grader.metrics.groups import SIGNED
 from grader.metrics.interface import ColumnKind, Description, Metric, Options
 from grader.models import Competition, ScoringVersion
-from grader.scored_files import predicted_columns
+from grader.scored_files import predicted_columns, with_some_classes
 from grader.services.stored_json import StoredJson, StoredNames
 from grader.text import is_storable
 
 MIN_CLASS_ROWS = 25
 MAX_CUTOFF = 1000
 MAX_CLASSES = 5_000
-# The columns of a metric do not depend on the names of the classes, which the solution may determine.
-_SOME_CLASSES = ("0", "1")
 
 
 def _storable(text: str) -> str:
@@ -81,9 +80,7 @@ class NamedMetric(StoredJson):
     @property
     def options(self) -> Options:
         """The options of the metric; classes that are not known yet are replaced by others."""
-        if self.classes:
-            return self.blank_options
-        return Options(self.columns, _SOME_CLASSES, cutoff=self.cutoff)
+        return with_some_classes(self.blank_options)
 
     @property
     def alternatives(self) -> dict[str, str]:
@@ -222,15 +219,20 @@ class Rules(StoredJson):
         """The metric."""
         return registry.of_settings(self.as_settings())
 
+    @cached_property
+    def about(self) -> Description:
+        """The description of the metric."""
+        return self.scorer.describe()
+
     @property
     def columns(self) -> SubmissionColumns:
         """The columns that a submission must have."""
-        return predicted_columns(self.scorer.describe(), registry.options_of(self.as_settings()))
+        return predicted_columns(self.about, registry.options_of(self.as_settings()))
 
     @property
     def term_names(self) -> tuple[str, ...]:
         """The names of the terms, in the metric's order."""
-        return tuple(term.name for term in self.scorer.describe().terms)
+        return tuple(term.name for term in self.about.terms)
 
     def choice(self, min_class_rows: int) -> MetricChoice:
         """Return the settings of a draft that lead to these rules."""

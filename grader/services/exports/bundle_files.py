@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from grader.metrics import registry
-from grader.metrics.interface import ColumnKind, Description, Exactness
+from grader.metrics.interface import ColumnKind, Exactness
 from grader.models import Split
 from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS
 from grader.services.exports.bundle import BundleLine, FinalResults
@@ -106,12 +106,8 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
     return files
 
 
-def _about(results: FinalResults) -> Description:
-    return results.rules.scorer.describe()
-
-
 def _term_decimals(results: FinalResults) -> int:
-    return TERM_DECIMALS if results.rules.is_bias else _about(results).decimals
+    return TERM_DECIMALS if results.rules.is_bias else results.rules.about.decimals
 
 
 def _has_groups(results: FinalResults) -> bool:
@@ -119,7 +115,7 @@ def _has_groups(results: FinalResults) -> bool:
 
 
 def _readme(results: FinalResults) -> str:
-    is_bias, has_groups, decimals = results.rules.is_bias, _has_groups(results), _about(results).decimals
+    is_bias, has_groups, decimals = results.rules.is_bias, _has_groups(results), results.rules.about.decimals
     shown = f"Scores and terms have {decimals} decimals"
     if is_bias:
         shown = f"Scores have {decimals} decimals, terms {TERM_DECIMALS} and table cells {CELL_DECIMALS}"
@@ -205,7 +201,7 @@ def _group_rows(results: FinalResults, split: Split) -> Iterator[list[object]]:
 
 
 def _metric(results: FinalResults) -> dict[str, Any]:
-    about = _about(results)
+    about = results.rules.about
     return {
         "metric": f"{about.title}: {about.sentence}",
         "metric_code_version": results.metric_code_version,
@@ -218,7 +214,7 @@ def _metric(results: FinalResults) -> dict[str, Any]:
 
 
 def _metric_text(results: FinalResults) -> str:
-    about = _about(results)
+    about = results.rules.about
     settings, exactness = _bias_text(results) if results.rules.is_bias else _named_text(results)
     return (
         f"# The metric of {results.title}\n\n"
@@ -252,12 +248,12 @@ def _bias_text(results: FinalResults) -> tuple[str, str]:
 
 def _named_text(results: FinalResults) -> tuple[str, str]:
     lines = (f"- {name}: {value}\n" for name, value in _options(results).items())
-    return "".join(lines), EXACTNESS[_about(results).exactness]
+    return "".join(lines), EXACTNESS[results.rules.about.exactness]
 
 
 def _options(results: FinalResults) -> dict[str, str]:
     """Return the options of a metric other than that of bias, by title; those without a value are omitted."""
-    about, settings = _about(results), results.rules.as_settings()
+    about, settings = results.rules.about, results.rules.as_settings()
     options = {
         "Best score": about.direction.value,
         "Columns of a submission": ", ".join(each.name for each in about.predictions),
@@ -373,7 +369,7 @@ def _page(results: FinalResults, *, address: str) -> str:
 
 def _board_table(name: str, results: FinalResults, split: Split) -> str:
     lines, is_private = results.boards[split], split is Split.PRIVATE
-    terms, decimals = _about(results).terms, _term_decimals(results)
+    terms, decimals = results.rules.about.terms, _term_decimals(results)
     titles = [*(term.title for term in terms[:1]), *(term.heading or term.title for term in terms[1:])]
     heads = ["Rank", *(["Public rank"] if is_private else []), "Team", "Score", *map(escape, titles)]
     rows = [
@@ -452,7 +448,7 @@ def _metric_list(results: FinalResults) -> str:
             "Thresholds": f"label {metric.label_threshold:g}, identity {metric.identity_threshold:g}",
         }
     else:
-        about = _about(results)
+        about = results.rules.about
         facts |= {"Metric": f"{about.title}: {about.sentence}", **_options(results)}
     facts |= {
         "Rows": ", ".join(f"{split} {count:,}" for split, count in results.rows.items()),

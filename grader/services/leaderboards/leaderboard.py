@@ -271,7 +271,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,
-        about=rules.scorer.describe(),
+        about=rules.about,
     )
 
 

@@ -246,7 +246,7 @@ def _exact(
     terms = lines.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
     errors = lines.shown_errors(score.errors, terms)
     if isinstance(metric, NamedMetric):
-        about = rules.scorer.describe()
+        about = rules.about
         tables = group_tables.tables(score.groups, metric, about.direction) if cells else ()
         return SplitResult(
             scale.text(units), units, terms, (), (), scale, errors, metric=None, groups=tables, about=about

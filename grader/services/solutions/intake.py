@@ -104,17 +104,15 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     canaries = canary_rows.as_text(assessed.canaries)
     nonce = new_nonce(canaries)
     digest, committed = hashes(truth.canonical(row_ids), nonce=nonce)
-    scorer = assessed.rules.scorer
-    wanted = assessed.rules.columns
     return StoredSolution(
         row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
         prepared_sha256=storage.put(truth.to_bytes()).sha256,
-        sample_submission_sha256=storage.put(write_sample_submission(row_ids, wanted)).sha256,
+        sample_submission_sha256=storage.put(write_sample_submission(row_ids, assessed.rules.columns)).sha256,
         row_count=len(row_ids),
         public_row_count=truth.rows(Split.PUBLIC).size,
         private_row_count=truth.rows(Split.PRIVATE).size,
         rules=assessed.rules,
-        metric_code_version=scorer.version,
+        metric_code_version=assessed.rules.scorer.version,
         report=assessed.report,
         digest=digest,
         commitment=Commitment(nonce=nonce.hex(), value=committed),

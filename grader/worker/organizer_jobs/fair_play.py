@@ -20,9 +20,7 @@ from grader.fair_play import (
 )
 from grader.fair_play.likeness import IndexArray
 from grader.files import FileRejected, read_submission
-from grader.metrics import registry
 from grader.models import Competition
-from grader.scored_files import predicted_columns
 from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play_files
 from grader.services.fair_play.report import File, FoundPair, FoundSigns, FoundTeam, Report
@@ -80,8 +78,7 @@ class _Orders:
     ) -> None:
         self._storage, self._live = work.storage, live
         self._row_ids_sha256, self._names = row_ids_sha256, names
-        settings = live.rules.as_settings()
-        self._columns = predicted_columns(live.rules.scorer.describe(), registry.options_of(settings))
+        self._columns = live.rules.columns
         self._encoding = RANKS if self._columns.is_single_number else f"order of {self._columns.names}"
         self._is_numeric = not any(each.classes or each.is_text for each in self._columns.columns)
         self._ranks = EncodedCache.of(work.settings)
