@@ -8,7 +8,7 @@ from pydantic import Field
 from grader import db
 from grader.models import Competition, CompetitionState, JobState, Role, ScoringVersionState, SubmissionStatus
 from grader.services.audit import log
-from grader.services.competitions import metric, pauses, phases
+from grader.services.competitions import pauses, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
@@ -90,7 +90,7 @@ def index(slug: str, *, problem: Any = None) -> str:
         tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
         act = console_view.next_act(session, competition, tasks, now=now)
         found = activity.of(session, competition=competition, now=now, snapshot=kept)
-        scale, is_bias = competition.scale, metric.is_bias(competition)
+        scale = competition.scale
     return render_template(
         "console/console.html",
         competition=CompetitionView(competition, now),
@@ -106,7 +106,6 @@ def index(slug: str, *, problem: Any = None) -> str:
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_at_date", ""),
         closes_time=request.form.get("closes_at_time", "23:59"),
-        is_bias=is_bias,
         export_kinds=[kind.value for kind in tables.TableKind],
         problem=problem.message if problem else "",
     )

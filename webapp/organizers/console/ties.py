@@ -6,7 +6,6 @@ from flask import render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.metrics import registry
 from grader.models import Competition, OrganizerJob, Role, Split
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import tied_teams
@@ -61,8 +60,6 @@ def ties(slug: str, *, problem: Any = None) -> str:
         view = CompetitionView(competition, db.now(session))
         job = tied_teams.newest(session, competition=competition)
         boards = tied_teams.split_ties(session, competition=competition, job=job)
-        version, scale = competition.live_scoring_version, competition.scale
-        is_bias = version is None or registry.is_default(version.metric_settings)
         why_not = tied_teams.why_not(competition)
     return render_template(
         "console/ties.html",
@@ -71,8 +68,7 @@ def ties(slug: str, *, problem: Any = None) -> str:
         boards=boards,
         most=tied_teams.MAX_TEAMS,
         why_not=why_not,
-        is_bias=is_bias,
-        scale=scale,
+        scale=competition.scale,
         marks_ties=competition.marks_ties and not view.is_revealed,
         is_published=job is not None and tied_teams.is_published(job),
         can_publish=view.is_revealed

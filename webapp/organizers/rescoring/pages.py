@@ -47,7 +47,6 @@ def index(slug: str, *, problem: Any = None) -> str:
         check_job = None if preparing else check_jobs.newest_settings_check(session, competition=competition)
         settings_check = check_job and SettingsCheckView(check_job, lookup.live(competition))
         view = CompetitionView(competition, db.now(session))
-        is_bias = Rules.of(lookup.live(competition)).is_bias
     return render_template(
         "rescoring/versions.html",
         competition=view,
@@ -55,7 +54,6 @@ def index(slug: str, *, problem: Any = None) -> str:
         preparing=preparing,
         progress=progress and ProgressView(progress),
         checks=checks,
-        is_bias=is_bias,
         settings_check=settings_check,
         settings_etag=check_status(check_job).headers["ETag"],
         chosen=whole_number(request.form.get("solution", ""))

@@ -9,7 +9,7 @@ from flask import url_for
 from grader.models import Competition, CompetitionState, JobState, OrganizerJob
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import Rules, is_bias
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
@@ -100,18 +100,14 @@ def of(
 
 def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the identities; None after publication, when the metric is fixed."""
-    if competition.state is not CompetitionState.DRAFT or not _is_bias(competition):
+    if competition.state is not CompetitionState.DRAFT or not is_bias(competition):
         return None
     return check_jobs.newest_report(session, competition=competition)
 
 
-def _is_bias(competition: Competition) -> bool:
-    return not isinstance(competition_settings.of(competition).metric, NamedMetric)
-
-
 def groups_report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the groups of rows, which metrics other than that of bias have."""
-    if _is_bias(competition):
+    if is_bias(competition):
         return None
     return check_jobs.newest_report(session, competition=competition)
 

@@ -19,7 +19,6 @@ from pydantic import Field
 from grader import db
 from grader.files import ColumnRole
 from grader.files.solution.solution import SIZE_CAP
-from grader.metrics import MetricSettings
 from grader.models import (
     Competition,
     OrganizerJob,
@@ -179,7 +178,6 @@ def _index(slug: str, *, problem: Any = None) -> str:
         competition=view,
         setup=setup,
         solution=live.solution if live else None,
-        is_bias=isinstance(chosen, MetricSettings),
         sample=scored_step.sample_solution(chosen),
         report=ReportView(live.solution.report) if live else None,
         checks=[CheckView(job) for job in checks],
