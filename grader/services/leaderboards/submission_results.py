@@ -176,7 +176,7 @@ def split_results_of(
 ) -> dict[int, dict[Split, SplitResult]]:
     """Return the results of several submissions by id, as `split_results` does."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
-    rules = Rules.of(version)
+    rules, own, decimals = Rules.of(version), version.scale, lines.term_decimals(version)
     is_exact = Field.PUBLIC_EXACT in allowed
     competition = session.get_one(Competition, version.competition_id)
     results: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
@@ -194,7 +194,8 @@ def split_results_of(
                 result = _exact(
                     row,
                     rules,
-                    version,
+                    own,
+                    decimals,
                     has_terms=has_terms,
                     cells=cells,
                     is_exact=Field.LABELS in allowed,
@@ -234,15 +235,14 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
 def _exact(
     score: Score,
     rules: Rules,
-    version: ScoringVersion,
+    scale: Scale,
+    decimals: int,
     *,
     has_terms: bool,
     cells: Sequence[str],
     is_exact: bool,
 ) -> SplitResult:
-    scale, metric = version.scale, rules.metric
-    units = scale.units(score.score)
-    decimals = lines.term_decimals(version)
+    metric, units = rules.metric, scale.units(score.score)
     terms = lines.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
     errors = lines.shown_errors(score.errors, terms)
     if isinstance(metric, NamedMetric):
