@@ -581,8 +581,7 @@ def _described(kind: type) -> dict[str, Any]:
 
 
 SETTINGS: Mapping[str, Setting] = _described(Setting)
-KINDS: Mapping[str, Kind] = _described(Kind) | dict.fromkeys(METRIC_PARTS, Kind.NUMBER)
-NAMED_KINDS: Mapping[str, Kind] = {
+_NAMED_KINDS = {
     "name": Kind.LINE,
     "target": Kind.LINE,
     "columns": Kind.NAMES,
@@ -591,6 +590,7 @@ NAMED_KINDS: Mapping[str, Kind] = {
     "cutoff": Kind.COUNT,
     "weight": Kind.NUMBER,
 }
+KINDS: Mapping[str, Kind] = _described(Kind) | dict.fromkeys(METRIC_PARTS, Kind.NUMBER) | _NAMED_KINDS
 MAX_LENGTHS: Mapping[str, int] = {
     name: each.max_length
     for name, field in CompetitionSettings.model_fields.items()

@@ -19,7 +19,6 @@ from grader.services.competitions.settings_model import (
     MAX_COUNT,
     MAX_LENGTHS,
     METRIC_PARTS,
-    NAMED_KINDS,
     NAMED_PARTS,
     NAMES,
     SETTINGS,
@@ -197,11 +196,6 @@ def setting_of(name: str) -> str:
     return "metric" if name in METRIC_PARTS or name in NAMED_PARTS else name
 
 
-def kind_of(name: str) -> Kind:
-    """Return the kind of a field."""
-    return NAMED_KINDS.get(name) or KINDS[name]
-
-
 def settings_of(step: str) -> Collection[str]:
     """Return the settings on a step's page, or all settings for an empty name."""
     return frozenset(map(setting_of, BY_KEY[step].names)) if step else NAMES
@@ -215,7 +209,7 @@ def _form_class(names: tuple[str, ...], helps: tuple[tuple[str, str], ...]) -> t
 
 def _field(name: str, help_: str | None) -> Any:
     parts = METRIC_PARTS | NAMED_PARTS
-    setting, kind = parts.get(name) or SETTINGS[name], kind_of(name)
+    setting, kind = parts.get(name) or SETTINGS[name], KINDS[name]
     attributes = _ATTRIBUTES.get(kind, {}) | _ATTRIBUTES.get(name, {})
     options: dict[str, Any] = {}
     if name in MAX_LENGTHS:

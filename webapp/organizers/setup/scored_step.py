@@ -63,10 +63,9 @@ def titles() -> dict[str, str]:
 @cache
 def options() -> dict[str, MetricOption]:
     """Return all metrics by name, the default first."""
-    found = [_option(registry.BIAS, registry.default())]
-    for name in registry.METRICS:
-        found.append(_option(name, registry.metric(name, _EXAMPLE).describe()))
-    return {option.name: option for option in (*found, _PYTHON)}
+    abouts = {registry.BIAS: registry.default()}
+    abouts |= {name: registry.metric(name, _EXAMPLE).describe() for name in registry.METRICS}
+    return {name: _option(name, about) for name, about in abouts.items()} | {_PYTHON.name: _PYTHON}
 
 
 def _option(name: str, about: Description) -> MetricOption:

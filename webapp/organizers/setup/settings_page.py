@@ -18,6 +18,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import (
     DATES,
     FOLLOWING_DATES,
+    KINDS,
     METRIC_IS_FIXED,
     Kind,
 )
@@ -35,7 +36,7 @@ from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site
 from webapp.organizers.setup import forms, metric_step, receiving, scored_step, wizard_steps
 from webapp.organizers.setup.answers import FigureStored, SettingsRequest
-from webapp.organizers.setup.forms import SettingsForm, kind_of, setting_of, settings_of
+from webapp.organizers.setup.forms import SettingsForm, setting_of, settings_of
 from webapp.organizers.setup.metric_step import Saved
 from webapp.organizers.setup.receiving import NamedBlob
 from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
@@ -139,12 +140,12 @@ class Group(NamedTuple):
     @property
     def are_numbers(self) -> bool:
         """Whether all editable fields are numbers, which have short inputs."""
-        return all(kind_of(field.name) in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
+        return all(KINDS[field.name] in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
 
     @property
     def are_moments(self) -> bool:
         """Whether all editable fields are dates, which are laid out side by side."""
-        return all(kind_of(field.name) is Kind.DATE for field in self.open)
+        return all(KINDS[field.name] is Kind.DATE for field in self.open)
 
 
 def _groups(
@@ -206,7 +207,7 @@ def _page(
             if ticks and sorted(sent or ()) != sorted(settings.identities or ()):
                 conflicts.append(shown["identities"])
         groups = list(_groups(step, form, shown, locks))
-        texts = [name for name in step.names if name in form and kind_of(name) is Kind.TEXT]
+        texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
         known = prose.Texts.of(session, competition) if texts else None
     return render_template(
         "setup/settings.html",
