@@ -102,7 +102,7 @@ def worst_of_submissions(
 ) -> dict[int, WorstGroup]:
     """Return the worst group of each submission; callers check that groups are visible."""
     is_lowest, ids = version.scale.is_lowest_best, list(submission_ids)
-    found = {}
+    worst = {}
     for start in range(0, len(ids), CHUNK):
         query = select(Score.submission_id, Score.groups).where(
             Score.submission_id.in_(ids[start : start + CHUNK]),
@@ -112,8 +112,8 @@ def worst_of_submissions(
         for submission_id, groups in session.execute(query):
             values = [WorstGroup(column, name, rounded(each["score"])) for column, name, each in _all(groups)]
             if values:
-                found[submission_id] = (max if is_lowest else min)(values, key=lambda each: each.score)
-    return found
+                worst[submission_id] = (max if is_lowest else min)(values, key=lambda each: each.score)
+    return worst
 
 
 def _all(stored: Stored) -> list[tuple[str, str, Mapping[str, Any]]]:

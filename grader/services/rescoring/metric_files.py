@@ -42,12 +42,12 @@ def require_allowed(allowed: HostMetrics, *, is_administrator: bool) -> None:
 def arguments_of(text: str) -> dict[str, Any]:
     """Parse the further arguments of `score`, a JSON object; raise MetricFileRefused."""
     try:
-        found = json.loads(text)
+        arguments = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or len(text) > MOST_ARGUMENTS_BYTES:
+        arguments = None
+    if not isinstance(arguments, dict) or len(text) > MOST_ARGUMENTS_BYTES:
         raise MetricFileRefused('The arguments must be a JSON object, such as {"beta": 2}.')
-    return found
+    return arguments
 
 
 def use(

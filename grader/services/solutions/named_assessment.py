@@ -139,12 +139,12 @@ def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | N
     metric = assessed.rules.metric
     if assessed.unscorable or not isinstance(metric, NamedMetric):
         return assessed
-    metric, found, problems = python_solution.python_checked(
+    metric, check, problems = python_solution.python_checked(
         assessed.row_ids, assessed.truth, sample, source, metric
     )
     findings = [report_warnings.stop("python_metric", each) for each in problems]
-    findings += [report_warnings.warning("python_metric", each) for each in found.get("warnings", ())]
-    report = assessed.report | {"python": found, "findings": [*findings, *assessed.report["findings"]]}
+    findings += [report_warnings.warning("python_metric", each) for each in check.get("warnings", ())]
+    report = assessed.report | {"python": check, "findings": [*findings, *assessed.report["findings"]]}
     return replace(assessed, rules=Rules(metric=metric), report=report, unscorable=tuple(problems))
 
 
