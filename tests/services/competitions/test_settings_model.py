@@ -34,7 +34,11 @@ def test_every_setting_has_help_and_a_label():
 def test_text_columns_are_as_long_as_the_settings_allow():
     columns: Any = Competition.__table__.c
     assert set(NAMES) - set(METRIC) <= set(columns.keys())
-    texts = {name for name, kind in KINDS.items() if kind in (Kind.LINE, Kind.TEXT, Kind.LINES)}
+    texts = {
+        name
+        for name, kind in KINDS.items()
+        if name in SETTINGS and kind in (Kind.LINE, Kind.TEXT, Kind.LINES)
+    }
     assert texts == set(MAX_LENGTHS)
     for name in texts:
         assert columns[name].type.length in (None, MAX_LENGTHS[name]), name
