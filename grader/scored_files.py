@@ -8,7 +8,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files import ColumnRole, FileProblem, FileRejected, Note, RowIds, SubmissionFile, guess_columns
+from grader.files import (
+    ColumnRole,
+    FileProblem,
+    FileRejected,
+    Note,
+    RowIds,
+    SubmissionFile,
+    guess_columns,
+    read_submission,
+)
 from grader.files.reading.numbers import number_of
 from grader.files.solution.column_roles import LABEL_COLUMNS
 from grader.files.solution.columns import SPLITS, Categories
@@ -26,6 +35,7 @@ from grader.metrics.interface import (
     UnsuitablePredictions,
     UnsuitableTruth,
 )
+from grader.metrics.registry import is_python, of_settings, options_of
 from grader.metrics.registry import metric as metric_of
 from grader.text import is_storable, listed, named, quoted
 
@@ -206,6 +216,20 @@ def with_some_classes(options: Options) -> Options:
     The columns of a metric do not depend on the names of the classes.
     """
     return options if options.classes else replace(options, classes=("0", "1"), positive=None)
+
+
+def read_for_settings(
+    source: Path | bytes | BinaryIO, row_ids: RowIds, settings: Mapping[str, Any]
+) -> SubmissionFile:
+    """Read a submission for the metric of a scoring version; raise FileRejected with all problems."""
+    metric = of_settings(settings)
+    file = read_submission(source, row_ids, wanted=predicted_columns(metric.describe(), options_of(settings)))
+    if not is_python(settings):  # its predictions are checked in the sandbox
+        try:
+            metric.encode(file.columns)
+        except UnsuitablePredictions as error:
+            raise FileRejected("submission", [unsuitable(error, row_ids)]) from error
+    return file
 
 
 def predicted_columns(description: Description, options: Options) -> SubmissionColumns:

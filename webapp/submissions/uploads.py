@@ -268,12 +268,12 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
     with reading() as session:
         names = intake.other_labels(session, competition_id=competition.id)
     version = lookup.live(competition)
-    sha256 = version.solution.row_ids_sha256
+    sha256, rules = version.solution.row_ids_sha256, Rules.of(version)
     return site.checker.check(
         upload.stream,
         row_ids_sha256=sha256,
         open_row_ids=partial(site.storage.open, sha256),
-        wanted=Rules.of(version).columns,
+        metric_settings=None if rules.is_bias else rules.as_settings(),
         other_labels=names,
         who=g.user.id,
     )

@@ -1,14 +1,13 @@
 """Parent side of file checks before submission: queue, time limits, time shares."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
 
 from grader import logs
-from grader.files.submission.columns import ONE_NUMBER, SubmissionColumns
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares
@@ -58,15 +57,16 @@ class Checker:
         *,
         row_ids_sha256: str,
         open_row_ids: Callable[[], BinaryIO],
-        wanted: SubmissionColumns = ONE_NUMBER,
+        metric_settings: Mapping[str, Any] | None = None,
         other_labels: Sequence[str] = (),
         who: str | int,
     ) -> CheckerResult | None:
         """Return the problems and notes of a file, or None if it was not checked; raise ShareUsed.
 
-        The file must have the columns `wanted` and may have columns with the names in `other_labels`.
+        The file is for the metric with these settings or, without any, for the bias metric; it may then have
+        columns with the names in `other_labels`.
         """
-        question = [list(other_labels), [asdict(column) for column in wanted.columns]]
+        question = [list(other_labels), metric_settings]
         with self._shares.hold(who) as is_mine:
             return self._ask(upload, row_ids_sha256, open_row_ids, question) if is_mine else None
 

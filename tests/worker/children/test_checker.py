@@ -78,6 +78,21 @@ def test_columns_of_other_labels_are_recognized_per_file(checker: Checker):
     assert told is not None and [each["code"] for each in told.problems] == ["unexpected_column"]
 
 
+def test_files_are_checked_as_the_metric_reads_them(checker: Checker):
+    ids = {"row_ids_sha256": "a", "open_row_ids": row_ids, "who": 1}
+    log_loss = {"name": "multi_class_log_loss", "classes": ["cat", "dog"]}
+    for metric, file, codes in (
+        (log_loss, b"id,dog,cat\nr2,0.1,0.9\nr0,1,0\nr1,0.5,0.5\n", []),
+        (log_loss, b"id,cat,dog\nr2,0,0\nr0,1,0\nr1,0.5,0.5\n", ["unsuitable_prediction"]),
+        (log_loss, b"id,cat\nr2,0\nr0,1\nr1,1\n", ["missing_column"]),
+        ({**log_loss, "name": "accuracy"}, b"id,prediction\nr2,cat\nr0,Dog\nr1,dog\n", ["unknown_class"]),
+        ({"name": "rmsle"}, b"id,prediction\nr2,1\nr0,-1\nr1,2\n", ["out_of_range"]),
+    ):
+        checked = checker.check(BytesIO(file), metric_settings=metric, **ids)
+        assert checked is not None and [each["code"] for each in checked.problems] == codes, file
+    assert check(checker, CLEAN) == CheckerResult([], [])
+
+
 def test_files_on_disk_are_read_from_the_start(checker: Checker, tmp_path: Path):
     path = tmp_path / "clean.csv"
     path.write_bytes(CLEAN)
