@@ -5,12 +5,16 @@ import re
 from pathlib import Path
 
 import psutil
+from fontTools.ttLib import TTFont
 
 import webapp
 from grader.settings import Settings
 from webapp.app import create_app
+from webapp.presentation.assets import fingerprint
 
-CSS = Path(webapp.__file__).parent / "static" / "css"
+WEBAPP = Path(webapp.__file__).parent
+CSS = WEBAPP / "static" / "css"
+FONTS = sorted((WEBAPP / "static" / "fonts").glob("*.woff2"))
 
 
 def test_one_stylesheet_contains_every_file_of_the_design(arena):
@@ -24,6 +28,45 @@ def test_colors_are_written_only_where_tokens_are_defined():
         if path.name not in ("tokens.css", "parts.css", "reports.css"):
             raw = re.findall(r"(?<!url\(\")#[0-9a-f]{3,8}\b|rgb\(", path.read_text())
             assert not raw, f"{path.name}: write {raw} as tokens"
+
+
+def test_type_sizes_and_spacings_are_written_only_as_tokens():
+    def is_raw(name: str, value: str) -> bool:
+        sizes = re.findall(r"(?<![\w.])([\d.]+)(rem|px)", value)
+        # Larger distances make room for a specific element.
+        return any(name == "font-size" or (unit == "rem" and float(size) < 2.5) for size, unit in sizes)
+
+    written = re.compile(
+        r"(?<![\w-])((?:padding|margin)(?:-[a-z-]+)?|(?:row-|column-)?gap|font-size): *([^;{}]+)"
+    )
+    for path in CSS.rglob("*.css"):
+        if path.name != "tokens.css":
+            raw = [": ".join(found) for found in written.findall(path.read_text()) if is_raw(*found)]
+            assert not raw, f"{path.name}: write {raw} as tokens, such as var(--t-s) and var(--s2)"
+
+
+def test_the_typeface_has_tabular_figures_and_all_characters_of_the_interface():
+    extended, basic = (TTFont(path) for path in FONTS)
+    assert "tnum" in {each.FeatureTag for each in basic["GSUB"].table.FeatureList.FeatureRecord}
+    sources = [path for end in ("html", "css", "js", "py", "toml") for path in WEBAPP.rglob(f"*.{end}")]
+    used = {letter for path in sources for letter in path.read_text() if letter.isprintable()}
+    first = set(map(chr, basic.getBestCmap()))
+    assert used <= first, f"{used - first} is not in the file that every page loads"
+    others = first.union(map(chr, extended.getBestCmap()))
+    assert set("Zoë Łukasz Ayşe Đorđe Nguyễn Ελένη Ярослав Ґалаґан") <= others
+    assert sum(path.stat().st_size for path in FONTS) < 130_000
+
+
+def test_the_stylesheet_names_the_typeface_by_its_content_and_pages_preload_it(arena):
+    browser = arena.app.test_client()
+    sheet = browser.get("/static/fairboard.css").text
+    for path in FONTS:
+        address = f"fonts/{path.name}?v={fingerprint(f'fonts/{path.name}')}"
+        assert f'url("{address}")' in sheet
+        face = browser.get(f"/static/{address}")
+        assert (face.mimetype, "immutable" in face.headers["Cache-Control"]) == ("font/woff2", True)
+    (preloaded,) = re.findall(r'<link rel="preload" href="/static/([^"]+)" as="font"', browser.get("/").text)
+    assert f'url("{preloaded}")' in sheet
 
 
 def test_every_used_token_is_defined():
@@ -44,12 +87,14 @@ def test_pages_and_styles_are_compressed_for_clients_that_accept_it(arena):
             assert "Content-Encoding" not in plain.headers
 
 
-def test_the_front_page_with_all_its_assets_is_under_40_kilobytes(arena):
+def test_the_front_page_with_all_its_assets_is_under_40_kilobytes_without_the_typeface(arena):
     browser = arena.app.test_client()
     page = browser.get("/").text
     needed = ["/", *re.findall(r'(?:src|href)="(/static/[^"]+)"', page)]
-    assert len(needed) <= 4
-    assert sum(len(browser.get(path, headers={"Accept-Encoding": "gzip"}).data) for path in needed) < 40_000
+    assert len(needed) <= 5
+    sizes = {path: len(browser.get(path, headers={"Accept-Encoding": "gzip"}).data) for path in needed}
+    assert sum(size for path, size in sizes.items() if "/fonts/" not in path) < 40_000
+    assert sum(size for path, size in sizes.items() if "/fonts/" in path) < 26_000
 
 
 def test_static_files_are_served_under_their_exact_names_only(arena):
