@@ -82,7 +82,7 @@ def test_every_temporary_volume_is_limited_and_the_rank_cache_fits_into_its_volu
 def test_required_version_of_kubernetes_is_documented():
     hook = CONTAINERS["fairboard-web"]["lifecycle"]["preStop"]
     assert hook.keys() == {"sleep"}  # in Kubernetes since 1.30; older servers reject or ignore it
-    for file in ("docs/operations.md", "deploy/kubernetes/kustomization.yaml", "deploy/kubernetes/web.yaml"):
+    for file in ("docs/install.md", "deploy/kubernetes/kustomization.yaml", "deploy/kubernetes/web.yaml"):
         assert "Kubernetes 1.30" in (FOLDER.parents[1] / file).read_text(), file
 
 
