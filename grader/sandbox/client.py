@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.sandbox.functions import MEMORY, MOST_LOG_BYTES, PACKAGES, READY
+from grader.sandbox.functions import MEMORY, MOST_LOG_BYTES, PACKAGES, READY, packages_of
 from grader.sandbox.lockdown import layers
 
 START_SECONDS = 120
@@ -109,20 +109,22 @@ class SandboxClient:
     """Calls functions in locked children of a zygote, which starts with the first call.
 
     Any number of threads, and processes forked after `start`, may call at the same time. Each call has its
-    own child, so no call waits for another one. If the zygote has died, the next call starts another one.
+    own child, so no call waits for another one. If the zygote has died, or a source uses more packages, the
+    next call starts another one, and repeats calls that the old one has not finished.
     """
 
-    def __init__(self, *, hash_seed: int = 0, packages: Sequence[str] = PACKAGES) -> None:
-        self._hash_seed, self._packages = hash_seed, tuple(packages)
+    def __init__(self, *, hash_seed: int = 0, packages: Sequence[str] | None = None) -> None:
+        self._hash_seed, self._is_growing = hash_seed, packages is None
+        self._packages = tuple(packages or ())
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._owner = 0
 
-    def start(self) -> None:
-        """Start the zygote, which takes seconds, unless it runs; raise SandboxUnavailable."""
+    def start(self, source: str = "") -> None:
+        """Start the zygote for a source, which takes seconds, unless it runs; raise SandboxUnavailable."""
         with self._lock:
-            self._running()
+            self._running(source)
 
     def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
         """Call a function in a locked child; raise SandboxUnavailable, but no error of the function."""
@@ -145,7 +147,10 @@ class SandboxClient:
         with self._lock:
             self._close()
 
-    def _running(self) -> socket.socket:
+    def _running(self, source: str) -> socket.socket:
+        if self._is_growing and not (needed := set(packages_of(source))) <= set(self._packages):
+            self._close()
+            self._packages = tuple(each for each in PACKAGES if each in needed | set(self._packages))
         is_dead = self._owner == os.getpid() and self._process and self._process.poll() is not None
         if self._control is not None and not is_dead:
             return self._control
@@ -184,7 +189,7 @@ class SandboxClient:
             try:
                 try:
                     with self._lock, open(path, "rb", buffering=0) as copy:  # noqa: PTH123 - own offset
-                        control = self._running()
+                        control = self._running(request.source)
                         socket.send_fds(control, [message], [copy.fileno(), writing, theirs.fileno()])
                 finally:
                     theirs.close()
@@ -202,9 +207,9 @@ class TimedSandbox(SandboxClient):
 
     _end = float("inf")
 
-    def begin(self, seconds: float) -> None:
-        """Start the zygote, and then the time of the next calls."""
-        self.start()
+    def begin(self, seconds: float, source: str) -> None:
+        """Start the zygote for a source, and then the time of the next calls."""
+        self.start(source)
         self._end = time.monotonic() + seconds
 
     def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:

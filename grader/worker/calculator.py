@@ -163,7 +163,8 @@ class PreparedSolution:
     def results(self, data: bytes) -> dict[Split, MetricResult]:
         """Score a file again that was scored before; raise FileRejected or MetricFailed."""
         if self.checker is not None:
-            sandbox().begin(self.checker.metric.settings.limits.seconds)
+            inner = self.checker.metric
+            sandbox().begin(inner.settings.limits.seconds, inner.source.text)
         encoded = self.metric.encode(read_submission(data, self.row_ids, wanted=self.submission).columns)
         return {split: self.metric.score(prepared, encoded) for split, prepared in self.splits.items()}
 
@@ -240,7 +241,7 @@ class Calculator:
     def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:
         """Start the time limit of a file, and check it with made-up labels; raise FileRejected."""
         settings = checker.metric.settings
-        sandbox().begin(settings.limits.seconds)
+        sandbox().begin(settings.limits.seconds, checker.metric.source.text)
         subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()
         key = hmac.digest(self._key, subject, "sha256")
         if settings.checks_files and (problem := checker.problem(file.encoded, key=key)):

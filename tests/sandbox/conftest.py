@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from grader.sandbox import SandboxClient
+from grader.sandbox.functions import PACKAGES
 
 # A call forks the zygote, so small ones are faster. The modules of the attacks save an import in each
 # child.
@@ -27,7 +28,7 @@ def sandboxes() -> Iterator[tuple[SandboxClient, SandboxClient]]:
 
 @pytest.fixture(scope="session")
 def complete_sandbox() -> Iterator[SandboxClient]:
-    """A sandbox with all packages, as on a site."""
-    sandbox = SandboxClient()
+    """A sandbox with all packages."""
+    sandbox = SandboxClient(packages=PACKAGES)
     yield sandbox
     sandbox.close()

@@ -23,6 +23,7 @@ from grader.sandbox import (
     layers,
     lockdown,
 )
+from grader.sandbox.functions import PACKAGES, packages_of
 from tests.sandbox import hostile_metric
 
 HEAD = (Path(__file__).parent / "hostile_metric.py").read_text().partition("# Files")[0]
@@ -212,6 +213,35 @@ def test_killed_zygote_is_replaced(sandbox: SandboxClient):
     source = "def combine(sums, n): return 2.5"
     assert own.call(SandboxRequest(source, "combine", 1, sums=[[1.0]], rows=2)).numbers.tolist() == [2.5]
     assert own._process is not process
+    own.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "packages"),
+    [
+        ("import pandas", PACKAGES[:2]),
+        ("a.corr(b, method='spearman')", PACKAGES[:3]),
+        ("from sklearn.metrics import roc_auc_score", PACKAGES),
+    ],
+)
+def test_only_packages_that_a_source_may_use_are_imported(source: str, packages: tuple[str, ...]):
+    assert packages_of(source) == packages
+
+
+def test_call_is_repeated_if_another_source_needs_more_packages():
+    own = SandboxClient()
+    slow = "def combine(sums, n):\n    for _ in range(20_000_000):\n        pass\n    return 1.5"
+    numbers: list[float] = []
+    request = SandboxRequest(slow, "combine", 1, sums=[[1.0]], rows=2)
+    own.start()
+    thread = threading.Thread(target=lambda: numbers.extend(own.call(request).numbers))
+    thread.start()
+    time.sleep(0.3)
+    ranks = "import pandas\ndef combine(sums, n): return pandas.Series(sums).corr(pandas.Series([1, 2]), "
+    more = SandboxRequest(f"{ranks}'spearman')", "combine", 1, sums=[[1.0, 2.0]], rows=2)
+    assert own.call(more).numbers == pytest.approx([1.0])
+    thread.join()
+    assert numbers == [1.5]
     own.close()
 
 

@@ -147,10 +147,11 @@ def python_checked(
         if missing := order.count(-1):
             return metric, {}, [f"Ids of the solution that are not in the sample submission: {missing:,}."]
         predicted = {name: values[order] for name, values in sample.columns.items()}
+    text = MetricSource.of(source).text
     with closing(TimedSandbox()) as first, closing(TimedSandbox(hash_seed=1)) as second:
         try:
             for each in (first, second):
-                each.begin(CHECK_SECONDS)
+                each.begin(CHECK_SECONDS, text)
         except SandboxUnavailable as error:
             return metric, {}, [str(error)]
         python = PythonMetric(MetricSource.of(source), settings, first)
