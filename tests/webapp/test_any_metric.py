@@ -621,7 +621,9 @@ def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock,
     page = main_text(before["Ann", f"/competitions/any/{own}"])
     assert all(words in page for words in (f"{details['public_score']:.5f}", "Lost there", f"{worst} worst"))
     best = "The lowest score is the best" if is_lowest else "The highest score is the best"
-    assert best in main_text(before["visitor", "/competitions/any/evaluation"])
+    evaluation = main_text(before["visitor", "/competitions/any/evaluation"])
+    assert best in evaluation
+    assert f"{best}, so file A is better" in evaluation
     metric = before["Ann", HERE].json["metric"]
     assert (metric["name"], metric["direction"]) == (task.metric, "lowest" if is_lowest else "highest")
 

@@ -12,10 +12,15 @@ from click.testing import CliRunner
 from markupsafe import escape
 
 from grader.cli import main
+from grader.metrics import MetricSettings, registry
+from grader.metrics.columns import COLUMNS
+from grader.metrics.groups import SIGNED
+from grader.metrics.interface import Direction
 from grader.models import Competition, ScoringVersion
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, worked_examples
+from grader.services.competitions.metric import NamedMetric
 from grader.services.rescoring import mail
 from tests.fixtures.arena import main_text
 
@@ -55,6 +60,35 @@ def test_the_evaluation_page_explains_the_score(arena):
     )
     assert "power mean with p = -5" in text
     assert "male female black or african" in text
+    assert "Wrong order: B is positive and should have a higher score than C, which is negative" in text
+    assert "Subgroup 3 of 4 pairs, BPSN 2 of 4 pairs, BNSP 4 of 4 pairs" in text
+    report = worked_examples.bias_example(["male", "female"], MetricSettings()).report
+    assert f"BPSN 0.500 1.000 {report.power_means.bpsn_auc:.3f} 0.25" in text
+    assert f"Score {report.score:.3f}" in text
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), ("a", "b", "c", "d")], ids=len)
+@pytest.mark.parametrize("name", registry.METRICS)
+def test_the_better_file_of_an_example_has_the_better_score(name: str, classes: tuple[str, ...]):
+    is_mean = registry.METRICS[name] in COLUMNS
+    for groups in ((), (("city", "Oslo"), ("city", "Rome")), (("city", "Oslo"),)):
+        named = NamedMetric(
+            name=name,
+            columns=("x", "y", "z") if is_mean else (),
+            classes=classes,
+            groups=tuple({column for column, _ in groups}),
+            scored_groups=groups,
+            weight=0.5 if groups and name not in SIGNED else 1,
+        )
+        if not (problems := named.problems()):
+            example = worked_examples.named_example(named)
+            better, worse = (example.results[file].score for file in "AB")
+            is_highest = named.describe().direction is Direction.HIGHEST
+            assert better > worse if is_highest else better < worse
+            assert {len(row) for row in example.rows} == {len(example.heads)}
+            assert set(example.results["A"].groups) == set(named.groups)
+        else:
+            assert name == "f1", problems
 
 
 def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(

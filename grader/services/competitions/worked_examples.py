@@ -1,0 +1,156 @@
+"""Worked examples of metrics: a few rows and their scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grader.metrics import BiasReport, MetricSettings, bias_report, registry
+from grader.metrics.groups import GroupedMetric, GroupRules
+from grader.metrics.interface import ColumnKind, ColumnSpec, Metric, MetricResult, Options
+from grader.services.competitions.metric import NamedMetric
+
+
+class ExampleRow(NamedTuple):
+    """A row of the example of the bias metric; `letter` marks the cards in the picture."""
+
+    score: float
+    is_positive: bool
+    mentions: tuple[bool, bool]
+    letter: str = ""
+
+
+# From the highest to the lowest score. C is a false alarm; the model is fair to the second identity.
+ROWS = (
+    ExampleRow(0.92, True, (True, False), "D"),
+    ExampleRow(0.83, True, (False, True)),
+    ExampleRow(0.71, False, (True, False), "C"),
+    ExampleRow(0.64, True, (True, False)),
+    ExampleRow(0.6, False, (True, False)),
+    ExampleRow(0.55, True, (False, False), "B"),
+    ExampleRow(0.31, False, (False, False)),
+    ExampleRow(0.08, False, (False, True), "A"),
+)
+LINE = tuple(row for row in reversed(ROWS) if row.letter)
+# Whether the positive and the negative rows of each AUC mention the identity.
+SETS = {"subgroup_auc": (True, True), "bpsn_auc": (False, True), "bnsp_auc": (True, False)}
+
+
+class ComparedCards(NamedTuple):
+    """The two cards that an AUC compares, and its pairs of rows for the first identity."""
+
+    positive: ExampleRow
+    negative: ExampleRow
+    is_right: bool
+    right_pairs: int
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class BiasExample:
+    """The report on the example's rows, and the comparisons for the first of its identities."""
+
+    identities: tuple[str, ...]
+    report: BiasReport
+    comparisons: dict[str, ComparedCards]
+    rows: tuple[ExampleRow, ...] = ROWS
+    line: tuple[ExampleRow, ...] = LINE
+
+
+def bias_example(identities: Sequence[str], settings: MetricSettings) -> BiasExample:
+    """Return the example of the bias metric, with at most two of the competition's identities."""
+    names = tuple(identities[:2]) or ("the identity",)
+    report = bias_report(
+        [row.is_positive for row in ROWS],
+        [row.score for row in ROWS],
+        {name: [row.mentions[place] for row in ROWS] for place, name in enumerate(names)},
+        settings=replace(settings, label_threshold=0.5, identity_threshold=0.5),
+    )
+    values = report.subgroups[0].as_dict()
+    return BiasExample(names, report, {auc: _compared(values[auc], *sets) for auc, sets in SETS.items()})
+
+
+def _compared(value: float, *mentions: bool) -> ComparedCards:
+    positives, negatives = (
+        [row for row in ROWS if (row.is_positive, row.mentions[0]) == wanted]
+        for wanted in zip((True, False), mentions, strict=True)
+    )
+    positive, negative = (next(row for row in rows if row.letter) for rows in (positives, negatives))
+    pairs = len(positives) * len(negatives)  # without ties
+    return ComparedCards(positive, negative, positive.score > negative.score, round(value * pairs), pairs)
+
+
+BINARY, NUMBERS = np.array([1, 0, 0, 1, 1, 0]), np.array([20, 40, 30, 60, 50, 25])
+# The errors of each row, from 0 to 1.
+FILES = {"A": np.array([0.1, 0.3, 0.2, 0.4, 0.1, 0.6]), "B": np.array([0.3, 0.7, 0.4, 0.6, 0.2, 0.8])}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedExample:
+    """The rows of the example of another metric, as texts, and the results of its two files."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    results: dict[str, MetricResult]
+
+
+def named_example(named: NamedMetric) -> NamedExample | None:
+    """Return an example with two files; None if the metric is not set up or organizers wrote it."""
+    if named.is_python or named.problems():
+        return None
+    options = replace(named.options, columns=named.columns[:2], classes=named.options.classes[:3])
+    metric: Metric = registry.metric(named.name, options)
+    about = metric.describe()
+    truth = {each.name: _truth(each, place, options) for place, each in enumerate(about.truth)}
+    targets = dict(truth)
+    heads = {each.name: named.target or each.name for each in about.truth} if len(truth) == 1 else {}
+    table = {heads.get(each.name, each.name): _shown(truth[each.name], each, options) for each in about.truth}
+    for column in set(named.groups[:1]) - set(truth):
+        values = [value for name, value in named.scored_groups if name == column]
+        first, second = (*values, "one group", "another group")[:2]
+        truth[column] = np.array([first] * 3 + [second] * 3)
+        table[column] = truth[column].tolist()
+        metric = GroupedMetric(
+            metric, GroupRules((column,), named.weight, ((column, first), (column, second)))
+        )
+    prepared = metric.prepare(truth, np.arange(BINARY.size))
+    results = {}
+    for name, errors in FILES.items():
+        file = {each.name: _predicted(each, targets, errors, options) for each in about.predictions}
+        table |= {
+            f"{each.name}, file {name}": _shown(file[each.name], each, options) for each in about.predictions
+        }
+        results[name] = metric.score(prepared, metric.encode(file))
+    return NamedExample(tuple(table), tuple(zip(*table.values(), strict=True)), results)
+
+
+def _truth(column: ColumnSpec, place: int, options: Options) -> Any:
+    if column.kind is ColumnKind.NUMBER:
+        return np.roll(BINARY if column.highest == 1 else NUMBERS, place).astype(float)
+    codes = np.arange(BINARY.size) % len(options.classes)
+    return codes[:, None] if column.kind is ColumnKind.CLASSES else codes
+
+
+def _predicted(column: ColumnSpec, truth: dict[str, Any], errors: Any, options: Options) -> Any:
+    """Return predictions with the given errors; a class is wrong if the error is above one half."""
+    values = truth.get(column.name, next(iter(truth.values())))
+    count = len(options.classes)
+    if column.kind is ColumnKind.CLASSES:
+        start = values[:, 0] + (errors > 0.5)
+        lists = (start[:, None] + np.arange(options.cutoff)) % count
+        return np.where(np.arange(options.cutoff) < count, lists, -1)
+    if column.kind is ColumnKind.CLASS:
+        return (values + (errors > 0.5)) % count
+    if values.dtype.kind == "i":  # a probability for each class
+        code = options.classes.index(column.name)
+        return np.where(values == code, 1 - errors, np.where((values + 1) % count == code, errors, 0.0))
+    if set(values.tolist()) <= {0, 1}:
+        return np.abs(values - errors)
+    return values + 20 * errors * (-1) ** np.arange(errors.size)
+
+
+def _shown(values: Any, column: ColumnSpec, options: Options) -> list[str]:
+    if column.kind is ColumnKind.NUMBER:
+        return [f"{value:g}" for value in values.round(2)]
+    return [" ".join(options.classes[code] for code in np.atleast_1d(each) if code >= 0) for each in values]
