@@ -1,8 +1,10 @@
-"""Scatter plot of overall AUC against worst bias term, with the Pareto front.
+"""Scatter plot of accuracy against fairness, with the Pareto front.
 
-Each point is the displayed result of a team, or of teams with almost the same results.
+Each point is the displayed result of a team, or of teams with almost the same results: overall AUC and worst
+bias term, or the score and the value of the worst group.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,16 +25,25 @@ from grader.text import counted
 
 CELL = 6  # teams that are closer to each other have one point
 LABELLED = 8
+FIRST = 4  # number of labeled teams if the Pareto front is shorter
 SMALLEST_SPREAD = 0.0015
+BIAS_NAMES = ("Overall AUC", "Worst bias term")
+LARGEST = 1e15  # larger values are shown at this value, so that differences of values stay finite
+STYLE = (
+    "svg{background:#fff}text{font:12px sans-serif;fill:#23282d}.tick,.level-text,.axis{fill:#5b6369}"
+    ".tick,.axis{text-anchor:middle}.level-text{text-anchor:end}.level{stroke:#e3dfd8}.front,.leader{fill:none}"
+    ".front{stroke:#c8571b;stroke-width:1.5}.leader{stroke:#8b8f8f}.dot{fill:#0b6e86;fill-opacity:.55}"
+    ".dot.best{fill:#c8571b;fill-opacity:1}"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
     """The viewer-independent part of the chart: axes, teams on the Pareto front, and rendered teams.
 
-    A spot is a team's overall AUC and worst bias term, both as displayed. `best` contains indices into
-    `spots`. `drawn` is the SVG of the teams for the wide and the narrow chart. `outside` is the number of
-    teams below the axes, which are not rendered.
+    A spot is a team's accuracy and fairness, as displayed; both are negated if the lowest values are best.
+    `best` contains indices into `spots`. `drawn` is the SVG of the teams for the wide and the narrow chart.
+    `outside` is the number of teams below the axes, which are not rendered.
     """
 
     spots: Sequence[Place]
@@ -52,15 +63,33 @@ def front(spots: Sequence[Place]) -> list[int]:
     return kept
 
 
-def cloud(spots: Sequence[Place]) -> Cloud | None:
+def cloud(
+    spots: Sequence[Place], names: tuple[str, str] = BIAS_NAMES, *, is_lowest_best: bool = False
+) -> Cloud | None:
     """Render all teams for both widths; return None if there are no teams."""
     if not spots:
         return None
-    overall, worst = zip(*spots, strict=True)
-    x, y = _axis("Overall AUC", overall), _axis("Worst bias term", worst)
+    sign = -1 if is_lowest_best else 1
+    spots = [(sign * _limited(a), sign * _limited(b)) for a, b in spots]
+    x, y = (_axis(name, values, sign) for name, values in zip(names, zip(*spots, strict=True), strict=True))
     shown = [(a, b) for a, b in spots if a >= x.low and b >= y.low]
     wide, narrow = ("".join(_teams(shown, Plot(frame, x, y))) for frame in (WIDE, NARROW))
     return Cloud(spots, x, y, tuple(front(spots)), (wide, narrow), len(spots) - len(shown))
+
+
+def labeled(drawn: Cloud, own: int | None = None) -> list[int]:
+    """Return the indices of the labeled spots: the viewer's team, the Pareto front and the first ranks."""
+    best = list(drawn.best[: LABELLED - 1])
+    first = [place for place in range(min(FIRST, len(drawn.spots))) if place not in best]
+    found = best + first[: max(0, FIRST - len(best))]
+    return found if own is None or own in found else [own, *found]
+
+
+def frontier_file(drawn: Cloud, names: Mapping[int, str]) -> str:
+    """Return the wide chart as an SVG file with its own styles."""
+    svg = frontier_chart(drawn, names=names, own=None)[0].replace("The table below", "boards/private.csv")
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * WIDE.width}" '
+    return svg.replace("<svg ", start, 1).replace(">", f"><style>{STYLE}</style>", 1) + "\n"
 
 
 def frontier_chart(drawn: Cloud, *, names: Mapping[int, str], own: int | None) -> tuple[str, str]:
@@ -86,8 +115,8 @@ def _drawn(plot: Plot, drawn: Cloud, teams: str, names: Mapping[int, str], own: 
     if own is not None:
         parts.append(circle("dot own", plot.place(*drawn.spots[own]), 6))
     description = (
-        f"Scatter plot of worst bias term against overall AUC for {counted(len(drawn.spots), 'team')}, with "
-        "the Pareto front. The table below contains the values."
+        f"Scatter plot of two values for {counted(len(drawn.spots), 'team')}, with the Pareto front: "
+        f"{drawn.x.name} and {drawn.y.name}. The table below contains the values."
     )
     return frame.picture("chart frontier", description, parts)
 
@@ -98,8 +127,14 @@ def _teams(spots: Sequence[Place], plot: Plot) -> Iterator[str]:
         yield circle("dot", place, 4)
 
 
-def _axis(name: str, values: Sequence[float]) -> Axis:
-    """Return an axis that ends just above the best value and excludes low outliers."""
+def _axis(name: str, values: Sequence[float], sign: int) -> Axis:
+    """Return an axis that ends just above the best value and excludes outliers."""
     top, low = max(values), robust_floor(values, least=SMALLEST_SPREAD)
-    room = (top - low) * 0.06 or 0.002
-    return Axis(name, low - room, top + room, write=lambda value: f"{value:.3f}")
+    room = (top - low) * 0.06 or abs(top) * 0.002 or 0.002
+    decimals = max(0, 1 - math.floor(math.log10(top - low + 2 * room)))
+
+    return Axis(name, low - room, top + room, write=lambda value: f"{sign * value + 0.0:,.{decimals}f}")
+
+
+def _limited(value: float) -> float:
+    return min(max(value, -LARGEST), LARGEST)

@@ -65,7 +65,9 @@ def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "
         parts.append(polyline(f"slope {team.css}", [(LEFT, left), (RIGHT, right)]))
         parts.append(polyline("leader", [(RIGHT, right), (RIGHT + 8, place)]))
         parts.append(label("level-text", LEFT - 6, number, f"{team.public_rank:,}"))
-        parts.append(label(f"label {team.css}", RIGHT + 12, place, f"{team.rank:,}. {shortened(team.team)}"))
+        # The name is moved from the height of the old rank, so a style sheet can animate the movement.
+        name = label(f"label {team.css}", RIGHT + 12, number, f"{team.rank:,}. {shortened(team.team)}")
+        parts.append(name.replace("<text", f'<text transform="translate(0 {place - number:.1f})"', 1))
     height = max([bottom, *labels, *numbers]) + STEP
     return picture("chart slopes", _description(teams, names), WIDTH, height, parts)
 

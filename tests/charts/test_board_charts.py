@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.charts import steps as step_charts
-from grader.charts.frontier import Cloud, cloud, front, frontier_chart
+from grader.charts.frontier import Cloud, cloud, front, frontier_chart, frontier_file, labeled
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import Steps, step_chart
 from grader.charts.svg import NAME_LENGTH, WIDE, Place, shortened, spread
@@ -81,6 +81,7 @@ def test_baselines_do_not_compress_the_best_teams_in_any_chart():
     assert drawn is not None and drawn.outside == 3 and min(drawn.x.low, drawn.y.low) > 0.92
 
 
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 ranks = st.lists(st.integers(1, 5000), min_size=1, max_size=30, unique=True)
 MANY = [Slope(rank, 1 + rank * 7 % 1009, f"Team {rank}", rank == 500) for rank in range(1, 1009)]
 
@@ -93,7 +94,7 @@ def test_slope_connects_public_and_private_ranks_with_the_best_at_the_top(
     svg = slope_chart(shown)
     assert svg is not None
     drawn = lines(svg, "slope")
-    named = [int(rank) for rank in re.findall(r'<text class="label [^>]*>(\d+)\.', svg)]
+    named = [int(rank) for rank in re.findall(r'<text [^>]*class="label [^>]*>(\d+)\.', svg)]
     lefts = {public_ranks[rank - 1]: line[0][1] for rank, line in zip(named, drawn, strict=True)}
     assert 1 in named and (own in named or own not in range(1, len(shown) + 1))
     assert [lefts[public] for public in sorted(lefts)] == sorted(lefts.values())
@@ -106,12 +107,14 @@ def test_slope_connects_public_and_private_ranks_with_the_best_at_the_top(
 def test_labels_of_the_first_the_viewers_and_the_most_moved_teams_do_not_overlap():
     svg = slope_chart(MANY)
     assert svg is not None
-    labels = re.findall(r'<text class="label ([^"]*)" x="[^"]*" y="([^"]*)">(\d+)\.', svg)
-    ranks = [int(rank) for _, _, rank in labels]
+    labels = re.findall(
+        r'<text transform="translate\(0 ([^)]*)\)" class="label ([^"]*)" x="[^"]*" y="([^"]*)">(\d+)\.', svg
+    )
+    ranks = [int(rank) for *_, rank in labels]
     assert ranks[:3] == [1, 2, 3] and 500 in ranks and len(ranks) <= 21
-    assert [int(rank) for css, _, rank in labels if "own" in css] == [500]
-    heights = [float(y) for _, y, _ in labels]
-    assert all(later - y >= 15.9 for y, later in pairwise(heights))
+    assert [int(rank) for _, css, _, rank in labels if "own" in css] == [500]
+    heights = [float(moved) + float(y) for moved, _, y, _ in labels]
+    assert all(later - y >= 15.8 for y, later in pairwise(heights))
     assert svg.count('class="slope quiet"') == 1 and len(svg) < 30_000
 
 
@@ -144,6 +147,7 @@ def test_names_are_escaped_and_charts_have_no_styles():
             "r",
             "data-time",
             "data-form",
+            "transform",
         }
 
 
@@ -219,3 +223,23 @@ def test_frontier_chart_shows_each_place_once_or_counts_teams_outside(shown: lis
     _, many = drawn(shown * 1000, is_narrow=is_narrow)
     assert 1 <= many.count('class="dot"') <= len(set(shown))
     assert cloud([]) is None
+
+
+def test_the_lowest_values_are_at_the_top_right_if_they_are_the_best():
+    found = cloud([(0.2, 0.4), (0.3, 0.9)], ("RMSE", "Worst group"), is_lowest_best=True)
+    assert found is not None and found.best == (0,)
+    texts = [
+        each.text or "" for each in ElementTree.fromstring(frontier_file(found, {0: "Ann"})).iter(SVG_TEXT)
+    ]
+    ticks = [float(each) for each in texts if re.fullmatch(r"[\d.]+", each)]
+    assert {"RMSE", "Worst group", "Ann"} < {*texts} and ticks and min(ticks) >= 0
+
+
+@given(st.lists(st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), min_size=1, max_size=9))
+def test_chart_of_any_values_has_finite_coordinates(shown: list[Place]):
+    for is_lowest_best in (False, True):
+        found = cloud(shown, is_lowest_best=is_lowest_best)
+        assert found is not None
+        svg = frontier_file(found, dict.fromkeys(labeled(found), "Ann"))
+        ElementTree.fromstring(svg)
+        assert not re.search(r'="[^"]*\b(nan|inf)\b', svg)

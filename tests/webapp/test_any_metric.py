@@ -8,6 +8,7 @@ import zipfile
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -345,6 +346,10 @@ def assert_bundle(files, task):
     shown = [(each["column"], float(each["score"])) for each in groups if each["group"] == "south"]
     assert shown == [("region", float(f"{task.score(team, south):.2e}")) for team in ranking]
     assert "identities/private.csv" not in files and "groups/" in files["README.txt"]
+    chart = ElementTree.fromstring(files["accuracy-fairness.svg"])
+    texts = [each.text for each in chart.iter("{http://www.w3.org/2000/svg}text")]
+    # The Pareto front comes first, so the first label is that of the best team.
+    assert "Worst group" in texts and next(each for each in texts if each in TEAMS) == board[0]["team"]
     about = json.loads(files["metric.json"])
     assert about["settings"]["name"] == task.metric
     title = {"rmse": "RMSE", "macro_f1": "Macro"}[task.metric]

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from grader.charts.frontier import LABELLED, Cloud, cloud
-from grader.models import Competition
-from grader.services.leaderboards.score_history import TermPoint
+from grader.charts.frontier import Cloud, labeled
+from grader.models import Competition, ScoringVersion
+from grader.services.leaderboards.score_history import TermPoint, plot
 from grader.services.rescoring import difference
 from grader.services.rescoring.difference import Compared, Preview
-
-FIRST = 4  # number of labeled teams if the Pareto front is shorter
 
 
 @dataclass
@@ -32,17 +30,13 @@ class Frontier:
         return None if team_id is None else self._places.get(team_id)
 
     def named(self, own_team_id: int | None) -> list[int]:
-        """Return the indexes of the labeled points: the viewer's team, Pareto front and first ranks."""
-        own = self.place_of(own_team_id)
-        best = list(self.cloud.best[: LABELLED - 1])
-        first = [place for place in range(min(FIRST, len(self.points))) if place not in best]
-        found = best + first[: max(0, FIRST - len(best))]
-        return found if own is None or own in found else [own, *found]
+        """Return the indexes of the labeled points."""
+        return labeled(self.cloud, self.place_of(own_team_id))
 
 
-def frontier(points: Sequence[TermPoint]) -> Frontier | None:
+def frontier(points: Sequence[TermPoint], version: ScoringVersion) -> Frontier | None:
     """Return the scatter plot of a leaderboard, or None if there are no teams."""
-    drawn = cloud([(point.overall, point.worst) for point in points])
+    drawn = plot(points, version)
     return None if drawn is None else Frontier(points, drawn)
 
 

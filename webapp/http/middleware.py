@@ -236,7 +236,8 @@ def _note_wait(reached: RequestLimit) -> None:
 
 
 def _set_headers(response: Response, *, is_https: bool) -> Response:
-    response.headers.update(HEADERS)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)  # a view may have a stricter policy
     if is_https:
         response.headers["Strict-Transport-Security"] = HSTS
     if request.endpoint == "static":

@@ -8,6 +8,7 @@ from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import BandLevel, StepChart, Steps, step_chart
 from grader.ranking.order import Scale
+from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
@@ -33,13 +34,16 @@ class StepsView:
 class FrontierView:
     """The Pareto chart of accuracy and fairness in both widths.
 
-    `named` contains the point, the team and the worst term of each label.
+    `named` contains the point, the team and the worst term or group of each label. `titles` and `texts` are
+    the names and the formats of both values.
     """
 
     svg: str
     narrow_svg: str
     outside: int
     named: Sequence[tuple[TermPoint, str, str]]
+    titles: tuple[str, str]
+    texts: tuple[Callable[[float], str], Callable[[float], str]]
     own_team_id: int | None
 
 
@@ -64,9 +68,9 @@ def is_first(board: Board, request: BoardRequest) -> bool:
     return request.is_plain and board.page == 1
 
 
-def has_terms(board: Board, request: BoardRequest) -> bool:
-    """Return whether the page has the chart of the terms, which only the bias metric has."""
-    return board.has_terms and board.metric is not None and is_first(board, request)
+def has_frontier(board: Board, request: BoardRequest) -> bool:
+    """Return whether the page has the chart of accuracy and fairness, which needs terms of bias or groups."""
+    return bool(board.has_terms if board.metric else board.worst) and is_first(board, request)
 
 
 def steps(
@@ -97,7 +101,7 @@ def steps(
 
 
 def frontier(
-    points: Frontier | None, names: Mapping[int, str], *, own_team_id: int | None
+    points: Frontier | None, names: Mapping[int, str], board: Board, *, own_team_id: int | None
 ) -> FrontierView | None:
     """Return the chart of accuracy and fairness; None if there are no teams."""
     if points is None:
@@ -105,9 +109,15 @@ def frontier(
     named = {place: names[points.points[place].team_id] for place in points.named(own_team_id)}
     wide, narrow = frontier_chart(points.cloud, names=named, own=points.place_of(own_team_id))
     lines = [
-        (point := points.points[place], named[place], NAMES[point.worst_term]) for place in sorted(named)
+        (point := points.points[place], named[place], NAMES.get(point.worst_term, point.worst_term))
+        for place in sorted(named)
     ]
-    return FrontierView(wide, narrow, points.cloud.outside, lines, own_team_id)
+    scale, drawn, decimals = board.scale, points.cloud, "{:.4f}".format
+    texts = (
+        decimals if board.metric else lambda value: scale.text(scale.units(value)),
+        (decimals if board.metric else group_tables.text),
+    )
+    return FrontierView(wide, narrow, drawn.outside, lines, (drawn.x.name, drawn.y.name), texts, own_team_id)
 
 
 def slopes(board: Board, request: BoardRequest, *, own_team_id: int | None) -> SlopesView | None:

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, Split
 from grader.services.closing import close
-from grader.services.competitions import phases
+from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import (
     changes,
@@ -223,6 +223,7 @@ def results(slug: str) -> ResponseReturnValue:
         "leaderboards/results.html",
         competition=view,
         results=own and ResultsView(own),
+        award_id=team.id if team and own and own.rank else None,
         stage=stage_sentence(competition, stage, pending_count=0),
     )
 
@@ -239,7 +240,7 @@ def _board_page(slug: str, split: Split) -> str:
         steps = _steps(session, competition, board, wanted, now) if split is Split.PUBLIC else None
         cloud = (
             _frontier(session, competition, board, own_team_id, now)
-            if charts.has_terms(board, wanted)
+            if charts.has_frontier(board, wanted)
             else None
         )
         stage = phases.stage(competition, now)
@@ -328,18 +329,19 @@ def _steps(
 def _frontier(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> charts.FrontierView | None:
-    """Return the chart of the terms of all teams; viewers without a rank share one."""
+    """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
     kept, split = lookups.snapshot(session, competition, now), board.split
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = kept.page("version", lambda: changes.board_version(session, competition_id=competition.id))
     read = partial(score_history.terms_of_board, session, competition=competition, split=split)
-    points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read()))
+    live = lookup.live(competition)
+    points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read(), live))
     own_id = own_team_id if points and points.place_of(own_team_id) is not None else None
 
     def draw() -> charts.FrontierView | None:
         named = [points.points[place].team_id for place in points.named(own_id)] if points else []
         names = score_history.names(session, team_ids=named) if named else {}
-        return charts.frontier(points, names, own_team_id=own_id)
+        return charts.frontier(points, names, board, own_team_id=own_id)
 
     return kept.page(("frontier", split, own_id), draw)
 

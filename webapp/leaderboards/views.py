@@ -19,6 +19,7 @@ from webapp.presentation.terms import TERMS, ClassNames, Term, terms_of
 
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_SPREAD = 200
+PODIUM = 3
 SHORTEST_BAR = 4  # percent, so that the last row of a page also has a bar
 
 
@@ -114,6 +115,8 @@ class BoardView:
         lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted)
         self.rows = lines.rows()
         self.pinned = lines.row(board.pinned) if board.pinned else None
+        has_podium = self.is_private and is_revealed and wanted.is_plain and board.page == 1
+        self.podium = [row for row in self.rows if row.rank and row.rank <= PODIUM] if has_podium else []
         self.own = _own_place(board, own_team_id)
         self.has_shades = bool(lines.shaded)
         self.has_ties = bool(tied_team_ids)

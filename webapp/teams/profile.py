@@ -1,8 +1,12 @@
-"""Public team profile (page and API)."""
+"""Public team profile (page and API), certificate (SVG) and share image (PNG)."""
 
+import io
+import re
+import unicodedata
 from datetime import datetime
+from typing import Any
 
-from flask import g, render_template
+from flask import Response, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -12,21 +16,29 @@ from grader.ranking.order import Scale
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards import team_results
+from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.lines import ShownRow, term_decimals
+from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.services.leaderboards.team_results import Profile
-from grader.services.standings import shown_scores
+from grader.services.standings import final_standings, shown_scores
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
+from grader.text import counted, listed
+from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Score
 from webapp.http.responses import conditional
 from webapp.http.site import site_link
+from webapp.presentation import formats
 from webapp.presentation.terms import terms_of
 from webapp.teams.pages import blueprint
 
 TAG = "teams"
+COLOR, IMAGE_SIZE, MARGIN, SMALLEST = "#0b5563", (1200, 630), 80, 24
+NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+SVG_POLICY = "default-src 'none'; sandbox"
 
 
 @blueprint.get("/teams/<int:team_id>")
@@ -43,12 +55,14 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
         )
         scale, version = shown_scores.scale(competition), lookup.live(competition)
         about, decimals = of_version(version).describe(), term_decimals(version)
+        award = Award(session, competition, found) if found.private else None
     is_own = own is not None and own.id == team_id
     return conditional(
         render_template(
             "teams/profile.html",
             competition=CompetitionView(competition, now),
             team=found,
+            award=award,
             is_own=is_own,
             own_counted_id=own_id,
             terms=[
@@ -76,6 +90,101 @@ def _chart(
     until = min(now, competition.closes_at) if competition.closes_at else now
     team = Steps(found.public.rank, found.name, is_own, found.steps)
     return step_chart([team], until=until, scale=scale)
+
+
+class Award:
+    """A team's rank on the live private leaderboard; the page `link` shows the same rank."""
+
+    def __init__(self, session: Any, competition: Competition, found: Profile) -> None:
+        if found.private is None or found.private.rank is None:
+            raise UnrankedTeam(team_id=found.team_id)
+        final = final_standings.newest_board(session, competition=competition)
+        at = final.created_at if final else competition.revealed_at
+        names = [member.name for member in found.members]
+        self.competition, self.team, self.score = competition.title, found.name, found.private.score
+        self.members = "" if names == [found.name] else listed(names)
+        self.place, self.count = (
+            formats.ordinal(found.private.rank),
+            f"of {counted(found.team_count, 'team')}",
+        )
+        self.number, self.date = final and final.number, formats.moment(at) if at else ""
+        where = {"slug": competition.slug, **({"number": final.number} if final else {})}
+        self.link = site_link(f"leaderboards.{'final' if final else 'private'}", **where)
+        self.state = "" if final else " (provisional)"
+        self.summary = f"{self.place} {self.count}{self.state}: {self.team}, {self.competition}"
+        self.color = COLOR
+
+    def code(self) -> str:
+        """Return the QR code of the link as SVG."""
+        import segno  # A top-level import would slow down the start of every web process.
+
+        return segno.make(self.link, micro=False).svg_inline(svgclass=None, lineclass=None, omitsize=True)
+
+    def image(self) -> bytes:
+        """Return the share image; a text with characters that the font lacks is omitted."""
+        from PIL import Image, ImageDraw, ImageFont  # for the same reason
+
+        image = Image.new("RGB", IMAGE_SIZE, self.color)
+        draw, plain = ImageDraw.Draw(image), ImageFont.load_default(SMALLEST)
+        missing, score = bytes(plain.getmask("\uffff")), f"Score {self.score}{self.state}"
+        lines = (
+            (self.competition, 44, 80),
+            (self.place, 190, 150),
+            (self.count, 44, 370),
+            (self.team, 64, 440),
+        )
+        for text, size, top in (*lines, (score, 34, 540)):
+            if all(bytes(plain.getmask(char)) != missing for char in text):
+                width = max(ImageFont.load_default(size).getlength(text), 1)
+                fitting = min(size, int(size * (IMAGE_SIZE[0] - 2 * MARGIN) / width))
+                draw.text((MARGIN, top), text, font=ImageFont.load_default(max(fitting, SMALLEST)))
+        content = io.BytesIO()
+        image.save(content, "PNG")
+        return content.getvalue()
+
+
+def fitted(text: str, size: float, width: int) -> tuple[float, int | None]:
+    """Return a font size for a text, and the width to which a long text is compressed.
+
+    The width of the text is estimated without a font.
+    """
+    needed = size * sum(map(_em, text))
+    return (size, None) if needed <= width else (round(max(size * width / needed, 8), 1), width)
+
+
+def _em(char: str) -> float:
+    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 1 if unicodedata.east_asian_width(char) in "WF" else 0.8 if char.isupper() else 0.6
+
+
+def _award(slug: str, team_id: int) -> Award:
+    """Return the award of a team; raise BoardNotRevealed or UnrankedTeam."""
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        if phases.phase(competition, now) is not Phase.REVEALED:
+            raise BoardNotRevealed
+        viewer = lookups.viewer()
+        found = team_results.get_profile(
+            session, competition=competition, team_id=team_id, viewer=viewer, now=now
+        )
+        return Award(session, competition, found)
+
+
+@blueprint.get("/teams/<int:team_id>/certificate.svg")
+def certificate(slug: str, team_id: int) -> ResponseReturnValue:
+    """Return the certificate of a team, after the reveal."""
+    page = render_template("teams/certificate.svg", award=_award(slug, team_id), fitted=fitted)
+    response = Response(NOT_XML.sub("", page), mimetype="image/svg+xml")
+    response.headers["Content-Security-Policy"] = SVG_POLICY
+    response.headers.set("Content-Disposition", "inline", filename=f"{slug}-certificate-{team_id}.svg")
+    return conditional(response)
+
+
+@blueprint.get("/teams/<int:team_id>/share.png")
+def share_image(slug: str, team_id: int) -> ResponseReturnValue:
+    """Return the picture that other sites show with a link to the team, after the reveal."""
+    return conditional(Response(_award(slug, team_id).image(), mimetype="image/png"))
 
 
 class ProfileMember(Answer):

@@ -4,13 +4,14 @@ It contains the public results after the reveal, rounded as displayed. The solut
 included only on explicit request.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from grader.charts.frontier import frontier_file, labeled
 from grader.errors import OrganizerError
 from grader.models import (
     Competition,
@@ -23,13 +24,13 @@ from grader.models import (
     Submission,
 )
 from grader.receipts import Receipt
-from grader.services.competitions import organizers, phases
+from grader.services.competitions import lookup, organizers, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules, term_names
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import lines as board_lines
-from grader.services.leaderboards import submission_results
+from grader.services.leaderboards import score_history, submission_results
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.solutions.publication import BundleParameters
 from grader.services.standings import final_standings
@@ -81,6 +82,7 @@ class FinalResults:
     rows: Mapping[Split, int]
     boards: Mapping[Split, tuple[BundleLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
+    chart: str | None
     receipts: tuple[Receipt, ...] = ()
 
 
@@ -102,12 +104,7 @@ def request(act: Act, *, with_solution: bool) -> OrganizerJob:
 
 def gather(session: Session, *, competition: Competition, with_receipts: bool) -> FinalResults:
     """Return the data of the newest final standings; raise NotFinal."""
-    board = session.scalar(
-        select(FinalBoard)
-        .where(FinalBoard.competition_id == competition.id)
-        .order_by(FinalBoard.number.desc())
-        .limit(1)
-    )
+    board = final_standings.newest_board(session, competition=competition)
     if board is None:
         raise NotFinal
     version = session.get_one(ScoringVersion, board.scoring_version_id)
@@ -125,7 +122,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         organizers=tuple(each.user.name for each in organizers.list_all(session, competition=competition)),
         closed_at=competition.closes_at or board.created_at,
         finalized_at=board.created_at,
-        number=final_standings.newest(session, competition=competition),
+        number=board.number,
         reason=board.reason,
         scoring_version=version.number,
         rules=Rules.of(version),
@@ -139,11 +136,22 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         results=submission_results.split_results_of(
             session, submission_ids=[*submissions], version=version, allowed=seen
         ),
+        chart=_chart(session, competition, boards[Split.PRIVATE]),
         receipts=tuple(
             receipts.all_whole(session, submissions=[*submissions.values()], version=version)
             if with_receipts
             else ()
         ),
+    )
+
+
+def _chart(session: Session, competition: Competition, lines: Sequence[BundleLine]) -> str | None:
+    """Return the chart of accuracy and fairness, or None if the metric has neither bias terms nor groups."""
+    points = score_history.terms_of_board(session, competition=competition, split=Split.PRIVATE)
+    drawn = score_history.plot(points, lookup.live(competition))
+    teams = {line.rank: line.team for line in lines}
+    return (
+        frontier_file(drawn, {each: teams[points[each].rank] for each in labeled(drawn)}) if drawn else None
     )
 
 

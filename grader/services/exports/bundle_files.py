@@ -45,12 +45,15 @@ Results of {title}: final standings {number}, finalized on {date} UTC.
 
 results.html              all results as a printable page
 boards/                   both leaderboards as CSV and JSON; the private one is the final one
-{tables}metric.md, metric.json    the metric, its settings and the version of its code
+{chart}{tables}metric.md, metric.json    the metric, its settings and the version of its code
 hashes.csv                the sha256 of every file that counted, and the commitment to the solution
 CITATION.cff              how to cite these results
 SHA256SUMS                checksums of all these files; verify them with sha256sum -c SHA256SUMS
 {more}
 {decimals}, as on the competition's pages.
+"""
+CHART = """\
+accuracy-fairness.svg     scatter plot of both values of each team on the private rows, with the Pareto front
 """
 IDENTITIES = """\
 identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits
@@ -97,6 +100,8 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
             files[f"identities/{split}.csv"] = csv_lines(_identity_rows(results, split))
         elif _has_groups(results):
             files[f"groups/{split}.csv"] = csv_lines(_group_rows(results, split))
+    if results.chart is not None:
+        files["accuracy-fairness.svg"] = results.chart
     if results.nonce is not None:
         files["solution-nonce.txt"] = f"{results.nonce}\n"
     if results.canaries is not None:
@@ -123,6 +128,7 @@ def _readme(results: FinalResults) -> str:
         shown = f"{shown}, values of groups 3 significant digits"
     solution = WITH_SOLUTION.format(evidence="counts" if is_bias else "counts or sums")
     return README.format(
+        chart=CHART if results.chart else "",
         tables=(IDENTITIES if is_bias else GROUPS if has_groups else "")
         + (METRIC_FILE if results.rules.as_settings().get("source") else ""),
         decimals=shown,

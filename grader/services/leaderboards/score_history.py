@@ -1,13 +1,14 @@
 """Data for the leaderboard charts: scores over time, bias terms, the shake-up."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, String, and_, func, null, select, type_coerce
 from sqlalchemy.orm import Session
 
+from grader.charts.frontier import BIAS_NAMES, Cloud, cloud
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     STANDING_ORDER,
@@ -23,6 +24,7 @@ from grader.models import (
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric
+from grader.services.leaderboards.group_tables import worst_of_submissions
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
 from grader.visibility import Field
@@ -148,7 +150,7 @@ def _in_order(
 
 @dataclass(frozen=True, slots=True)
 class TermPoint:
-    """A team's rank, its first term and the weakest of its other terms."""
+    """A team's rank, its first term or score, and the weakest of its other terms or groups."""
 
     rank: int
     team_id: int
@@ -158,8 +160,10 @@ class TermPoint:
 
 
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
-    """Return a point for each team in rank order; callers check that the terms are visible."""
+    """Return a point for each team in rank order; callers check that the terms or groups are visible."""
     version = lookup.live(competition)
+    if not metric.Rules.of(version).is_bias:
+        return _groups_of_board(session, version, split)
     version_id, (first, *others) = version.id, metric.term_names(version)
     rows = session.execute(
         select(Standing.team_id, Score.terms)
@@ -178,6 +182,32 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
         worst = min(values)
         points.append(TermPoint(rank, team_id, _rounded(terms[first]), worst, others[values.index(worst)]))
     return points
+
+
+def _groups_of_board(session: Session, version: ScoringVersion, split: Split) -> list[TermPoint]:
+    """Return the score and the worst group of each team that has groups."""
+    query = select(Standing.team_id, Standing.submission_id, Standing.score_units)
+    rows = session.execute(
+        query.where(Standing.scoring_version_id == version.id, Standing.split == split).order_by(
+            *STANDING_ORDER
+        )
+    ).all()
+    worst = worst_of_submissions(
+        session, version=version, split=split, submission_ids=[row.submission_id for row in rows]
+    )
+    return [
+        TermPoint(rank, team_id, version.scale.value(units), group.score, f"{group.column} = {group.name}")
+        for rank, (team_id, submission_id, units) in enumerate(rows, 1)
+        if (group := worst.get(submission_id))
+    ]
+
+
+def plot(points: Sequence[TermPoint], version: ScoringVersion) -> Cloud | None:
+    """Return the scatter plot of a leaderboard, or None if there are no points."""
+    rules = metric.Rules.of(version)
+    names = BIAS_NAMES if rules.is_bias else (rules.about.title, "Worst group")
+    spots = [(point.overall, point.worst) for point in points]
+    return cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
 
 
 def names(session: Session, *, team_ids: Collection[int]) -> dict[int, str]:

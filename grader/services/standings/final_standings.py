@@ -105,6 +105,12 @@ def newest(session: Session, *, competition: Competition) -> int:
     return session.scalar(query) or 0
 
 
+def newest_board(session: Session, *, competition: Competition) -> FinalBoard | None:
+    """Return the newest final standings, or None."""
+    boards = select(FinalBoard).where(FinalBoard.competition_id == competition.id)
+    return session.scalar(boards.order_by(FinalBoard.number.desc()).limit(1))
+
+
 def page_of(
     session: Session, *, competition: Competition, number: int, page: int = 1, page_size: int = PAGE_SIZE
 ) -> FinalPage:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import zipfile
 from datetime import timedelta
+from xml.etree import ElementTree
 
 import pytest
 from sqlalchemy import select, update
@@ -261,6 +262,7 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
         "CITATION.cff",
         "README.txt",
         "SHA256SUMS",
+        "accuracy-fairness.svg",
         "boards/private.csv",
         "boards/private.json",
         "boards/public.csv",
@@ -284,6 +286,10 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
     solution = competition.live_scoring_version.solution
     told = b"".join(files.values()).decode()
     assert solution.commitment in told and solution.nonce not in told and solution.digest not in told
+    chart = ElementTree.fromstring(files["accuracy-fairness.svg"])
+    texts = {each.text for each in chart.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"Overall AUC", "Worst bias term"} < texts and texts & {"ada", "bob", "cyd"}
+    assert b"accuracy-fairness.svg" in files["README.txt"] and b"accuracy-fairness" in files["SHA256SUMS"]
     page = files["results.html"].decode()
     assert "<script" not in page
     assert "http-equiv" not in page

@@ -456,7 +456,7 @@ def test_the_fairness_chart_names_the_front_and_matches_the_leaderboard(arena):
     arena.submit(ann, arena.truth.predictions(noise=3))
     arena.score_all()
     first = ann.browser.get(BOARD).text
-    (row,) = re.findall(r'<td class="number">(0\.\d{4}) (?:Subgroup|BPSN|BNSP)</td>', first)
+    (row,) = re.findall(r'<td class="number">(0\.\d{4}) <bdi>(?:Subgroup|BPSN|BNSP)</bdi></td>', first)
     terms = _json(arena, API).json["rows"][0]["terms"]
     assert float(row) == min(value for term, value in terms.items() if term != "overall_auc")
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.5))
@@ -561,3 +561,37 @@ def test_displayed_scores_have_the_decimals_of_the_step_on_every_page(arena, ste
 def test_the_footer_states_that_scores_are_exact_only_if_they_are(arena):
     arena.competition()
     assert "Scores are exact" in arena.app.test_client().get(BOARD).text
+
+
+def _podium(page: str) -> list[tuple[str, str]]:
+    """Return the teams on the podium with the texts of their steps."""
+    steps = re.findall(r'<li class="step-\d.*?</li>', page, re.DOTALL)
+    shown = r"<bdi>([^<]*)</bdi>.*?<strong[^>]*>([^<]*?) ?(?:<small>([^<]*)</small>)?</strong>"
+    return [
+        (team, place + note) for each in steps for team, place, note in re.findall(shown, each, re.DOTALL)
+    ]
+
+
+def test_the_podium_shows_the_first_teams_of_the_revealed_standings_and_whether_they_are_final(arena):
+    arena.competition()
+    for noise, name in enumerate(("Ann", "Bob", "Cem", "Dan"), start=1):
+        arena.submit(arena.person(name), arena.truth.predictions(noise=noise))
+    arena.score_all()
+    visitor = arena.app.test_client()
+    assert _podium(visitor.get(BOARD).text) == []
+    arena.reveal("toxicity")
+    assert _podium(visitor.get(BOARD).text) == [] == _podium(visitor.get(f"{BOARD}/private?q=a").text)
+    ranked = [row["team"] for row in visitor.get(f"{API}?split=private").json["rows"]]
+    shown = _podium(visitor.get(f"{BOARD}/private").text)
+    assert shown == [
+        (ranked[place], f"{place + 1}{each}provisional") for place, each in enumerate(("st", "nd", "rd"))
+    ]
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        close.finalize(session, competition=competition, actor=act.actor)
+        for team in ranked[:2]:
+            decisions.disqualify(act, team=team, reason="Two accounts.")
+    page = visitor.get(f"{BOARD}/private").text
+    assert _podium(page) == [(ranked[2], "1st"), (ranked[3], "2nd")]
+    assert 'class="shake-up"' in page and "Worst bias term" in page

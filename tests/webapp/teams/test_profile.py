@@ -1,12 +1,20 @@
-"""Team profile: only data from the leaderboard."""
+"""Team profile: only data from the leaderboard, its certificate and its share image."""
+
+import io
+from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
+from sqlalchemy import select
 
+from grader.models import Team
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.services.teams import rosters
 from tests.fixtures.arena import without_form_tokens
+from webapp.presentation import formats
 
 HERE = "/competitions/toxicity"
 API = f"/api/v1{HERE}"
@@ -73,3 +81,76 @@ def test_teams_missing_from_the_leaderboards_respond_like_unknown_ones(arena, te
     assert stranger.get(f"/competitions/other/teams/{team_id}").status_code == 404
     told = [stranger.get(f"{API}/teams/{number}").json["error"] for number in (77777, team_id, unscored)]
     assert told == ["unranked_team"] * 3
+
+
+def _certificate(arena, number: int):
+    return arena.app.test_client().get(f"{HERE}/teams/{number}/certificate.svg")
+
+
+def _texts(svg: str) -> list[str]:
+    return [text for each in ElementTree.fromstring(svg).iter() if (text := (each.text or "").strip())]
+
+
+def test_the_certificate_shows_rank_team_and_the_standings_that_prove_it(arena, team_id: int):
+    assert _certificate(arena, team_id).status_code == 403
+    arena.reveal("toxicity")
+    texts = _texts(_certificate(arena, team_id).text)
+    assert {"Provisional result", "Duo", "Ann", "of 2 teams", "Toxicity"} <= {*texts}
+    assert any(text.endswith(f"{HERE}/leaderboard/private") for text in texts)
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        close.finalize(session, competition=competition, actor=Actor(None, "tests"))
+    final = _certificate(arena, team_id)
+    assert "Certificate" in _texts(final.text)
+    link = next(text for text in _texts(final.text) if text.endswith(f"{HERE}/leaderboard/final/1"))
+    page = arena.app.test_client().get(link[link.index(HERE) :]).text
+    rank = arena.app.test_client().get(f"{API}/teams/{team_id}").json["private"]["rank"]
+    assert f"{formats.ordinal(rank)}" in _texts(final.text) and "Duo" in page
+    assert final.headers["Content-Type"] == "image/svg+xml; charset=utf-8"
+    assert final.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    again = arena.app.test_client().get(
+        f"{HERE}/teams/{team_id}/certificate.svg", headers={"If-None-Match": final.headers["ETag"]}
+    )
+    assert again.status_code == 304
+
+
+def test_a_disqualified_team_has_no_certificate_and_the_others_move_up(arena, team_id: int):
+    arena.reveal("toxicity")
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        close.finalize(session, competition=competition, actor=act.actor)
+        decisions.disqualify(act, team="Duo", reason="Two accounts.")
+        other = session.scalar(select(Team.id).where(Team.name == "Bob"))
+    assert _certificate(arena, team_id).status_code == 404
+    texts = _texts(_certificate(arena, other).text)
+    assert {"1st", "of 1 team"} <= {*texts} and any(text.endswith("/leaderboard/final/2") for text in texts)
+
+
+HOSTILE = (
+    "<script>alert(1)</script>&\"'",
+    "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "\U0001f3c6\U0001f469\u200d\U0001f4bb" * 20,
+    "W" * 100,
+    "\u6f22" * 64,
+    "a\u0301" * 64,
+    "\x01\x1b\ufffe name",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_certificate_and_share_image_survive_hostile_names(arena, team_id: int, name: str):
+    arena.reveal("toxicity")
+    with arena.database.write() as session:
+        session.get_one(Team, team_id).name = name
+        lookup.get(session, slug="toxicity").title = name
+    svg = _certificate(arena, team_id).text
+    picture = ElementTree.fromstring(svg)
+    assert {each.tag.rpartition("}")[2] for each in picture.iter()} == {
+        *("svg", "title", "rect", "text", "circle", "path")
+    }
+    assert not any(each.get("style") for each in picture.iter())
+    page = arena.app.test_client().get(f"{HERE}/teams/{team_id}").text
+    assert "<script>alert" not in page and f"{HERE}/teams/{team_id}/share.png" in page
+    image = Image.open(io.BytesIO(arena.app.test_client().get(f"{HERE}/teams/{team_id}/share.png").data))
+    assert (image.format, image.size) == ("PNG", (1200, 630))
