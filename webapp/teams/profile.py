@@ -4,6 +4,8 @@ import io
 import re
 import unicodedata
 from datetime import datetime
+from itertools import compress, groupby
+from pathlib import Path
 from typing import Any
 
 from flask import Response, g, render_template
@@ -37,6 +39,9 @@ from webapp.teams.pages import blueprint
 
 TAG = "teams"
 COLOR, IMAGE_SIZE, MARGIN, SMALLEST = "#0b5563", (1200, 630), 80, 24
+FACES = tuple(
+    Path(__file__).parents[1] / "static/fonts" / f"{name}.woff2" for name in ("inter", "inter-extended")
+)
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SVG_POLICY = "default-src 'none'; sandbox"
 
@@ -125,19 +130,26 @@ class Award:
         from PIL import Image, ImageDraw, ImageFont  # for the same reason
 
         image = Image.new("RGB", IMAGE_SIZE, self.color)
-        draw, plain = ImageDraw.Draw(image), ImageFont.load_default(SMALLEST)
-        missing, score = bytes(plain.getmask("\uffff")), f"Score {self.score}{self.state}"
+        draw, small = ImageDraw.Draw(image), [ImageFont.truetype(face, SMALLEST) for face in FACES]
+
+        def face(char: str) -> Path | None:
+            known = (bytes(each.getmask(char)) != bytes(each.getmask("\uffff")) for each in small)
+            return next(compress(FACES, known), None)
+
         lines = (
             (self.competition, 44, 80),
-            (self.place, 190, 150),
+            (self.place, 180, 150),
             (self.count, 44, 370),
             (self.team, 64, 440),
         )
-        for text, size, top in (*lines, (score, 34, 540)):
-            if all(bytes(plain.getmask(char)) != missing for char in text):
-                width = max(ImageFont.load_default(size).getlength(text), 1)
-                fitting = min(size, int(size * (IMAGE_SIZE[0] - 2 * MARGIN) / width))
-                draw.text((MARGIN, top), text, font=ImageFont.load_default(max(fitting, SMALLEST)))
+        for text, size, top in (*lines, (f"Score {self.score}{self.state}", 34, 540)):
+            runs = [(path, "".join(part)) for path, part in groupby(text, face)]
+            if all(path for path, _ in runs):
+                lengths = [ImageFont.truetype(path, size).getlength(part) for path, part in runs]
+                shrink = min(1, (IMAGE_SIZE[0] - 2 * MARGIN) / max(sum(lengths), 1))
+                for number, (path, part) in enumerate(runs):
+                    at = MARGIN + shrink * sum(lengths[:number]), top
+                    draw.text(at, part, font=ImageFont.truetype(path, max(size * shrink, 8)))
         content = io.BytesIO()
         image.save(content, "PNG")
         return content.getvalue()
