@@ -132,9 +132,9 @@ class Award:
         image = Image.new("RGB", IMAGE_SIZE, self.color)
         draw, small = ImageDraw.Draw(image), [ImageFont.truetype(face, SMALLEST) for face in FACES]
 
-        def face(char: str) -> Path | None:
+        def face(char: str) -> Path | str:
             known = (bytes(each.getmask(char)) != bytes(each.getmask("\uffff")) for each in small)
-            return next(compress(FACES, known), None)
+            return next(compress(FACES, known), "")
 
         lines = (
             (self.competition, 44, 80),
