@@ -142,13 +142,13 @@ class Base(DeclarativeBase):
     }
 
 
-def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
-    """Return a column type that stores a string enum as text with a check constraint."""
+def stored_enum(values: type[enum.StrEnum], *, name: str, is_checked: bool = True) -> Enum:
+    """Return a column type that stores a string enum as text, usually with a check constraint."""
     return Enum(
         values,
         native_enum=False,
         length=16,
-        create_constraint=True,
+        create_constraint=is_checked,
         name=name,
         values_callable=lambda members: [member.value for member in members],
     )

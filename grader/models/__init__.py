@@ -4,6 +4,7 @@ from grader.models.audit import AuditEntry, FairPlayMark
 from grader.models.backups import BackupRun
 from grader.models.competitions import (
     Announcement,
+    Color,
     Competition,
     CompetitionState,
     DataCheckState,
@@ -68,6 +69,7 @@ __all__ = [
     "AuditEntry",
     "BackupRun",
     "BodyFormat",
+    "Color",
     "Competition",
     "CompetitionState",
     "ContentState",

@@ -60,6 +60,20 @@ class RevealRule(enum.StrEnum):
     ORGANIZER = "organizer"
 
 
+class Color(enum.StrEnum):
+    """The colors of competitions; `auto` derives the color from the slug."""
+
+    AUTO = "auto"
+    TEAL = "teal"
+    BLUE = "blue"
+    VIOLET = "violet"
+    PLUM = "plum"
+    ROSE = "rose"
+    BRICK = "brick"
+    AMBER = "amber"
+    GREEN = "green"
+
+
 class _WithTexts:
     """A row with Markdown texts and their cached HTML, which is cleared when a text changes."""
 
@@ -81,7 +95,8 @@ class Competition(_WithTexts, Base):
     were computed, after every submission accepted before the close had its result. `finalized_at` is the time
     at which they became final.
 
-    `summary` is the first paragraph of the overview. It is set when the overview is formatted.
+    `summary` is the first paragraph of the overview. It is set when the overview is formatted. `cover` is the
+    name of a figure, or empty for a cover that is generated from the title.
 
     A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
@@ -102,6 +117,10 @@ class Competition(_WithTexts, Base):
     row_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
     contact: Mapped[str] = mapped_column(String(500), default="", server_default="")
     discussion_url: Mapped[str] = mapped_column(String(500), default="", server_default="")
+    color: Mapped[Color] = mapped_column(
+        stored_enum(Color, name="color", is_checked=False), default=Color.AUTO, server_default="auto"
+    )
+    cover: Mapped[str] = mapped_column(String(80), default="", server_default="")
     feedback: Mapped[Feedback] = mapped_column(
         stored_enum(Feedback, name="feedback"), default=USUAL_FEEDBACK, server_default="open"
     )

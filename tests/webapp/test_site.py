@@ -8,6 +8,7 @@ import psutil
 from fontTools.ttLib import TTFont
 
 import webapp
+from grader.models import Color
 from grader.settings import Settings
 from webapp.app import create_app
 from webapp.presentation.assets import fingerprint
@@ -67,6 +68,29 @@ def test_the_stylesheet_names_the_typeface_by_its_content_and_pages_preload_it(a
         assert (face.mimetype, "immutable" in face.headers["Cache-Control"]) == ("font/woff2", True)
     (preloaded,) = re.findall(r'<link rel="preload" href="/static/([^"]+)" as="font"', browser.get("/").text)
     assert f'url("{preloaded}")' in sheet
+
+
+def _luminance(color: str) -> float:
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _mixed(color: str, share: float, background: str) -> str:
+    pairs = [(int(color[at : at + 2], 16), int(background[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(share * over + (1 - share) * below):02x}" for over, below in pairs)
+
+
+def test_the_colors_of_competitions_and_people_are_readable_in_both_themes():
+    tokens = (CSS / "tokens.css").read_text()
+    colors = re.findall(r"--color-\d: light-dark\((#\w{6}), (#\w{6})\);", tokens)
+    assert len(colors) == len(Color) - 1
+    for theme, background in enumerate(("#fcfbf9", "#14181a")):
+        assert background in tokens
+        for both in colors:
+            behind = _mixed(both[theme], 0.14, background)  # as of the initials
+            low, high = sorted((_luminance(both[theme]), _luminance(behind)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, both[theme]
 
 
 def test_every_used_token_is_defined():

@@ -140,7 +140,8 @@ def ask_for_reset() -> ResponseReturnValue:
         abort(404)
     if not settings.sends_mail():
         return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
-    return _mail_link("accounts/ask_for_reset.html", password_resets.ask, again="account.ask_for_reset")
+    ask = partial(password_resets.ask, then=auth.safe_target(request.args.get("next")))
+    return _mail_link("accounts/ask_for_reset.html", ask, again="account.ask_for_reset")
 
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
@@ -162,7 +163,7 @@ def reset(token: str) -> ResponseReturnValue:
     cookie.clear()
     flash("Your new password is set, and all your sessions have ended. Log in with the new password.")
     # Users who were locked out by other people's guesses can log in from this device and address.
-    return auth.know_place(user, make_response(redirect(url_for("account.log_in"))))
+    return auth.know_place(user, make_response(redirect(url_for("account.log_in", next=auth.way_back()))))
 
 
 def _create_account(template: str, create: Callable[..., User], **shown: Any) -> ResponseReturnValue:

@@ -199,5 +199,5 @@ def _asker(user: User, used: ApiToken) -> Asker:
 
 
 def _person_page(page: PersonalPage) -> PersonPage:
-    teams = [EnteredTeam.of(each, competition=each.slug) for each in page.entered]
+    teams = [EnteredTeam.of(each, competition=each.competition.slug) for each in page.entered]
     return PersonPage.of(page, teams=teams)

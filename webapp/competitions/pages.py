@@ -14,20 +14,23 @@ from grader.services.audit import log
 from grader.services.competitions import announcements, worked_examples
 from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.figures import figures
-from grader.services.leaderboards import glance
+from grader.services.leaderboards import glance, leaderboard
 from grader.services.leaderboards.glance import Figures
+from grader.services.leaderboards.leaderboard import BoardRequest
 from grader.services.limits import limits
 from grader.services.rescoring import mail
 from grader.services.setup import drafts
 from grader.services.solutions import intake
 from grader.services.teams import rosters
 from grader.services.teams.waiting import Waiting
+from grader.visibility import Field, Viewer, visible
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import errors, inbox, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
+from webapp.leaderboards.views import BoardView
 from webapp.presentation.terms import EXACTNESS
 
 GROUPS = {
@@ -39,6 +42,7 @@ GROUPS = {
     "archived": "Archived",
 }
 SAMPLE_LINES = 4
+FEWEST_TEAMS, FRONT_ROWS = 3, 5  # on the leaderboard of the front page
 blueprint = Blueprint("competitions", __name__)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
 # These tabs show a page even without a solution. All other URLs return the error.
@@ -63,6 +67,26 @@ class CardGroup:
 
     name: str
     cards: Sequence[Card]
+
+
+def living_board(
+    session: Any, competitions: Sequence[Competition], groups: Iterable[CardGroup], now: datetime
+) -> dict[str, Any] | None:
+    """Return the top of the largest running leaderboard that shows visitors terms of fairness."""
+    cards = {card.competition.slug: card for group in groups for card in group.cards}
+    wanted = BoardRequest(page_size=FRONT_ROWS)
+    for competition in sorted(competitions, key=lambda each: -cards[each.slug].figures.team_count):
+        view = cards[competition.slug].competition
+        is_large = view.is_open and cards[competition.slug].figures.team_count >= FEWEST_TEAMS
+        named = view.metric().named if is_large else None
+        is_fair = named is None or named.weight < 1
+        if is_large and is_fair and visible(Field.PUBLIC_TERMS, Viewer.PUBLIC, view.phase, view.feedback):
+            kept = lookups.snapshot(session, competition, now)
+            board = leaderboard.board_of(
+                session, competition=competition, now=now, request=wanted, snapshot=kept
+            )
+            return {"competition": view, "board": BoardView(board, wanted, own_team_id=None, classes=view)}
+    return None
 
 
 def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[CardGroup]:
@@ -105,8 +129,16 @@ def index() -> ResponseReturnValue:
         page = lookups.listed_page(session, page=number, now=now, search=search)
         groups = card_groups(session, page.rows, now)
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
+        is_front = g.user is None and number == 1 and not search
+        living = living_board(session, page.rows, groups, now) if is_front else None
     return render_template(
-        "competitions/index.html", groups=groups, may_create=may_create, page=page, search=search
+        "competitions/index.html",
+        groups=groups,
+        may_create=may_create,
+        page=page,
+        search=search,
+        is_front=is_front,
+        living=living,
     )
 
 
@@ -194,7 +226,9 @@ def figure(slug: str, name: str) -> Response:
         competition = competition_of(session, slug)
         stored = figures.get(session, competition=competition, name=name)
     answer = send_file(site.storage.open(stored.sha256), mimetype=stored.media_type, etag=stored.sha256)
-    answer.cache_control.private, answer.cache_control.max_age = True, KEPT_SECONDS
+    # The texts name the version of a figure; covers do not.
+    answer.cache_control.private = True
+    answer.cache_control.max_age = KEPT_SECONDS if "version" in request.args else 0
     return answer
 
 

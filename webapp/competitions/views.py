@@ -66,6 +66,8 @@ class CompetitionView:
         self._now = now
         self.slug = competition.slug
         self.title = competition.title
+        self.color = formats.color_class(competition.slug, competition.color)
+        self.cover = competition.cover
         self.overview = competition.overview
         self._summary = competition.summary
         self.opens_at = competition.opens_at

@@ -2,10 +2,13 @@
 
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
+from zlib import crc32
 
 import regex
 from flask import Flask
 
+from grader.charts import covers
+from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
 
@@ -32,6 +35,13 @@ def initials(name: str) -> str:
     words = name.split()
     matches = (regex.search(r"[\p{L}\p{N}]\p{M}*", word) for word in words[:1] + words[1:][-1:])
     return "".join(match[0] for match in matches if match).upper() or "?"
+
+
+def color_class(name: str, color: Color = Color.AUTO) -> str:
+    """Return the CSS class of a color; without one, of the color that follows from the name."""
+    colors = list(Color)
+    number = colors.index(color) or 1 + crc32(name.casefold().encode()) % (len(colors) - 1)
+    return f"color-{number}"
 
 
 def size(size_bytes: int) -> str:
@@ -93,6 +103,9 @@ def init_app(app: Flask) -> None:
     """Register the formats as template filters."""
     for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
+    app.add_template_filter(color_class)
+    app.add_template_filter(shade)
+    app.add_template_filter(covers.cover, "generated_cover")
     app.add_template_filter(group_tables.text, "group_value")
     app.add_template_filter(error_text)
     app.add_template_global(counted)

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from urllib.parse import quote
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -19,6 +20,11 @@ def new_secret(prefix: str = "") -> str:
 def sha256_of(token: str) -> str:
     """Return the stored hash of a token."""
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def onward(then: str) -> str:
+    """Return the query of a mailed link that opens a path afterwards."""
+    return "" if then == "/" else f"?next={quote(then)}"
 
 
 class InvalidLink(ParticipantError):

@@ -13,10 +13,11 @@ MAILED_FOR = timedelta(hours=1)
 HANDED_FOR = timedelta(days=1)
 
 
-def ask(session: Session, *, address: str, now: datetime) -> None:
+def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
     """E-mail a reset link, or a notice if the address has no account; raise InvalidAddress.
 
-    Both cases take the same time, so only the recipient can find out whether an account exists.
+    Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
+    path to open after the login.
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
@@ -31,7 +32,8 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
         now=now,
     )
     letter = "password-reset" if user else "password-reset-of-nobody"
-    letters.send_to_address(session, letter, address, user=user, token=token, now=now)
+    onward = one_time_links.onward(then)
+    letters.send_to_address(session, letter, address, user=user, token=token, onward=onward, now=now)
 
 
 def create_link(

@@ -37,8 +37,7 @@ class UnknownPage(ParticipantError):
 class EnteredCompetition:
     """A user's team on a leaderboard; `rank` and `team_count` are None before the reveal."""
 
-    slug: str
-    competition: str
+    competition: Competition
     team_id: int
     team: str
     rank: int | None
@@ -77,8 +76,7 @@ def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
         about=person.about,
         entered=tuple(
             EnteredCompetition(
-                competition.slug,
-                competition.title,
+                competition,
                 team.id,
                 team.name,
                 *ranks.get(team.id, (None, None)),

@@ -5,7 +5,6 @@ import io
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import quote
 
 from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
@@ -33,7 +32,7 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     """E-mail a sign-up link, or a reset link if the address has an account; raise InvalidAddress.
 
     Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
-    path to open after the sign-up.
+    path to open afterwards.
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
@@ -46,11 +45,9 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
         lifetime=MAILED_FOR if user is None else password_resets.MAILED_FOR,
         now=now,
     )
-    if user is None:
-        onward = "" if then == "/" else f"?next={quote(then)}"
-        letters.send_to_address(session, "sign-up", address, token=token, onward=onward, now=now)
-    else:
-        letters.send_to_address(session, "sign-up-of-account", address, user=user, token=token, now=now)
+    letter = "sign-up" if user is None else "sign-up-of-account"
+    onward = one_time_links.onward(then)
+    letters.send_to_address(session, letter, address, user=user, token=token, onward=onward, now=now)
 
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:

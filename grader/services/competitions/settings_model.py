@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from grader.identity_providers import domain_of, full_domain
 from grader.metrics import MetricSettings, registry
-from grader.models import EntryMode, RevealRule
+from grader.models import Color, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
 from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 
@@ -242,6 +242,27 @@ class CompetitionSettings(BaseModel):
             "Discussion",
             "discussion URL",
             help="The URL of a forum, starting with https://. Optional.",
+        ),
+    ] = ""
+    color: Annotated[
+        Color,
+        Kind.CHOICE,
+        Setting(
+            "color",
+            "Color",
+            "color",
+            help="The color of the competition's pages. By default, it is derived from the address.",
+            choices={color: color.value for color in Color},
+        ),
+    ] = Color.AUTO
+    cover: Annotated[
+        Line,
+        Field(max_length=80),
+        Setting(
+            "cover",
+            "Cover",
+            "cover",
+            help="The name of a figure, such as cover.jpg. By default, a cover is generated from the title.",
         ),
     ] = ""
     feedback: Annotated[

@@ -281,3 +281,31 @@ def test_mails_to_one_address_are_rate_limited(make_arena, post, path: str, limi
         for place in range(limit + 1)
     ]
     assert statuses == [200] * limit + [429]
+
+
+def test_a_destination_is_kept_while_signing_up_and_while_resetting_a_password(mailing, post):
+    target = "/competitions/new"
+    visitor = mailing.app.test_client()
+    assert f'href="/sign-up?next={target}"' in visitor.get("/").text
+    send(visitor, mailing, f"/sign-up?next={target}", email=ADA)
+    deliver(mailing)
+    path = link_in(post.to(ADA)[0])
+    other_tab = mailing.app.test_client()
+    answer = send(other_tab, mailing, path, name="Ada", password=PASSWORD)
+    assert answer.location == target
+    log_in = visitor.get(f"/login?next={target}").text
+    assert f'href="/reset?next={target}"' in log_in
+    send(visitor, mailing, f"/reset?next={target}", email=ADA)
+    deliver(mailing)
+    path = link_in(post.to(ADA)[-1])
+    answer = send(visitor, mailing, path, password="another long password")
+    assert answer.location == f"/login?next={target}"
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example", "/nothing"])
+def test_a_destination_on_another_site_is_not_kept(mailing, post, target: str):
+    visitor = mailing.app.test_client()
+    for path in ("/sign-up", "/reset"):
+        send(visitor, mailing, f"{path}?next={target}", email=ADA)
+    deliver(mailing)
+    assert all("next=" not in letter.get_content() for letter in post.to(ADA))

@@ -22,7 +22,9 @@ from grader.services.closing import close
 from grader.services.competitions import lookup, worked_examples
 from grader.services.competitions.metric import NamedMetric
 from grader.services.rescoring import mail
+from grader.visibility import Feedback, Step
 from tests.fixtures.arena import main_text
+from webapp.presentation.formats import color_class
 
 HERE = "/competitions/toxicity"
 
@@ -286,3 +288,54 @@ def _public_fold(arena, file: bytes) -> bytes:
         line.replace("Public", mine).replace("Usage", mine) for line, mine in rows if "Private" not in line
     ]
     return "\n".join(fold).encode() + b"\n"
+
+
+def test_the_front_page_shows_visitors_an_example_and_how_to_start_a_competition(arena):
+    text = arena.app.test_client().get("/").text
+    assert '<span class="pill">example</span>' in text
+    assert 'href="/sign-up?next=/competitions/new"' in text and 'href="/docs"' in text
+    for line in re.findall(r"<tr><td.*?</tr>", text):
+        score, *terms = map(float, re.findall(r"0\.\d{4,5}", line))
+        assert score == pytest.approx(sum(terms) / 4, abs=1e-9)
+    assert "example" not in main_text(arena.person("Ann").browser.get("/"))
+    assert "example" not in main_text(arena.app.test_client().get("/?q=toxicity"))
+
+
+@pytest.mark.parametrize("feedback", Feedback)
+def test_the_front_page_shows_the_top_of_a_running_leaderboard_if_visitors_may_see_its_terms(
+    arena, feedback: Feedback
+):
+    step = {"feedback_step": Step.OF_0_002} if feedback.has_step else {}
+    arena.competition(feedback=feedback, **step)
+    for number in range(6):
+        arena.submit(arena.person(f"Team {number}"), arena.truth.predictions(noise=2 + number, seed=number))
+    arena.score_all()
+    visitor = arena.app.test_client()
+    board = visitor.get("/").text.partition('class="front-board')[2].partition("</figure>")[0]
+    assert ("public leaderboard now" in board) == (feedback is Feedback.OPEN)
+    assert ('class="pill">example' in board) == (feedback is not Feedback.OPEN)
+    if feedback is Feedback.OPEN:
+        rows = visitor.get(
+            "/api/v1/competitions/toxicity/leaderboard?per_page=5", headers=arena.person("Ann").bearer
+        )
+        shown = re.findall(r'<bdi>([^<]+)</bdi></th><td class="score">([\d.]+)', board)
+        assert shown == [(row["team"], f"{row['score']:.5f}") for row in rows.json["rows"][:5]]
+
+
+def test_a_user_who_may_not_create_competitions_learns_who_may(arena):
+    answer = arena.person("Ann").browser.get("/competitions/new")
+    assert (
+        answer.status_code == 403 and "owners of a competition on it, can create competitions" in answer.text
+    )
+
+
+def test_every_page_of_a_competition_has_its_color_and_cover(arena, ann):
+    arena.competition("chosen", title="Chosen", color="plum", cover="no-figure.png")
+    derived = color_class("toxicity")
+    for path in (HERE, f"{HERE}/leaderboard", f"{HERE}/evaluation", f"{HERE}/data", f"{HERE}/team"):
+        banner = ann.browser.get(path).text.partition('<section class="banner ')[2]
+        assert banner.startswith(f'{derived}"') and '<span class="cover"><svg' in banner[:200], path
+    page = arena.app.test_client().get("/competitions/chosen").text
+    assert '<section class="banner color-4"' in page
+    assert '<img src="/competitions/chosen/figures/no-figure.png" alt=""' in page
+    assert '<li class="color-4">' in arena.app.test_client().get("/").text

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from grader.charts.covers import cover
+from grader.models import Color
 from grader.prose import markdown
 from webapp.presentation import formats
 
@@ -105,3 +107,19 @@ def test_markdown_supports_the_formats_of_an_overview():
 )
 def test_initials_are_the_first_characters_of_the_first_and_last_word(name: str, letters: str):
     assert formats.initials(name) == letters
+
+
+def test_a_color_is_chosen_or_follows_from_the_name():
+    assert [formats.color_class("x", color) for color in list(Color)[1:]] == [
+        f"color-{n}" for n in range(1, 9)
+    ]
+    derived = {formats.color_class(f"name {number}") for number in range(100)}
+    assert derived == {f"color-{n}" for n in range(1, 9)}
+    assert formats.color_class("Zoë") == formats.color_class("zoË")
+
+
+def test_a_generated_cover_depends_only_on_the_title_and_has_neither_text_nor_styles():
+    titles = ["Toxicity", "toxicity", "", "\udcff", "<script>"]
+    covers = [cover(title) for title in titles]
+    assert len(set(covers)) == len(titles) and cover("Toxicity") == covers[0]
+    assert all(len(each) < 700 and "style" not in each and "script" not in each for each in covers)

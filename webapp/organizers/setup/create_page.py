@@ -20,7 +20,10 @@ blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/n
 @blueprint.get("")
 @auth.login_required
 def show() -> ResponseReturnValue:
-    """Show the form: title, address, and an optional competition to copy."""
+    """Show the form: title, address, and an optional competition to copy; or who may create competitions."""
+    with reading() as session:
+        if not drafts.may_create(session, user=g.user):
+            return render_template("setup/ask_to_create.html"), 403
     return _page()
 
 

@@ -51,6 +51,7 @@ STEPS = (
             ("", ("title", "overview", "evaluation", "data_description")),
             ("Names of the classes and rows", (*_CLASS_NAMES, "row_name")),
             ("Questions", ("contact", "discussion_url")),
+            ("Appearance", ("color", "cover")),
         ),
     ),
     SettingsStep(
