@@ -30,8 +30,7 @@ from webapp.http import errors, inbox, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
-from webapp.leaderboards.views import BoardView
-from webapp.presentation.terms import EXACTNESS
+from webapp.presentation.terms import EXACTNESS, terms_of
 
 GROUPS = {
     "open": "Running",
@@ -85,7 +84,7 @@ def living_board(
             board = leaderboard.board_of(
                 session, competition=competition, now=now, request=wanted, snapshot=kept
             )
-            return {"competition": view, "board": BoardView(board, wanted, own_team_id=None, classes=view)}
+            return {"competition": view, "board": board, "terms": terms_of(board.about)}
     return None
 
 
