@@ -70,7 +70,7 @@ def cloud(
     if not spots:
         return None
     sign = -1 if is_lowest_best else 1
-    spots = [(sign * _limited(a), sign * _limited(b)) for a, b in spots]
+    spots = [(sign * max(min(a, LARGEST), -LARGEST), sign * max(min(b, LARGEST), -LARGEST)) for a, b in spots]
     x, y = (_axis(name, values, sign) for name, values in zip(names, zip(*spots, strict=True), strict=True))
     shown = [(a, b) for a, b in spots if a >= x.low and b >= y.low]
     wide, narrow = ("".join(_teams(shown, Plot(frame, x, y))) for frame in (WIDE, NARROW))
@@ -134,7 +134,3 @@ def _axis(name: str, values: Sequence[float], sign: int) -> Axis:
     decimals = max(0, 1 - math.floor(math.log10(top - low + 2 * room)))
 
     return Axis(name, low - room, top + room, write=lambda value: f"{sign * value + 0.0:,.{decimals}f}")
-
-
-def _limited(value: float) -> float:
-    return min(max(value, -LARGEST), LARGEST)

@@ -8,7 +8,6 @@ from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import BandLevel, StepChart, Steps, step_chart
 from grader.ranking.order import Scale
-from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
@@ -34,8 +33,7 @@ class StepsView:
 class FrontierView:
     """The Pareto chart of accuracy and fairness in both widths.
 
-    `named` contains the point, the team and the worst term or group of each label. `titles` and `texts` are
-    the names and the formats of both values.
+    `named` contains the point, team and worst term or group of each label; `titles` names both values.
     """
 
     svg: str
@@ -43,7 +41,7 @@ class FrontierView:
     outside: int
     named: Sequence[tuple[TermPoint, str, str]]
     titles: tuple[str, str]
-    texts: tuple[Callable[[float], str], Callable[[float], str]]
+    scale: Scale
     own_team_id: int | None
 
 
@@ -112,12 +110,9 @@ def frontier(
         (point := points.points[place], named[place], NAMES.get(point.worst_term, point.worst_term))
         for place in sorted(named)
     ]
-    scale, drawn, decimals = board.scale, points.cloud, "{:.4f}".format
-    texts = (
-        decimals if board.metric else lambda value: scale.text(scale.units(value)),
-        (decimals if board.metric else group_tables.text),
-    )
-    return FrontierView(wide, narrow, drawn.outside, lines, (drawn.x.name, drawn.y.name), texts, own_team_id)
+    drawn = points.cloud
+    titles = drawn.x.name, drawn.y.name
+    return FrontierView(wide, narrow, drawn.outside, lines, titles, board.scale, own_team_id)
 
 
 def slopes(board: Board, request: BoardRequest, *, own_team_id: int | None) -> SlopesView | None:

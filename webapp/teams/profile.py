@@ -4,6 +4,7 @@ import io
 import re
 import unicodedata
 from datetime import datetime
+from functools import lru_cache
 from itertools import compress, groupby
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from webapp.presentation.terms import terms_of
 from webapp.teams.pages import blueprint
 
 TAG = "teams"
+LINES = ((44, 80), (180, 150), (44, 370), (64, 440), (34, 540))  # sizes and tops of the image's lines
 COLOR, IMAGE_SIZE, MARGIN, SMALLEST = "#0b5563", (1200, 630), 80, 24
 FACES = tuple(
     Path(__file__).parents[1] / "static/fonts" / f"{name}.woff2" for name in ("inter", "inter-extended")
@@ -108,10 +110,8 @@ class Award:
         names = [member.name for member in found.members]
         self.competition, self.team, self.score = competition.title, found.name, found.private.score
         self.members = "" if names == [found.name] else listed(names)
-        self.place, self.count = (
-            formats.ordinal(found.private.rank),
-            f"of {counted(found.team_count, 'team')}",
-        )
+        self.place = formats.ordinal(found.private.rank)
+        self.count = f"of {counted(found.team_count, 'team')}"
         self.number, self.date = final and final.number, formats.moment(at) if at else ""
         where = {"slug": competition.slug, **({"number": final.number} if final else {})}
         self.link = site_link(f"leaderboards.{'final' if final else 'private'}", **where)
@@ -125,49 +125,39 @@ class Award:
 
         return segno.make(self.link, micro=False).svg_inline(svgclass=None, lineclass=None, omitsize=True)
 
-    def image(self) -> bytes:
-        """Return the share image; a text with characters that the font lacks is omitted."""
-        from PIL import Image, ImageDraw, ImageFont  # for the same reason
 
-        image = Image.new("RGB", IMAGE_SIZE, self.color)
-        draw, small = ImageDraw.Draw(image), [ImageFont.truetype(face, SMALLEST) for face in FACES]
+@lru_cache(maxsize=64)  # An image takes 0.1 s and 50 kB.
+def _image(texts: tuple[str, ...], color: str) -> bytes:
+    """Return the share image; a text with characters that the font lacks is omitted."""
+    from PIL import Image, ImageDraw, ImageFont  # As above, a top-level import would be slow.
 
-        def face(char: str) -> Path | str:
-            known = (bytes(each.getmask(char)) != bytes(each.getmask("\uffff")) for each in small)
-            return next(compress(FACES, known), "")
+    image = Image.new("RGB", IMAGE_SIZE, color)
+    draw, small = ImageDraw.Draw(image), [ImageFont.truetype(face, SMALLEST) for face in FACES]
 
-        lines = (
-            (self.competition, 44, 80),
-            (self.place, 180, 150),
-            (self.count, 44, 370),
-            (self.team, 64, 440),
-        )
-        for text, size, top in (*lines, (f"Score {self.score}{self.state}", 34, 540)):
-            runs = [(path, "".join(part)) for path, part in groupby(text, face)]
-            if all(path for path, _ in runs):
-                lengths = [ImageFont.truetype(path, size).getlength(part) for path, part in runs]
-                shrink = min(1, (IMAGE_SIZE[0] - 2 * MARGIN) / max(sum(lengths), 1))
-                for number, (path, part) in enumerate(runs):
-                    at = MARGIN + shrink * sum(lengths[:number]), top
-                    draw.text(at, part, font=ImageFont.truetype(path, max(size * shrink, 8)))
-        content = io.BytesIO()
-        image.save(content, "PNG")
-        return content.getvalue()
+    def face(char: str) -> Path | str:
+        known = (bytes(each.getmask(char)) != bytes(each.getmask("\uffff")) for each in small)
+        return next(compress(FACES, known), "")
+
+    for text, (size, top) in zip(texts, LINES, strict=True):
+        runs = [(path, "".join(part)) for path, part in groupby(text, face)]
+        if all(path for path, _ in runs):
+            lengths = [ImageFont.truetype(path, size).getlength(part) for path, part in runs]
+            shrink = min(1, (IMAGE_SIZE[0] - 2 * MARGIN) / max(sum(lengths), 1))
+            for number, (path, part) in enumerate(runs):
+                at = MARGIN + shrink * sum(lengths[:number]), top
+                draw.text(at, part, font=ImageFont.truetype(path, max(size * shrink, 8)))
+    content = io.BytesIO()
+    image.save(content, "PNG")
+    return content.getvalue()
 
 
 def fitted(text: str, size: float, width: int) -> tuple[float, int | None]:
-    """Return a font size for a text, and the width to which a long text is compressed.
-
-    The width of the text is estimated without a font.
-    """
-    needed = size * sum(map(_em, text))
+    """Return a font size for a text, and the width to which a long text is compressed."""
+    ems = (
+        1 if unicodedata.east_asian_width(char) in "WF" else 0.8 if char.isupper() else 0.6 for char in text
+    )
+    needed = size * sum(ems)
     return (size, None) if needed <= width else (round(max(size * width / needed, 8), 1), width)
-
-
-def _em(char: str) -> float:
-    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 1 if unicodedata.east_asian_width(char) in "WF" else 0.8 if char.isupper() else 0.6
 
 
 def _award(slug: str, team_id: int) -> Award:
@@ -196,7 +186,9 @@ def certificate(slug: str, team_id: int) -> ResponseReturnValue:
 @blueprint.get("/teams/<int:team_id>/share.png")
 def share_image(slug: str, team_id: int) -> ResponseReturnValue:
     """Return the picture that other sites show with a link to the team, after the reveal."""
-    return conditional(Response(_award(slug, team_id).image(), mimetype="image/png"))
+    award = _award(slug, team_id)
+    texts = (award.competition, award.place, award.count, award.team, f"Score {award.score}{award.state}")
+    return conditional(Response(_image(texts, award.color), mimetype="image/png"))
 
 
 class ProfileMember(Answer):
