@@ -40,7 +40,9 @@ from webapp.teams.pages import blueprint
 
 TAG = "teams"
 LINES = ((44, 80), (180, 150), (44, 370), (64, 440), (34, 540))  # sizes and tops of the image's lines
-COLOR, IMAGE_SIZE, MARGIN, SMALLEST = "#0b5563", (1200, 630), 80, 24
+# The light colors of competitions in tokens.css, in the same order.
+COLORS = ("#0b6375", "#2f56b0", "#6a3fb5", "#8c2f7b", "#ab2450", "#9c3d1a", "#755400", "#2b6b33")
+IMAGE_SIZE, MARGIN, SMALLEST = (1200, 630), 80, 24
 FACES = tuple(
     Path(__file__).parents[1] / "static/fonts" / f"{name}.woff2" for name in ("inter", "inter-extended")
 )
@@ -117,7 +119,8 @@ class Award:
         self.link = site_link(f"leaderboards.{'final' if final else 'private'}", **where)
         self.state = "" if final else " (provisional)"
         self.summary = f"{self.place} {self.count}{self.state}: {self.team}, {self.competition}"
-        self.color = COLOR
+        number = formats.color_class(competition.slug, competition.color).removeprefix("color-")
+        self.color = COLORS[int(number) - 1]
 
     def code(self) -> str:
         """Return the QR code of the link as SVG."""

@@ -1,6 +1,8 @@
 """Team profile: only data from the leaderboard, its certificate and its share image."""
 
 import io
+import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +17,9 @@ from grader.services.moderation import decisions
 from grader.services.teams import rosters
 from tests.fixtures.arena import without_form_tokens
 from webapp.presentation import formats
+from webapp.teams import profile
 
+ROOT = Path(__file__).parents[3]
 HERE = "/competitions/toxicity"
 API = f"/api/v1{HERE}"
 
@@ -154,3 +158,8 @@ def test_certificate_and_share_image_survive_hostile_names(arena, team_id: int, 
     assert "<script>alert" not in page and f"{HERE}/teams/{team_id}/share.png" in page
     image = Image.open(io.BytesIO(arena.app.test_client().get(f"{HERE}/teams/{team_id}/share.png").data))
     assert (image.format, image.size) == ("PNG", (1200, 630))
+
+
+def test_certificates_have_the_colors_of_competitions():
+    tokens = (ROOT / "webapp/static/css/tokens.css").read_text()
+    assert re.findall(r"--color-\d: light-dark\((#\w+),", tokens) == [*profile.COLORS]
