@@ -30,10 +30,11 @@ class Viewer(enum.StrEnum):
 class Feedback(enum.StrEnum):
     """The feedback modes: the part of public scores that is visible before the reveal.
 
-    Organizers see everything in every mode. In `open` mode, everyone sees the public score and its four
-    terms, and a team also sees the public identity tables of its own submissions. In `score` mode, only the
-    public score is visible, with all decimals. `tiered` shows the band that contains the exact score; the
-    organizer sets the width of the bands. `blind` shows no score.
+    Organizers see everything in every mode. In `open` mode, everyone sees the public score, its four terms
+    and which neighbors are within chance. A team also sees the public identity tables of its own submissions
+    and the standard errors of their differences. In `score` mode, only the public score is visible, with all
+    decimals. `tiered` shows the band that contains the exact score; the organizer sets the width of the
+    bands. `blind` shows no score.
     """
 
     OPEN = "open"
@@ -113,6 +114,10 @@ class Field(enum.StrEnum):
     """The AUCs of each identity, and the possible score gains computed from the displayed AUCs; for other
     metrics, the rows and values of each group. The average equality gaps (AEGs) are a separate field."""
     PUBLIC_GAPS = "public_gaps"
+    PUBLIC_DIFFERENCES = "public_differences"
+    """The rounded standard error of the difference between two files of a team, and leaderboard neighbors
+    within chance."""
+    PRIVATE_DIFFERENCES = "private_differences"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
     """The average equality gaps (AEGs) on the private rows. All other parts of a diagnosis are visible only
@@ -144,12 +149,14 @@ _TABLE: Mapping[Field, tuple[Phase | None, Phase | None, Phase | None, Phase | N
     Field.FILE: (_NEVER, _NEVER, _ALWAYS, _ALWAYS),
     Field.PUBLIC_IDENTITIES: (_REVEAL, _REVEAL, _ALWAYS, _ALWAYS),
     Field.PUBLIC_GAPS: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.PUBLIC_DIFFERENCES: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.PRIVATE_DIFFERENCES: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
     Field.PRIVATE_IDENTITIES: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
     Field.PRIVATE_GAPS: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
 }
 _COLUMNS = {viewer: column for column, viewer in enumerate(Viewer)}
 
-_ALL_BUT_THE_SCORE = frozenset({Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS})
+_ALL_BUT_THE_SCORE = frozenset({Field.PUBLIC_DIFFERENCES, Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS})
 _COARSE = _ALL_BUT_THE_SCORE | {Field.PUBLIC_EXACT}
 # Fields that each mode hides from everyone except organizers until the reveal.
 _WITHHELD: Mapping[Feedback, frozenset[Field]] = {

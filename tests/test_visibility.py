@@ -18,6 +18,7 @@ PRIVATE = {
     Field.PRIVATE_TERMS,
     Field.PRIVATE_IDENTITIES,
     Field.PRIVATE_GAPS,
+    Field.PRIVATE_DIFFERENCES,
     Field.COUNTED,
 }
 TABLES = {Field.PUBLIC_IDENTITIES, Field.PUBLIC_GAPS, Field.PRIVATE_IDENTITIES, Field.PRIVATE_GAPS}
@@ -88,7 +89,7 @@ def test_visible_field_stays_visible_in_later_phases(viewer: Viewer):
 def test_each_mode_shows_no_more_than_the_one_before_it(viewer: Viewer, phase: Phase):
     shown = [visibility.visible_fields(viewer, phase, feedback) for feedback in Feedback]
     tables = {Field.PUBLIC_IDENTITIES} if viewer is Viewer.TEAM else set()
-    assert shown[0] - shown[1] == tables | {Field.PUBLIC_TERMS}
+    assert shown[0] - shown[1] == tables | {Field.PUBLIC_TERMS, Field.PUBLIC_DIFFERENCES}
     assert all(more >= less for more, less in itertools.pairwise(shown))
     assert shown[1] >= {Field.PUBLIC_SCORE, Field.PUBLIC_RANK}
 

@@ -46,6 +46,7 @@ from grader.models.scoring import (
     ScoringVersionState,
     Solution,
     Split,
+    StoredDifference,
 )
 from grader.models.standings import (
     STANDING_ORDER,
@@ -117,6 +118,7 @@ __all__ = [
     "Solution",
     "Split",
     "Standing",
+    "StoredDifference",
     "Submission",
     "SubmissionGrant",
     "SubmissionKind",

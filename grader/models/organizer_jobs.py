@@ -23,6 +23,7 @@ class OrganizerJobKind(enum.StrEnum):
     - `ties` determines which teams are tied.
     - `data` scans data files for labels.
     - `fair_play` scans submissions for signs of probing and copying.
+    - `pairs` compares files with the team's previous best, and adjacent leaderboard entries.
     """
 
     CHECK = "check"
@@ -33,6 +34,7 @@ class OrganizerJobKind(enum.StrEnum):
     TIES = "ties"
     DATA = "data"
     FAIR_PLAY = "fair_play"
+    PAIRS = "pairs"
 
 
 class OrganizerJob(Base):

@@ -160,11 +160,15 @@ class PreparedSolution:
             checker,
         )
 
-    def results(self, data: bytes) -> dict[Split, MetricResult]:
-        """Score a file again that was scored before; raise FileRejected or MetricFailed."""
+    def begin(self) -> None:
+        """Start the time limit of a file, if organizers wrote the metric."""
         if self.checker is not None:
             inner = self.checker.metric
             sandbox().begin(inner.settings.limits.seconds, inner.source.text)
+
+    def results(self, data: bytes) -> dict[Split, MetricResult]:
+        """Score a file again that was scored before; raise FileRejected or MetricFailed."""
+        self.begin()
         encoded = self.metric.encode(read_submission(data, self.row_ids, wanted=self.submission).columns)
         return {split: self.metric.score(prepared, encoded) for split, prepared in self.splits.items()}
 

@@ -96,8 +96,8 @@ ROWS_OF_0029: dict[str, list[dict[str, Any]]] = {
 REUSABLE = {
     "account_link", "announced_upload", "audit_entry", "backup_run", "competition", "content_state",
     "daily_rank", "dispute", "factor_step", "fair_play_mark", "figure", "final_board", "final_standing",
-    "kept_identity", "known_address", "login_place", "mail", "notification", "organizer", "recovery_code",
-    "repeatable_request", "score", "scoring_job", "setup_link", "standing", "submission",
+    "kept_identity", "known_address", "login_place", "mail", "notification", "organizer", "paired_difference",
+    "recovery_code", "repeatable_request", "score", "scoring_job", "setup_link", "standing", "submission",
     "submission_grant", "tally", "team_member", "user_account", "webhook_delivery",
 }  # fmt: skip
 

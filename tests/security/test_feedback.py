@@ -10,9 +10,17 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind
+from grader.models import (
+    Competition,
+    Score,
+    Split,
+    Standing,
+    StoredDifference,
+    Submission,
+    SubmissionKind,
+)
 from grader.ranking import order
 from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
@@ -27,9 +35,10 @@ pytestmark = pytest.mark.system
 FORM_TOKEN = re.compile(r'(?<=name="csrf_token" )[^>]+')
 Asked = tuple[str, str]  # the role and the request
 NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
-EVERYTHING = ("score", "evidence", "errors", "terms")
+DIFFERENCES = "differences"
+EVERYTHING = ("score", "evidence", "errors", "terms", DIFFERENCES)
 WITHHELD = {
-    Feedback.SCORE: ("evidence", "terms"),
+    Feedback.SCORE: ("evidence", "terms", DIFFERENCES),
     Feedback.TIERED: EVERYTHING,
     Feedback.BLIND: EVERYTHING,
 }
@@ -73,6 +82,7 @@ def test_withheld_values_change_nothing_before_the_reveal_and_everything_afterwa
     [
         pytest.param(("evidence",), {"participant", "leader"}, marks=pytest.mark.long),
         (("terms",), set(NAMES)),
+        ((DIFFERENCES,), set(NAMES)),
     ],
 )
 def test_values_shown_by_open_feedback_do_change_responses(
@@ -195,7 +205,8 @@ def _before_and_after(
 def _rotate(world: World, columns: tuple[str, ...]):
     """Rotate these values among the public scores; benchmarks keep their `score`, which is shown.
 
-    In `tiered` mode, each score moves to the lower end of its band instead.
+    In `tiered` mode, each score moves to the lower end of its band instead. The standard errors of all paired
+    differences become 0.
     """
     with world.arena.database.write() as session:
         competition = lookup.get(session, slug=SLUG)
@@ -206,7 +217,9 @@ def _rotate(world: World, columns: tuple[str, ...]):
                 Submission.kind != SubmissionKind.BENCHMARK
             )
         ).all()
-        for column in columns:
+        if DIFFERENCES in columns:
+            session.execute(update(StoredDifference).values(value=0.0, standard_error=0.0))
+        for column in set(columns) - {DIFFERENCES}:
             scores = teams if column == "score" else everybodys
             values: list[Any] = [getattr(score, column) for score in scores]
             if column == "score" and competition.feedback is Feedback.TIERED:

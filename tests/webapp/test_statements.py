@@ -152,8 +152,9 @@ read
     select content_state
 """
 # The page is not in the cache, so its rows and charts are read too.
-BOARD_OF_A_MEMBER = AGAIN_OF_A_MEMBER + ROWS + CHARTS
-BOARD_OF_A_STRANGER = AGAIN_OF_A_STRANGER + "    select clock_timestamp\n" + ROWS + CHARTS
+TIES = "    select standing, paired_difference\n"
+BOARD_OF_A_MEMBER = AGAIN_OF_A_MEMBER + ROWS + CHARTS + TIES
+BOARD_OF_A_STRANGER = AGAIN_OF_A_STRANGER + "    select clock_timestamp\n" + ROWS + CHARTS + TIES
 HOME_AGAIN = """
 read
     select login, user_account
@@ -176,13 +177,12 @@ read
     select standing, team, score
     select team_member, user_account
     select submission
-    select daily_rank
     select team
     select submission, score
     select user_account, team_member
     select standing
 """
-BOARD_BY_API = AGAIN_OF_A_STRANGER + ROWS
+BOARD_BY_API = AGAIN_OF_A_STRANGER + ROWS + TIES
 
 
 @pytest.fixture

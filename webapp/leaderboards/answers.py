@@ -1,5 +1,6 @@
 """API models for leaderboards and competing submissions."""
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -93,6 +94,13 @@ class BoardLine(Answer):
         ),
     ] = None
     worst_group: WorstGroupAnswer | None = None
+    is_tied: Annotated[
+        bool,
+        Field(
+            description="Whether the leaderboard marks the team as tied with the team directly above. False "
+            "also if ties are not shown or the two entries have not been compared."
+        ),
+    ] = False
 
 
 class BoardPage(Answer):
@@ -192,19 +200,19 @@ class OwnResults(Answer):
     disqualification: str | None
 
 
-def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:
+def board_page(board: Board, *, tied: Collection[int], page_size: int, next_page: str | None) -> BoardPage:
     """Return a leaderboard page as the API model."""
     return BoardPage.of(
         board,
         row_share=round(board.row_share, 4),
-        rows=[_line(row, board) for row in board.rows],
-        own=_line(board.pinned, board) if board.pinned else None,
+        rows=[_line(row, board, tied) for row in board.rows],
+        own=_line(board.pinned, board, tied) if board.pinned else None,
         page_size=page_size,
         next=next_page,
     )
 
 
-def _line(row: ShownRow, board: Board) -> BoardLine:
+def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
     counts: dict[str, Any] = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
     if board.worst is not None:
         worst = board.worst.get(row.submission_id)
@@ -215,6 +223,7 @@ def _line(row: ShownRow, board: Board) -> BoardLine:
         terms=dict(row.terms) or None,
         entries=row.entry_count,
         standard_error=row.errors.get("score"),
+        is_tied=row.team_id in tied and not row.is_benchmark,
         **counts,
     )
 

@@ -41,7 +41,9 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
         competition = competition_of(session, slug)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         wanted = _asked(query, competition, own_team_id=team.id if team else None)
-        board = requests.board(session, competition, split, wanted, now=db.now(session))
+        now = db.now(session)
+        board = requests.board(session, competition, split, wanted, now=now)
+        tied = requests.tied(session, competition, split, now=now)
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     next_page = None
     if board.following is not None and query.page is None:
@@ -49,7 +51,7 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     elif query.cursor is None and board.page < board.page_count:
         address |= {name: request.args[name] for name in ("sort", "order", "q") if name in request.args}
         next_page = url_for("api.leaderboard", **address, page=board.page + 1)
-    return answers.board_page(board, page_size=query.page_size, next_page=next_page)
+    return answers.board_page(board, tied=tied, page_size=query.page_size, next_page=next_page)
 
 
 def _asked(query: BoardQuery, competition: Competition, *, own_team_id: int | None) -> boards.BoardRequest:

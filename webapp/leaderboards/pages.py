@@ -20,7 +20,6 @@ from grader.services.leaderboards import (
     score_history,
     snapshots,
     team_results,
-    tied_teams,
 )
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.submission_results import CountedEntry
@@ -246,11 +245,7 @@ def _board_page(slug: str, split: Split) -> str:
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
-        tied = (
-            tied_teams.published_marks(session, competition=competition)
-            if split is Split.PRIVATE
-            else frozenset()
-        )
+        tied = requests.tied(session, competition, split, now=now)
         kept = lookups.snapshot(session, competition, now)
         page = split, board.has_terms, board.worst is None, wanted, tied
 

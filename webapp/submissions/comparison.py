@@ -1,6 +1,6 @@
 """Comparison page for two submissions that the user may view."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +9,17 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.charts.row_pictures import dumbbell, scale, shared_axis
-from grader.metrics.bias.expected_error import is_clear, paired_standard_error
 from grader.metrics.interface import Direction
 from grader.models import Competition, Split
 from grader.ranking.order import TERM_DECIMALS, error_text
 from grader.reports.blocks import Cell, Table, table
-from grader.services.leaderboards import group_tables
+from grader.services.competitions import lookup
+from grader.services.leaderboards import group_tables, paired_differences
+from grader.services.leaderboards.paired_differences import ChangeResult
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import comparison
 from grader.services.submissions.comparison import ComparedSide, Contender
-from grader.visibility import Phase
+from grader.visibility import Phase, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.context import competition_of, reading
@@ -26,7 +27,7 @@ from webapp.http.parameters import asked_number
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
 from webapp.submissions.pages import blueprint
-from webapp.submissions.views import signed_units
+from webapp.submissions.views import signed_units, verdict
 
 SHOWN = 10
 NONE = "-"
@@ -38,8 +39,7 @@ _SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
 class AucChange:
     """A term, or a value of an identity or group, as displayed; `name` is empty for a term of the score.
 
-    `contribution` is the term's part of the score difference, if the score is their sum; `is_clear` is true
-    if the change is larger than the standard errors can explain.
+    `contribution` is the term's part of the score difference, if the score is their sum.
     """
 
     name: str
@@ -48,7 +48,6 @@ class AucChange:
     after: float
     digits: int
     contribution: float | None = None
-    is_clear: bool = False
     direction: Direction = Direction.HIGHEST
 
     @property
@@ -124,17 +123,24 @@ def option(choice: Contender) -> str:
     return f"#{choice.id} · {choice.name} · {score} · {formats.short_moment(choice.submitted_at)}"
 
 
-def compared(candidate: ComparedSide, baseline: ComparedSide) -> list[ComparedSplit]:
-    """Compare two submissions on each split where both are visible."""
+def compared(
+    candidate: ComparedSide, baseline: ComparedSide, stored: Mapping[Split, ChangeResult | None]
+) -> list[ComparedSplit]:
+    """Compare two submissions on each split where both are visible, with the stored paired differences."""
     return [
-        _split(split.value, name, (candidate.choice, baseline.choice), one, other)
+        _split(split, name, (candidate.choice, baseline.choice), one, other, stored.get(split))
         for split, name in _SPLITS
         if (one := candidate.results.get(split)) and (other := baseline.results.get(split))
     ]
 
 
 def _split(
-    key: str, name: str, pair: tuple[Contender, Contender], one: SplitResult, other: SplitResult
+    split: Split,
+    name: str,
+    pair: tuple[Contender, Contender],
+    one: SplitResult,
+    other: SplitResult,
+    stored: ChangeResult | None,
 ) -> ComparedSplit:
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
     parts = "Groups" if one.groups else "Identities"
@@ -146,10 +152,10 @@ def _split(
         _identities(name, names, one, other),
     )
     return ComparedSplit(
-        key=key,
+        key=split.value,
         name=name,
         difference=difference,
-        sentence=_sentence(pair, one, other, terms),
+        sentence=_sentence(pair, one, other, terms, stored),
         charts=tuple(filter(None, charts)),
         tables=tuple(filter(None, tables)),
     )
@@ -167,18 +173,12 @@ def _term_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
             after=one.terms[key],
             digits=TERM_DECIMALS if one.metric else one.about.decimals,
             contribution=before[key] - cost[key] if cost else None,
-            is_clear=_is_clear(one.terms[key] - other.terms[key], one, other, key),
             direction=terms[key].direction,
         )
         for key in cost or one.terms
         if key in other.terms
     ]
     return sorted(changes, key=lambda each: -abs(each.contribution or 0.0))
-
-
-def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str) -> bool:
-    errors = [each.errors[term] for each in (one, other) if term in each.errors and one.metric]
-    return len(errors) == 2 and is_clear(difference, errors)
 
 
 def _identity_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
@@ -206,9 +206,13 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
 
 
 def _sentence(
-    pair: tuple[Contender, Contender], one: SplitResult, other: SplitResult, terms: Sequence[AucChange]
+    pair: tuple[Contender, Contender],
+    one: SplitResult,
+    other: SplitResult,
+    terms: Sequence[AucChange],
+    stored: ChangeResult | None,
 ) -> str:
-    """Describe the difference, with either the terms that changed clearly or the standard error."""
+    """Describe the difference, with its standard error and the term that contributes most."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
@@ -218,24 +222,13 @@ def _sentence(
         return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
-    if len(errors) == 2 and one.metric is None:
-        said += ". The standard errors of the two scores are " + " and ".join(map(error_text, errors))
+    if stored is not None:
+        said += f", ± {stored.standard_error} in a paired test: {verdict(stored)}"
+        if stored.is_clear and terms and terms[0].contribution:
+            said += f". Largest contribution: {terms[0].term} {terms[0].text} ({terms[0].share})"
     elif len(errors) == 2:
-        clear = [each for each in terms if each.is_clear] if is_clear(one.scale.value(units), errors) else []
-        if clear:
-            said += ": " + ", ".join(f"{each.term} {each.text} ({each.share})" for each in clear)
-        else:
-            said += _typical_error(errors)
+        said += ". The standard errors of the two scores are " + " and ".join(map(error_text, errors))
     return f"{formats.capitalized(said)}."
-
-
-def _typical_error(errors: Sequence[float]) -> str:
-    """State only the typical standard error, because that of similar files is far smaller."""
-    typical = error_text(paired_standard_error(max(errors)))
-    return (
-        f". For two different models, the estimated standard error of the difference is about {typical}; "
-        "it is smaller for two similar files"
-    )
 
 
 def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: Sequence[AucChange]) -> Table:
@@ -294,7 +287,18 @@ def compare(slug: str) -> ResponseReturnValue:
             _side(session, competition, view.phase, known, each) if each is not None else None
             for each in _pair(ids, known)
         ]
-    candidate, baseline = sides
+        candidate, baseline = sides
+        stored = {
+            split: paired_differences.of_pair(
+                session,
+                [candidate.choice.id, baseline.choice.id],
+                version=lookup.live(competition),
+                allowed=visible_fields(lookups.viewer(), view.phase, competition.feedback),
+                split=split,
+            )
+            for split in Split
+            if candidate and baseline
+        }
     return render_template(
         "submissions/compare.html",
         competition=view,
@@ -303,7 +307,7 @@ def compare(slug: str) -> ResponseReturnValue:
         baseline=baseline,
         option=option,
         label=label,
-        splits=compared(candidate, baseline) if candidate and baseline else [],
+        splits=compared(candidate, baseline, stored) if candidate and baseline else [],
     )
 
 

@@ -13,7 +13,6 @@ of several AUCs is therefore also a sum over rows.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -166,15 +165,6 @@ def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CO
         :math:`SE \sqrt{2 (1-\rho)}`.
     """
     return standard_error * math.sqrt(2 * (1 - correlation))
-
-
-def is_clear(difference: float, errors: Sequence[float]) -> bool:
-    """Return whether two scores on the same rows differ by more than two standard errors.
-
-    The larger of the two standard errors is used for both scores, and their correlation is assumed to be
-    `ASSUMED_CORRELATION`.
-    """
-    return abs(difference) > 2 * paired_standard_error(max(errors))
 
 
 def swap_probability(

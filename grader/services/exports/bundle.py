@@ -207,7 +207,7 @@ def _rows(
         terms=term_names(version),
         now=now,
         scale=version.scale,
-    ).rows
+    )
 
 
 def _submissions(session: Session, submission_ids: Iterable[int]) -> dict[int, Submission]:

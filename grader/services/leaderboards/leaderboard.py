@@ -203,7 +203,7 @@ class _Of:
     def standings(self) -> Standings:
         return Standings(self.session, self.version.id, self.split)
 
-    def load(self, ranks: Mapping[int, int]) -> board_lines.Loaded:
+    def load(self, ranks: Mapping[int, int]) -> Mapping[int, ShownRow]:
         """Return the rows of teams with known ranks."""
         return board_lines.load(
             self.session,
@@ -257,7 +257,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
         split=split,
-        rows=tuple(line if isinstance(line, ShownRow) else loaded.rows[line[0]] for line in lines),
+        rows=tuple(line if isinstance(line, ShownRow) else loaded[line[0]] for line in lines),
         pinned=None,
         page=place.page,
         page_count=place.page_count,
@@ -265,7 +265,8 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         leader_units=best,
         scale=shown_scores.scale(competition, split),
         found_count=found_count,
-        has_changes=loaded.has_changes,
+        has_changes=any(row.rank_change is not None for row in loaded.values())
+        or board_lines.has_changes(session, version, split, of.now),
         has_terms=of.has_terms,
         metric=rules.bias if rules.is_bias else None,
         scoring_version=version.number,
@@ -318,4 +319,4 @@ def _plain_page(
 def _own(of: _Of, team_id: int) -> ShownRow | None:
     """Return the row of the viewer's team, or None if it has no rank."""
     ranked = of.standings.ranked_entry_of(team_id)
-    return of.load({team_id: ranked[1]}).rows[team_id] if ranked else None
+    return of.load({team_id: ranked[1]})[team_id] if ranked else None

@@ -69,14 +69,6 @@ class ShownRow:
         return self.rank is None
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The rows by team, and whether earlier ranks exist."""
-
-    rows: Mapping[int, ShownRow]
-    has_changes: bool
-
-
 def load(
     session: Session,
     *,
@@ -87,21 +79,19 @@ def load(
     now: datetime,
     scale: Scale,
     has_errors: bool = False,
-) -> Loaded:
+) -> dict[int, ShownRow]:
     """Return the rows of teams whose ranks are known, in the same number of queries for every page.
 
     Terms other than `terms`, which the viewer may see, are not read. Only exact scores have standard errors.
     """
     rows: dict[int, ShownRow] = {}
-    has_changes = False
     team_ids = list(ranks)
     for first in range(0, max(1, len(team_ids)), MAX_PARAMETERS):
         part = team_ids[first : first + MAX_PARAMETERS]
         before = earlier_ranks(session, version=version, split=split, team_ids=part, now=now)
-        has_changes = has_changes or bool(before)
         known = {team_id: ranks[team_id] for team_id in part}
         rows |= _load_part(session, version, split, known, terms, before, scale, has_errors=has_errors)
-    return Loaded(rows, has_changes or _has_changes(session, version, split, now))
+    return rows
 
 
 def _load_part(
@@ -208,7 +198,8 @@ def _change(before: int | None, rank: int) -> int | None:
     return None if before is None else before - rank
 
 
-def _has_changes(session: Session, version: ScoringVersion, split: Split, now: datetime) -> bool:
+def has_changes(session: Session, version: ScoringVersion, split: Split, now: datetime) -> bool:
+    """Return whether there are earlier ranks to compare with."""
     if split is Split.PRIVATE:
         return True
     return bool(rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), limit=1))

@@ -223,7 +223,7 @@ def _line(
         now=now,
         scale=shown_scores.scale(competition, split),
     )
-    return loaded.rows[team_id]
+    return loaded[team_id]
 
 
 def _members(session: Session, team_id: int) -> tuple[ResultsMember, ...]:

@@ -35,6 +35,7 @@ from grader.models import (
     ScoringVersion,
     Solution,
     Standing,
+    StoredDifference,
     Submission,
     SubmissionGrant,
     SubmissionStatus,
@@ -218,7 +219,7 @@ def _empty_submissions(session: Session, draft: Competition, now: datetime) -> N
     own = select(Submission.id).where(Submission.competition_id == draft.id)
     versions = select(ScoringVersion.id).where(ScoringVersion.competition_id == draft.id)
     session.execute(delete(DailyRank).where(DailyRank.scoring_version_id.in_(versions)))
-    for results in (Score, ScoringJob, Standing):
+    for results in (StoredDifference, Score, ScoringJob, Standing):
         session.execute(delete(results).where(results.submission_id.in_(own)))
     emptied = {"file_name": "", "description": "", "problems": [], "notes": [], "file_deleted_at": now}
     session.execute(

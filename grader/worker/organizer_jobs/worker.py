@@ -36,6 +36,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.TIES: analysis.compare_ties,
     OrganizerJobKind.DATA: checks.check_data,
     OrganizerJobKind.FAIR_PLAY: fair_play.look,
+    OrganizerJobKind.PAIRS: analysis.compare_pairs,
 }
 
 logger = logging.getLogger(__name__)

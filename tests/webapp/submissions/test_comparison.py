@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from grader.ranking.order import SCALE
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import acting, lookup
+from grader.services.leaderboards.paired_differences import ChangeResult
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.moderation import decisions
 from grader.services.submissions.comparison import ComparedSide, Contender
@@ -191,7 +193,7 @@ def result(units: int, *, error: float | None, **terms: float) -> SplitResult:
     return SplitResult(SCALE.text(units), units, terms, costs, (), errors=errors)
 
 
-def sentence(one: SplitResult, other: SplitResult) -> str:
+def sentence(one: SplitResult, other: SplitResult, stored: ChangeResult | None = None) -> str:
     sides = [
         ComparedSide(
             Contender(number, "f.csv", "", False, datetime(2026, 1, 1, tzinfo=UTC), None),
@@ -200,29 +202,32 @@ def sentence(one: SplitResult, other: SplitResult) -> str:
         )
         for number, each in ((2, one), (1, other))
     ]
-    (split,) = compared(*sides)
+    (split,) = compared(*sides, {Split.PUBLIC: stored})
     return split.sentence
 
 
 LOW = {"overall_auc": 0.8, "subgroup_auc": 0.7, "bpsn_auc": 0.7, "bnsp_auc": 0.7}
 
 
-def test_the_sentence_orders_the_terms_by_their_contribution_to_the_score():
-    risen = LOW | {"bnsp_auc": 0.76, "overall_auc": 0.82, "bpsn_auc": 0.7001}
-    found = sentence(result(74503, error=0.005, **risen), result(72500, error=0.005, **LOW))
-    assert found == (
-        "#2 is 0.02003 better than #1: BNSP +0.0600 (+0.01500 of the score), "
-        "Overall +0.0200 (+0.00500 of the score)."
+RISEN = LOW | {"bnsp_auc": 0.76, "overall_auc": 0.82, "bpsn_auc": 0.7001}
+CLEAR = ChangeResult(1, 2003, "+0.02003", "0.004", True)
+
+
+def test_the_sentence_states_the_stored_difference_and_its_largest_contribution():
+    sides = result(74503, error=0.005, **RISEN), result(72500, error=0.005, **LOW)
+    assert sentence(*sides, CLEAR) == (
+        "#2 is 0.02003 better than #1, ± 0.004 in a paired test: more than chance explains. "
+        "Largest contribution: BNSP +0.0600 (+0.01500 of the score)."
+    )
+    assert sentence(*sides, replace(CLEAR, is_clear=False)) == (
+        "#2 is 0.02003 better than #1, ± 0.004 in a paired test: within chance."
     )
 
 
-def test_a_small_difference_has_no_verdict_and_no_terms():
-    risen = LOW | {"bnsp_auc": 0.71}
-    found = sentence(result(72750, error=0.01, **risen), result(72500, error=0.01, **LOW))
-    assert found == (
-        "#2 is 0.00250 better than #1. For two different models, the estimated standard error of the "
-        "difference is about 0.006; it is smaller for two similar files."
-    )
+def test_without_a_stored_difference_the_sentence_has_both_standard_errors_and_no_verdict():
+    found = sentence(result(74503, error=0.005, **RISEN), result(72500, error=0.01, **LOW))
+    errors = "The standard errors of the two scores are 0.005 and 0.010."
+    assert found == f"#2 is 0.02003 better than #1. {errors}"
 
 
 def test_without_standard_errors_the_sentence_mentions_neither_chance_nor_terms():
@@ -233,10 +238,8 @@ def test_without_standard_errors_the_sentence_mentions_neither_chance_nor_terms(
 
 
 def test_hidden_terms_are_not_named():
-    assert sentence(result(77500, error=0.001), result(72500, error=0.001)) == (
-        "#2 is 0.05000 better than #1. For two different models, the estimated standard error of the "
-        "difference is about 0.0006; it is smaller for two similar files."
-    )
+    found = sentence(result(77500, error=0.001), result(72500, error=0.001), CLEAR)
+    assert found == "#2 is 0.05000 better than #1, ± 0.004 in a paired test: more than chance explains."
 
 
 def test_coarse_scores_are_compared_only_by_their_displayed_values(arena):
