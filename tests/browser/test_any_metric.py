@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.looks import looks, seen
+from tests.browser.looks import LOOKS, looks, seen
+from webapp.organizers.setup.wizard_steps import BY_KEY, ORDER, PUBLISHING
 
 pytestmark = pytest.mark.browser
 ROWS = 400
 HERE = "/competitions/houses"
-
 
 METRIC = b"""
 def score(solution, submission, row_id_column_name):
@@ -84,6 +84,7 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
     page.get_by_role("button", name="Create").click()
     page.goto(f"{HERE}/organize/settings/scored")
     if kind == "python":
+        page.locator("#metric-file > summary").click()
         page.locator("#metric-file input[name=file]").set_input_files(files["metric"])
         page.locator("#metric-file input[name=sample]").set_input_files(files["first"])
         page.locator("#metric-file").get_by_label("Title").fill("Mean distance")
@@ -138,4 +139,29 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
     page.goto(f"{HERE}/leaderboard")
     expect(page.locator("main")).to_contain_text("Ann")
     page.screenshot(path=screens / f"{kind}-leaderboard.png", full_page=True)
+    context.close()
+
+
+def test_each_step_of_a_new_class_competition_fits_on_one_screen(live, browser: Browser, screens: Path):
+    olga = live.person("Olga", is_admin=True)
+    context, page = _page_of(browser, live, olga)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/competitions/new")
+    page.get_by_label("Class").check()
+    page.get_by_label("Title").fill("Houses")
+    heights = {}
+    for step in ("new", *ORDER):
+        if step in BY_KEY:
+            page.goto(f"{HERE}/organize/settings/{step}")
+        elif step != "new":
+            page.goto(f"{HERE}/organize/{'state' if step == PUBLISHING else step}")
+        heights[step] = page.locator("main").evaluate(
+            "main => main.getBoundingClientRect().bottom - parseFloat(getComputedStyle(main).paddingBottom)"
+        )
+        for look in looks(page, LOOKS):
+            page.screenshot(path=screens / f"wizard-{step}-{look}.png", full_page=True)
+        page.set_viewport_size({"width": 1440, "height": 900})
+        if step == "new":
+            page.get_by_role("button", name="Create").click()
+    assert {step: height for step, height in heights.items() if height > 900} == {}
     context.close()

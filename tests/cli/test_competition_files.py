@@ -87,6 +87,18 @@ def test_printed_settings_apply_without_a_change(run, folder: Path):
     assert result.output == "Changed: limits.daily.\n"
 
 
+def test_the_audience_of_a_file_or_an_option_sets_settings_that_the_file_overrides(run, folder: Path):
+    (folder / "lab.toml").write_text('title = "Lab"\naudience = "class"\n[limits]\ndaily = 3\n')
+    assert run("competition", "create", folder / "lab.toml").exit_code == 0
+    settings = run("competition", "settings", "lab").output
+    assert all(line in settings for line in ('mode = "code"', "daily = 3"))
+    (folder / "cup.toml").write_text('title = "Cup"\n')
+    assert run("competition", "create", folder / "cup.toml", "--audience", "prizes").exit_code == 0
+    assert 'feedback = "tiered"' in run("competition", "settings", "cup").output
+    (folder / "bad.toml").write_text('title = "Bad"\naudience = "friends"\n')
+    assert "audience" in run("competition", "create", folder / "bad.toml").output
+
+
 def test_a_list_in_one_string_causes_a_warning_about_column_names(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n[metric]\nidentities = ["female, muslim"]\n')
     told = "Warning: 'female, muslim' is read as the name of one column. If these are 2 columns, list them"

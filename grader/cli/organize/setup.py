@@ -55,6 +55,9 @@ def list_all(client: Client) -> tuple[Any, str]:
     click.option("--label", help="The label column; by default target, label or toxicity."),
     click.option("--owner", help="The account that owns the competition and submits the sample submission."),
     click.option(
+        "--audience", help="class, open or prizes: sets the dates, entry, feedback and limits of the draft."
+    ),
+    click.option(
         "--publish",
         "is_published",
         is_flag=True,
@@ -72,6 +75,7 @@ def create(
     from_jigsaw: Path | None,
     label: str | None,
     owner: str | None,
+    audience: str | None,
     is_published: bool,
     power: float,
     weights: Any,
@@ -86,8 +90,8 @@ def create(
     participants also get a data file test.csv with the texts.
     """
     if slug.endswith(".toml"):
-        _refuse_options(allowed={"slug", "owner", "is_published"})
-        return _create_from(client, Path(slug), owner=owner, is_published=is_published)
+        _refuse_options(allowed={"slug", "owner", "audience", "is_published"})
+        return _create_from(client, Path(slug), owner=owner, audience=audience, is_published=is_published)
     if from_jigsaw is not None and solution is not None:
         raise click.UsageError("Specify either --solution or --from-jigsaw.")
     chosen = {name: settings.pop(name) for name in ("columns", "classes", "positive", "cutoff")}
@@ -111,7 +115,8 @@ def create(
             if value is not None
         }
     desk = client.organize(slug, confirm=True)
-    client.call("POST", "competitions", json={"slug": slug, "title": changes["title"], "owner": owner or ""})
+    made = {"slug": slug, "title": changes["title"], "owner": owner or "", "audience": audience}
+    client.call("POST", "competitions", json=made)
     try:
         saved = desk.change_settings(**changes)
         _require_publishable(desk)
@@ -139,12 +144,15 @@ def _sent(settings: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
-def _create_from(client: Client, path: Path, *, owner: str | None, is_published: bool) -> tuple[Any, str]:
+def _create_from(
+    client: Client, path: Path, *, owner: str | None, audience: str | None, is_published: bool
+) -> tuple[Any, str]:
     if not path.is_file():
         raise click.UsageError(f"The file {path} does not exist.")
     read = reader_of(path).read_new(path)
     slug = read.slug or path.stem
     sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner or ""}
+    sent["audience"] = audience or read.audience
     made = client.call("POST", "competitions", json=sent)
     desk, lines = client.organize(slug, confirm=True), [f"{slug} is a draft."]
     with _draft_stays(slug, path):

@@ -16,12 +16,12 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import FOLLOWING_DATES, CompetitionSettings
+from grader.services.competitions.settings_model import FOLLOWING_DATES
 from grader.services.competitions.settings_problems import Fault, RefusedSettings
 from grader.services.figures import figures
 from grader.services.people import names
 from grader.services.rescoring import versions
-from grader.services.setup import drafts, settings_file
+from grader.services.setup import audiences, drafts, settings_file
 from webapp.competitions import prose
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
@@ -73,7 +73,7 @@ def create_competition(json: NewCompetition) -> Any:
             if json.with_solution:
                 versions.copy_solution(session, draft=draft, **made)
         else:
-            settings = CompetitionSettings().changed(title=json.title)
+            settings = audiences.settings_for(json.audience, title=json.title, now=now)
             if faults := drafts.problems(session, slug=json.slug, settings=settings):
                 raise RefusedSettings(faults)
             draft = drafts.create(

@@ -6,10 +6,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role
 from grader.services.competitions import organizers
-from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
-from grader.services.setup import drafts
+from grader.services.setup import audiences, drafts
+from grader.services.setup.audiences import Audience
 from webapp.competitions import prose
 from webapp.http import auth, lookups
 from webapp.http.context import actor, competition_of, reading, writing
@@ -54,7 +54,8 @@ def create() -> ResponseReturnValue:
                 if "with_solution" in request.form:
                     versions.copy_solution(session, source=source, draft=draft, actor=actor(), now=now)
             else:
-                settings = CompetitionSettings().changed(title=title)
+                audience = next((each for each in Audience if each == request.form.get("audience")), None)
+                settings = audiences.settings_for(audience, title=title, now=now)
                 draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)
     except InvalidCompetition as error:
         return _page(problems=list(error.problems)), 422
@@ -75,5 +76,9 @@ def _page(problems: list[str] | None = None) -> str:
             if g.user.is_admin or organizers.reaches(own.get(each.id), Role.EDITOR)
         ]
     return render_template(
-        "setup/create.html", sources=sources, problems=problems or [], entered=request.values
+        "setup/create.html",
+        sources=sources,
+        problems=problems or [],
+        entered=request.values,
+        presets=audiences.PRESETS,
     )

@@ -48,11 +48,13 @@ STEPS = (
         "basics",
         "Basics and texts",
         (
-            ("", ("title", "overview", "evaluation", "data_description")),
+            ("", ("title", "overview")),
+            ("Texts on the metric and the data", ("evaluation", "data_description")),
             ("Names of the classes and rows", (*_CLASS_NAMES, "row_name")),
             ("Questions", ("contact", "discussion_url")),
             ("Appearance", ("color", "cover")),
         ),
+        folded=("Texts on the metric and the data", "Names of the classes and rows", "Questions"),
     ),
     SettingsStep(
         SCORED,
@@ -67,25 +69,24 @@ STEPS = (
         "dates",
         "Dates and limits",
         (
-            ("Dates", ("opens_at", "closes_at", "entry_deadline", "merger_deadline")),
-            ("Reveal", ("reveal_rule", "reveals_at", "takes_late_submissions", "marks_ties")),
-            (
-                "Limits per team",
-                (
-                    "max_daily_submissions",
-                    "max_total_submissions",
-                    "max_pending_submissions",
-                    "max_hourly_rejections",
-                    "selection_count",
-                ),
-            ),
+            ("Dates", ("opens_at", "closes_at")),
+            ("", ("reveal_rule",)),
+            ("Limits per team", ("max_daily_submissions", "selection_count")),
+            ("Other dates", ("entry_deadline", "merger_deadline", "reveals_at")),
+            ("After the reveal", ("takes_late_submissions", "marks_ties")),
+            ("More limits", ("max_total_submissions", "max_pending_submissions", "max_hourly_rejections")),
         ),
+        folded=("Other dates", "After the reveal", "More limits"),
         helps=dict.fromkeys(("max_daily_submissions", "max_total_submissions"), "Blank means no limit."),
     ),
     SettingsStep(
         "entry",
         "Entry and teams",
-        (("", ("entry_mode", "entry_code", "entry_groups", "max_team_size", "rules")),),
+        (
+            ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
+            ("Restriction to groups", ("entry_groups",)),
+        ),
+        folded=("Restriction to groups",),
     ),
     SettingsStep(
         "metric",
