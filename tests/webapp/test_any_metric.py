@@ -18,6 +18,7 @@ from sqlalchemy import select
 from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt, verify
 from grader.sandbox import layers
+from grader.services.leaderboards import group_tables
 from tests.fixtures.arena import main_text, without_form_tokens
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
@@ -235,6 +236,13 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
     bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202).json["url"]
     olga.work()
     assert_bundle(unpacked(olga("GET", f"{bundle}/file").data), task)
+    page = arena.app.test_client().get("/competitions/any/leaderboard/private").text
+    assert page.count('<circle class="dot"') >= 2 and 'scope="col" class="number">Worst group</th>' in page
+    (worst,) = {
+        row["worst_group"]["score"]
+        for row in olga("GET", f"{HERE}/leaderboard?split=private").json["rows"][:1]
+    }
+    assert f'<td class="number">{group_tables.text(worst)} <bdi>region = ' in page
 
 
 def assert_public_board(olga, expected, decimals):
