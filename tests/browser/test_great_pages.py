@@ -52,7 +52,7 @@ REACH = """
 @pytest.fixture
 def site(live):
     """A competition with many identities and four teams; Ann's files are scored and rejected."""
-    _publish(live)
+    publish(live)
     people = {name: live.person(name) for name in TEAMS}
     for place, person in enumerate(people.values()):
         live.submit(person, live.truth.predictions(noise=2 + place / 2, seed=place))
@@ -65,7 +65,8 @@ def site(live):
     return live
 
 
-def _publish(live):
+def publish(live, **settings):
+    """Publish a competition with many identities."""
     dice = random.Random(4)
     lines = ["id,toxicity," + ",".join(MANY) + ",Usage"]
     for place, (row_id, label, _) in enumerate(live.truth.rows):
@@ -85,7 +86,7 @@ def _publish(live):
             slug="toxicity",
             title="Toxicity",
             solution=stored,
-            **WIDE_LIMITS,
+            **(WIDE_LIMITS | settings),
             actor=Actor(None, "tests"),
             now=live.now(),
         )

@@ -158,15 +158,26 @@ BOARD_OF_A_STRANGER = AGAIN_OF_A_STRANGER + "    select clock_timestamp\n" + ROW
 HOME_AGAIN = """
 read
     select login, user_account
-    select competition, organizer, scoring_version, solution
-    select clock_timestamp
-    select announcement
     select competition, organizer, participation, team_member, team, scoring_version, solution
     select submission, submission_grant
+    select announcement
     select content_state
+"""
+# The values are not in the cache: the leaderboard, the team's files, its selection and its entry's result.
+HOME_OF_A_MEMBER = (
+    HOME_AGAIN
+    + """\
+    select standing
+    select standing, team
+    select standing
+    select standing
+    select standing
+    select submission, score
     select submission, score
     select submission
+    select score
 """
+)
 TEAM_PAGE = """
 read
     select competition, scoring_version, solution
@@ -265,6 +276,7 @@ def board(arena, ann):
         ("visitor", f"{HERE}/leaderboard", BOARD_OF_A_STRANGER),
         ("visitor", f"{API}/leaderboard", BOARD_BY_API),
         ("visitor", f"{HERE}/teams/1", TEAM_PAGE),
+        ("member", HERE, HOME_OF_A_MEMBER + BELL),
     ],
 )
 def test_reading_a_page_or_a_list_sends_these_statements(arena, board, who: str, path: str, statements: str):

@@ -2,17 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
-from flask import g, url_for
+from flask import url_for
 
 from grader.charts.strips import StripChart, strip_chart
-from grader.models import Competition
-from grader.services.leaderboards import glance
+from grader.models import Competition, SubmissionStatus, Team
+from grader.ranking.order import SCALE, Scale
+from grader.services.competitions import lookup, phases
+from grader.services.data_files import files as data_files
+from grader.services.leaderboards import glance, score_history
 from grader.services.leaderboards.glance import Glance
-from grader.services.limits.limits import DailyLimitReached
-from grader.services.submissions import refusal, selections, situation
+from grader.services.leaderboards.score_history import OwnScore
+from grader.services.leaderboards.snapshots import Snapshot
+from grader.services.leaderboards.submission_results import SplitResult, split_results_of
+from grader.services.limits.limits import Allowance, DailyLimitReached
+from grader.services.standings import shown_scores
+from grader.services.submissions import refusal, selections
 from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
@@ -24,24 +31,23 @@ from grader.services.teams.participations import (
     NotJoined,
     RulesChanged,
 )
-from grader.visibility import Phase
+from grader.visibility import Field, Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.presentation import formats
 
-NEAR_CLOSE = timedelta(days=3)
+SCRIPTS = (".py", ".ipynb", ".R")
 _AT_THE_END = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A button with its label, URL, note and countdown, and an optional second button."""
+    """A button with its label, URL, note and countdown."""
 
     words: str
     address: str
     note: str = ""
     until: datetime | None = None
-    second: "NextStep | None" = None
 
 
 def of_stranger(view: CompetitionView) -> NextStep:
@@ -80,19 +86,13 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
         return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
     if refused is not None:
         return NextStep("Submissions", _to("submissions.index", view), refused.message)
-    second = finals if _is_near_close(view, situation.now) else None
-    return NextStep("Submit", _to("submissions.index", view), _left(situation), second=second)
-
-
-def wants_choice(view: CompetitionView, situation: Situation) -> bool:
-    """Return whether the next step may depend on the team's selection."""
-    return situation.team is not None and not situation.is_test and view.phase in (Phase.OPEN, Phase.CLOSED)
+    return NextStep("Submit", _to("submissions.index", view))
 
 
 def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep | None:
     """Return the step that leads to the final selection, while that is open and incomplete."""
     is_open = selections.is_open(situation.competition, situation.now)
-    if choice is None or not is_open or (situation.team and situation.team.is_disqualified):
+    if choice is None or not is_open:
         return None
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
@@ -126,18 +126,6 @@ def _board(view: CompetitionView) -> NextStep:
     if view.is_revealed:
         return NextStep("See results", _to("leaderboards.private", view))
     return NextStep("See the leaderboard", _to("leaderboards.public", view))
-
-
-def _left(situation: Situation) -> str:
-    left = situation.allowance.left
-    if left is None:
-        return ""
-    is_of_day = left == situation.allowance.left_today
-    return f"{left:,} left {'today' if is_of_day else 'in total'}"
-
-
-def _is_near_close(view: CompetitionView, now: datetime) -> bool:
-    return view.closes_at is not None and view.closes_at - now <= NEAR_CLOSE
 
 
 def _to(endpoint: str, view: CompetitionView) -> str:
@@ -186,6 +174,27 @@ def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnFiles:
+    """The team's latest file, its current final selection, and the visible result of its entry.
+
+    `choice` is None for a disqualified team and after the reveal. `scale` is that of the latest file's score.
+    """
+
+    scale: Scale = SCALE
+    latest: OwnScore | None = None
+    choice: CurrentSelection | None = None
+    result: SplitResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """The first steps of a participant: the number of data files, and the name of a script among them."""
+
+    file_count: int
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
 class Home:
     """The Home page's content for one viewer."""
 
@@ -197,36 +206,75 @@ class Home:
     has_joined: bool
     own_team_id: int | None
     own_team_name: str
+    files: OwnFiles
+    first_steps: FirstSteps | None
+    allowance: Allowance | None
+    can_select: bool
+    selection_closes_at: datetime | None
 
 
-def read(session: Any, competition: Competition, view: CompetitionView, now: datetime) -> Home:
-    """Return the Home page's content for the current user. Call `competition_of` first."""
-    own_situation: Situation | None = None
-    if g.user is not None:
-        own_situation = situation.read(session, slug=competition.slug, user=g.user, now=now)
-    team = own_situation.team if own_situation is not None and not own_situation.is_test else None
+def read(
+    session: Any, competition: Competition, view: CompetitionView, own: Situation | None, now: datetime
+) -> Home:
+    """Return the Home page's content; `own` is the current user's situation."""
+    participant = own if own is not None and not own.is_test else None
+    team = participant.team if participant else None
     kept = lookups.snapshot(session, competition, now)
     board = glance.of(session, competition=competition, team=team, now=now, snapshot=kept)
-    own = board.own.score_units if board.own else None
-    entry = participations.state(competition, own_situation.participation if own_situation else None)
+    units = board.own.score_units if board.own else None
+    files = OwnFiles()
+    if participant and team is not None and view.has_solution:
+        # A new submission changes only the allowance, not the content token.
+        key = "own files", team.id, participant.allowance
+        files = kept.page(key, lambda: _files(session, competition, team, board, now))
+    entry = participations.state(competition, own.participation if own else None)
     return Home(
         board=board,
-        strip=kept.page(("strip", own), lambda: strip_chart(board.scores, own=own, scale=board.scale)),
-        step=_step(session, view, own_situation),
+        strip=kept.page(("strip", units), lambda: strip_chart(board.scores, own=units, scale=board.scale)),
+        step=of_person(view, own, files.choice) if own else of_stranger(view),
         moments=dates_of(competition, now),
         entry=entry,
         has_joined=entry is EntryState.JOINED,
         own_team_id=team.id if team else None,
         own_team_name=team.name if team else "",
+        files=files,
+        first_steps=_first_steps(session, view, participant, files.latest, kept) if participant else None,
+        allowance=participant.allowance if participant and view.is_open else None,
+        can_select=selections.is_open(competition, now),
+        selection_closes_at=selections.closes_at(competition),
     )
 
 
-def _step(session: Any, view: CompetitionView, own_situation: Situation | None) -> NextStep:
-    if own_situation is None:
-        return of_stranger(view)
-    choice = None
-    if view.has_solution and own_situation.team is not None and wants_choice(view, own_situation):
-        choice = selections.would_count(
-            session, competition=own_situation.competition, team=own_situation.team, now=own_situation.now
-        )
-    return of_person(view, own_situation, choice)
+def _files(session: Any, competition: Competition, team: Team, board: Glance, now: datetime) -> OwnFiles:
+    version, phase = lookup.live(competition), phases.phase(competition, now)
+    allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
+    scores = score_history.own_scores(session, team=team, version=version, allowed=allowed)
+    choice = result = None
+    if scores and phase is not Phase.REVEALED and not team.is_disqualified:
+        choice = selections.would_count(session, competition=competition, team=team, now=now)
+    if board.own:
+        ids = [board.own.submission_id]
+        results = split_results_of(session, submission_ids=ids, version=version, allowed=allowed)
+        result = results[ids[0]].get(board.split)
+    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
+    return OwnFiles(scale, scores[-1] if scores else None, choice, result)
+
+
+def _first_steps(
+    session: Any, view: CompetitionView, own: Situation, latest: OwnScore | None, kept: Snapshot
+) -> FirstSteps | None:
+    """Return the first steps of a person who may take part and has not yet submitted a valid file."""
+    if view.phase not in (Phase.SCHEDULED, Phase.OPEN) or not view.has_solution:
+        return None
+    if latest is not None and latest.status is not SubmissionStatus.REJECTED:
+        return None
+    refused = participations.refusal(own.competition, own.participation, now=own.now)
+    if not isinstance(refused, NotJoined | RulesChanged | None):
+        return None
+
+    def steps() -> FirstSteps:
+        listed = data_files.list_all(session, competition=own.competition)
+        names = [each.name for each in listed if data_files.is_given_out(own.competition, each)]
+        return FirstSteps(len(names), next((name for name in names if name.endswith(SCRIPTS)), ""))
+
+    return kept.page("first steps", steps)

@@ -30,7 +30,7 @@ from webapp.http import errors, inbox, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
-from webapp.presentation.terms import EXACTNESS, terms_of
+from webapp.presentation.terms import EXACTNESS, NAMES, terms_of
 
 GROUPS = {
     "open": "Running",
@@ -149,10 +149,15 @@ def show(slug: str) -> ResponseReturnValue:
 
 def _home(slug: str) -> str:
     with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
+        own = lookups.situation_in(session, slug) if g.user is not None else None
+        competition = own.competition if own else competition_of(session, slug)
+        now = own.now if own else db.now(session)
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
-        content = home.read(session, competition, view, now)
+        has_unread = bool(posted and g.user) and posted[0].id in announcements.unread_ids(
+            session, competition=competition, user=g.user
+        )
+        content = home.read(session, competition, view, own, now)
         overview = prose.stored(competition, slug, competition.overview)
     return render_template(
         "competitions/show.html",
@@ -161,6 +166,8 @@ def _home(slug: str) -> str:
         metric=view.metric(),
         overview=overview,
         rescored=mail.news(competition),
+        has_unread=has_unread,
+        term_names=NAMES,
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )
 

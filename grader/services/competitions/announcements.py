@@ -7,7 +7,15 @@ from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session, undefer
 
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
-from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
+from grader.models import (
+    Announcement,
+    Competition,
+    Notification,
+    Participation,
+    RequestState,
+    TeamMember,
+    User,
+)
 from grader.services import notifications
 from grader.services import webhook_outbox as webhooks
 from grader.services.competitions.acting import Act
@@ -89,6 +97,16 @@ def withdraw(act: Act, *, announcement_id: int) -> Announcement:
 def shown(session: Session, *, competition: Competition) -> list[Announcement]:
     """Return the announcements that have not been withdrawn, newest first."""
     return list(session.scalars(_newest(competition).where(Announcement.withdrawn_at.is_(None))))
+
+
+def unread_ids(session: Session, *, competition: Competition, user: User) -> set[int]:
+    """Return the ids of the announcements that a user has not read."""
+    query = select(Notification.subject_id).where(
+        Notification.competition_id == competition.id,
+        Notification.kind == NotificationKind.ANNOUNCEMENT.value,
+        Notification.id.in_(notifications.unread(user.id)),
+    )
+    return {announcement_id for announcement_id in session.scalars(query) if announcement_id is not None}
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Announcement]:

@@ -46,6 +46,7 @@ class TopTeam:
 class OwnRank:
     """The viewer's rank; `gap` is the score difference to the team above, or None for the first."""
 
+    submission_id: int
     rank: int
     score: str
     score_units: int
@@ -209,6 +210,7 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
     entry, rank = ranked
     above = standings.above(entry)
     return OwnRank(
+        submission_id=entry.submission_id,
         rank=rank,
         score=scale.text(entry.score_units),
         score_units=entry.score_units,

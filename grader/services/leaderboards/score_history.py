@@ -19,6 +19,7 @@ from grader.models import (
     Standing,
     Submission,
     SubmissionKind,
+    SubmissionStatus,
     Team,
 )
 from grader.ranking import order, selection
@@ -99,6 +100,8 @@ class OwnScore:
 
     submission_id: int
     file_name: str
+    kind: SubmissionKind
+    status: SubmissionStatus
     units: int | None
     best_before: int | None
 
@@ -114,7 +117,8 @@ def own_scores(
     """Return all files of a team, oldest first, without reading hidden scores."""
     is_shown = Field.PUBLIC_SCORE in allowed
     score: Any = Score.score if is_shown else null()
-    query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, score)
+    columns = Submission.id, Submission.file_name, Submission.kind, Submission.status
+    query: Select[Any] = select(*columns, score)
     if is_shown:
         query = query.outerjoin(
             Score,
@@ -136,14 +140,14 @@ def _in_order(
 ) -> Iterator[OwnScore]:
     """Yield scores as the competition's feedback mode displays them, or exact ones without a competition."""
     best: int | None = None
-    for submission_id, file_name, kind, score in rows:
+    for submission_id, file_name, kind, status, score in rows:
         if score is None:
             units = None
         elif competition is None:
             units = scale.units(score)
         else:
             units = shown_scores.units(competition, score)
-        yield OwnScore(submission_id, file_name, units, best)
+        yield OwnScore(submission_id, file_name, kind, status, units, best)
         if units is not None and (is_test or kind in shown_scores.KINDS):
             best = units if best is None else max(best, units)
 

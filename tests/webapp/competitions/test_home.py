@@ -13,7 +13,9 @@ from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.services.teams import rosters
 from grader.visibility import Feedback
+from tests.fixtures.arena import main_text
 from tests.fixtures.statements import recorded
+from tests.webapp.competitions.test_data_page import add
 
 HERE = "/competitions/toxicity"
 DAY = timedelta(days=1)
@@ -49,7 +51,7 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     assert seen() == ("Join", f"{HERE}/join")
     ann.post(f"{HERE}/join", {"accepted_rules_version": "1"})
     assert seen() == ("Submit", f"{HERE}/submissions")
-    assert "2 left today" in ann.browser.get(HERE).text
+    assert "Submissions left 2 today" in words(ann.browser.get(HERE).text)
     for seed in (1, 2):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=seed))
     arena.score_all()
@@ -66,14 +68,88 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     assert seen() == ("See results", f"{HERE}/results")
 
 
-def test_the_submit_button_and_remaining_submissions_stay_when_finals_can_be_selected(arena):
-    arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
+def test_a_new_participant_gets_three_steps_until_the_first_file_is_valid(arena):
+    arena.competition(closes_at=arena.now() + 9 * DAY, rules="Be fair.", max_daily_submissions=4)
     ann = arena.person("Ann")
-    arena.submit(ann, arena.truth.predictions(noise=2, seed=1))
+
+    def steps() -> str:
+        page = main_text(ann.browser.get(HERE))
+        return page.partition("Get the data")[2].partition("Top five")[0].partition("All scores")[0]
+
+    assert (
+        "the sample submission Train a model see how it is scored Submit its output after you join" in steps()
+    )
+    for name in ("train.csv", "starter.py"):
+        add(arena, name, b"id,text\n1,x\n")
+    arena.work()
+    assert "2 files, after you join Run the starter script starter.py" in steps()
+    ann.post(f"{HERE}/join", {"accepted_rules_version": "1"})
+    assert "2 files Run the starter script starter.py Submit its output the page checks" in steps()
+    arena.submit(ann, b"id,prediction\n7000000,nan\n")
     arena.score_all()
-    page = ann.browser.get(HERE).text
-    assert button(page)[0] == "Submit"
-    assert re.search(r"Submit 3 left today Select submissions 2 of 2 selections are unused", words(page))
+    assert re.match(
+        r" \(done\) 2 files Run the starter script \(done\) starter.py Submit its output the", steps()
+    )
+    assert "Latest submission #1 rejected does not count; open it for the problems" in steps()
+    arena.submit(ann, arena.truth.predictions(noise=2))
+    page = main_text(ann.browser.get(HERE))
+    assert "Get the data" not in page and "Latest submission #2 pending waiting for its score" in page
+    arena.score_all()
+    assert re.search(r"#2 0\.\d{5} counts: it is your leaderboard entry", main_text(ann.browser.get(HERE)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"opens_at": 2}, "Submit its output when the competition opens"),
+        ({"opens_at": -9, "closes_at": -1}, None),
+        ({"opens_at": -9, "closes_at": 9, "entry_deadline": -1}, None),
+    ],
+)
+def test_steps_that_a_new_participant_cannot_take_are_not_shown(
+    arena, settings: dict[str, int], expected: str | None
+):
+    now = arena.now()
+    arena.competition(**{name: now + days * DAY for name, days in settings.items()})
+    page = main_text(arena.person("Ann").browser.get(HERE))
+    assert expected in page if expected else "Get the data" not in page
+    for person in (arena.app.test_client(), arena.person("Root", is_admin=True).browser):
+        assert "Get the data" not in main_text(person.get(HERE))
+
+
+@pytest.mark.parametrize("feedback", Feedback)
+def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena, feedback: Feedback):
+    arena.competition(feedback=feedback, closes_at=arena.now() + 9 * DAY)
+    ann = arena.person("Ann")
+    for noise in (1, 9, 3):
+        arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise)))
+    arena.score_all()
+    ann.post(f"{HERE}/submissions/2/selection", {"selected": "yes"})
+    page = main_text(ann.browser.get(HERE))
+    if feedback is Feedback.BLIND:
+        assert "Latest submission #3 scored its score is shown after the reveal" in page
+    else:
+        assert re.search(r"Latest submission #3 0\.\d+ does not change your rank; #1 is your entry", page)
+    automatic = "" if feedback.is_coarse else ", #1 automatic"
+    later = ", 1 filled automatically" if feedback.is_coarse else ""
+    assert f"Final selection #2{automatic} 1 of 2 selected{later}; change until" in page
+    assert ("Costs the most" in page) == (feedback is Feedback.OPEN)
+    arena.reveal()
+    after = main_text(ann.browser.get(HERE))
+    assert re.search(r"Latest submission #3 0\.\d{5} does not change your rank; #\d is your entry", after)
+    assert re.search(r"Final submission #[12] your provisional entry", after)
+    assert "Costs the most in #" in after and "Submissions left" not in after
+
+
+def test_an_unread_announcement_is_marked_as_new(arena):
+    arena.competition()
+    root, ann = arena.person("Root", is_admin=True), arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions(noise=2))
+    news = {"title": "A file is new", "body": "Hello.", "act": "post"}
+    assert root.confirm(f"{HERE}/organize/announcements", news).status_code == 303
+    assert "Announcement new A file is new" in main_text(ann.browser.get(HERE))
+    ann.post("/notifications/read")
+    assert "Announcement A file is new" in main_text(ann.browser.get(HERE))
 
 
 def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
