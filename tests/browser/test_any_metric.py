@@ -123,6 +123,9 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
     context, page = _page_of(browser, live, ann)
     page.goto(f"{HERE}/evaluation")
     expect(page.locator("main")).to_contain_text(KINDS[kind][0])
+    for look in looks(page):
+        assert not list(seen(page, look))
+        page.screenshot(path=screens / f"evaluation-{kind}-{look}.png", full_page=True)
     if kind == "python":
         page.get_by_text("metric.py", exact=True).click()
         expect(page.get_by_text("def score(solution, submission")).to_be_visible()

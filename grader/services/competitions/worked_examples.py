@@ -108,7 +108,7 @@ def named_example(named: NamedMetric) -> NamedExample | None:
     table = {heads.get(each.name, each.name): _shown(truth[each.name], each, options) for each in about.truth}
     for column in set(named.groups[:1]) - set(truth):
         values = [value for name, value in named.scored_groups if name == column]
-        first, second = (*values, "one group", "another group")[:2]
+        first, second = (*values, "group 1", "group 2")[:2]
         truth[column] = np.array([first] * 3 + [second] * 3)
         table[column] = truth[column].tolist()
         metric = GroupedMetric(
