@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from grader.worker.scheduled_tasks import Calendar
 from tests.browser.looks import looks, seen
 from tests.browser.test_great_pages import publish
 from tests.browser.test_screens import OVERVIEW
@@ -22,6 +23,8 @@ ANSWERS = {
     "Which identity costs the most?": (HERE, ".cockpit >> text=/Costs the most/"),
     "Which files are final?": (HERE, ".cockpit >> text=/1 of 2 selected/"),
     "What is new?": (HERE, ".cockpit >> text=/A new data file/"),
+    "Did my change help?": (HERE, ".cockpit >> text=/± 0.* against #\\d+, (more than|within) chance/"),
+    "Is my rank beyond chance?": (f"{HERE}/leaderboard", ".standings tr.own"),
     "How far is the next rank?": (HERE, ".hero >> text=/behind the \\d/"),
 }
 FIRST_STEPS = {
@@ -50,6 +53,8 @@ def site(live):
         "act": "post",
     }
     assert root.confirm(f"{HERE}/organize/announcements", news).status_code == 303
+    Calendar(live.database).run_due()
+    live.work()
     return live
 
 

@@ -176,6 +176,7 @@ HOME_OF_A_MEMBER = (
     select submission, score
     select submission
     select score
+    select standing, paired_difference
 """
 )
 TEAM_PAGE = """

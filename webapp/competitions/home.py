@@ -8,12 +8,13 @@ from typing import Any
 from flask import url_for
 
 from grader.charts.strips import StripChart, strip_chart
-from grader.models import Competition, SubmissionStatus, Team
+from grader.models import Competition, Split, SubmissionStatus, Team
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import lookup, phases
 from grader.services.data_files import files as data_files
-from grader.services.leaderboards import glance, score_history
+from grader.services.leaderboards import glance, paired_differences, score_history
 from grader.services.leaderboards.glance import Glance
+from grader.services.leaderboards.paired_differences import ChangeResult
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
@@ -177,13 +178,17 @@ def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
 class OwnFiles:
     """The team's latest file, its current final selection, and the visible result of its entry.
 
-    `choice` is None for a disqualified team and after the reveal. `scale` is that of the latest file's score.
+    `change` is the latest file's difference from the team's previous best, and `scale` that of its score.
+    `choice` is None for a disqualified team and after the reveal. `is_tied` states whether the team's score
+    is within chance of that of the team above.
     """
 
     scale: Scale = SCALE
     latest: OwnScore | None = None
+    change: ChangeResult | None = None
     choice: CurrentSelection | None = None
     result: SplitResult | None = None
+    is_tied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +231,7 @@ def read(
     if participant and team is not None and view.has_solution:
         # A new submission changes only the allowance, not the content token.
         key = "own files", team.id, participant.allowance
-        files = kept.page(key, lambda: _files(session, competition, team, board, now))
+        files = kept.page(key, lambda: _files(session, competition, team, board, now, kept))
     entry = participations.state(competition, own.participation if own else None)
     return Home(
         board=board,
@@ -245,11 +250,19 @@ def read(
     )
 
 
-def _files(session: Any, competition: Competition, team: Team, board: Glance, now: datetime) -> OwnFiles:
+def _files(
+    session: Any, competition: Competition, team: Team, board: Glance, now: datetime, kept: Snapshot
+) -> OwnFiles:
     version, phase = lookup.live(competition), phases.phase(competition, now)
     allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
     scores = score_history.own_scores(session, team=team, version=version, allowed=allowed)
-    choice = result = None
+    latest = scores[-1] if scores else None
+    choice = result = change = None
+    if latest and latest.best_before is not None:
+        change = paired_differences.of_submission(
+            session, submission_id=latest.submission_id, version=version, allowed=allowed
+        )
+        change = change if change and change.units == latest.gain else None
     if scores and phase is not Phase.REVEALED and not team.is_disqualified:
         choice = selections.would_count(session, competition=competition, team=team, now=now)
     if board.own:
@@ -257,7 +270,13 @@ def _files(session: Any, competition: Competition, team: Team, board: Glance, no
         results = split_results_of(session, submission_ids=ids, version=version, allowed=allowed)
         result = results[ids[0]].get(board.split)
     scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
-    return OwnFiles(scale, scores[-1] if scores else None, choice, result)
+    tied = kept.page(
+        ("tied", Split.PUBLIC, Field.PUBLIC_DIFFERENCES in allowed),
+        lambda: paired_differences.tied_with_above(
+            session, competition=competition, split=Split.PUBLIC, allowed=allowed
+        ),
+    )
+    return OwnFiles(scale, latest, change, choice, result, team.id in tied)
 
 
 def _first_steps(

@@ -194,13 +194,13 @@ def record(
 def of_submission(
     session: Session,
     *,
-    submission: Submission,
+    submission_id: int,
     version: ScoringVersion,
     allowed: Collection[Field],
     split: Split = Split.PUBLIC,
 ) -> ChangeResult | None:
     """Return the change from the team's best earlier submission, or None if it is hidden or not computed."""
-    return _change(session, version, allowed, split, StoredDifference.submission_id == submission.id)
+    return _change(session, version, allowed, split, StoredDifference.submission_id == submission_id)
 
 
 def of_pair(

@@ -151,7 +151,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         return outline
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
     change = paired_differences.of_submission(
-        session, submission=submission, version=version, allowed=allowed
+        session, submission_id=submission.id, version=version, allowed=allowed
     )
     stands = standing is not None and standing.submission_id == submission.id
     return replace(

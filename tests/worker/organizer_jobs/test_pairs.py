@@ -1,5 +1,6 @@
 """Paired differences: brute-force oracle, scheduling, interruptions, unreadable files, display."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
@@ -29,6 +30,7 @@ from grader.visibility import Feedback, Field
 from grader.worker.organizer_jobs import analysis
 from grader.worker.organizer_jobs.context import Work, WorkLost
 from grader.worker.scheduled_tasks import Calendar
+from tests.fixtures.arena import main_text
 
 HERE, API = "/competitions/toxicity", "/api/v1/competitions/toxicity"
 TIED = ">tied</small>"
@@ -220,7 +222,7 @@ def test_standard_errors_have_no_more_decimals_than_the_score(scene, error: floa
         submission = session.get_one(Submission, two)
         version, allowed = lookup.live(submission.competition), set(Field)
         change = paired_differences.of_submission(
-            session, submission=submission, version=version, allowed=allowed
+            session, submission_id=two, version=version, allowed=allowed
         )
     public = {number: round(score, 5) for number, score in scores(scene).items()}
     assert change.value == f"{public[two] - public[scene.files[0]]:+.5f}"
@@ -232,7 +234,10 @@ def test_a_submission_states_whether_its_change_is_within_chance(scene):
     one, two, _, four, _ = scene.files
     page = f"{HERE}/submissions/{{}}".format
     assert "paired test" not in scene.ann.browser.get(page(two)).text
+    assert "within chance" not in scene.ann.browser.get(HERE).text
     compare(scene)
+    home = main_text(scene.ann.browser.get(HERE))
+    assert re.search(r"#4 0\.\d{5} .*; [+-]0\.\d{5} ± 0\.\d+ against #2, within chance", home)
     assert "in a paired test: more than chance explains" in scene.ann.browser.get(page(two)).text
     assert "in a paired test: within chance" in scene.ann.browser.get(page(four)).text
     assert "paired test" not in scene.ann.browser.get(page(one)).text
