@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, root_mean_squared_error
 from sqlalchemy import select
 
-from grader.models import Score, ScoringVersion, Split
+from grader.models import Score, ScoringVersion, Split, StoredDifference
 from grader.receipts import Receipt, verify
 from grader.sandbox import layers
 from grader.services.leaderboards import group_tables
@@ -482,6 +482,37 @@ def test_teams_are_tied_under_another_metric_as_the_bootstrap_says(arena, clock,
         assert difference["is_tied"] == (difference["low"] <= 0 <= difference["high"])
     page = olga.person.browser.get("/competitions/any/organize/ties").text
     assert f"{teams[1]['difference']['difference']:.5f}" in page and "AUC" not in page and "°" not in page
+
+
+@pytest.mark.parametrize("kind", [Numbers, Classes, Distances])
+def test_changes_are_compared_under_any_metric_whose_rows_have_influences(arena, clock, kind):
+    task = kind()
+    olga, desks, numbers = opened(arena, task)
+    rows = np.flatnonzero(IS_PUBLIC)
+    worst, _, best = sorted(range(3), key=lambda team: task.score(team, rows), reverse=kind is not Classes)
+    sent = {"data": submission(task, best), "content_type": "text/csv"}
+    number = desks[worst]("POST", f"{HERE}/submissions", **sent, expect=201).json["id"]
+    olga.work()
+    page = desks[worst].person.browser.get(f"/competitions/any/submissions/{number}").text
+    tied = [row["is_tied"] for row in olga("GET", f"{HERE}/leaderboard").json["rows"]]
+    with arena.database.read() as session:
+        pairs = {
+            (row.submission_id, row.baseline_id): row
+            for row in session.scalars(select(StoredDifference).where(StoredDifference.split == Split.PUBLIC))
+        }
+    if kind is Distances:
+        assert not pairs and "paired test" not in page and not any(tied)
+        return
+    rng = np.random.default_rng(0)
+    drawn = [rng.choice(rows, rows.size) for _ in range(400)]
+    found = pairs[number, numbers[worst]]
+    assert found.value == pytest.approx(task.score(best, rows) - task.score(worst, rows), rel=1e-9)
+    spread = np.std([task.score(best, each) - task.score(worst, each) for each in drawn])
+    assert found.standard_error == pytest.approx(spread, rel=0.2)
+    is_clear = abs(found.value) > 2 * found.standard_error
+    assert f"in a paired test: {'more than chance explains' if is_clear else 'within chance'}" in page
+    # The best files of two teams are equal now.
+    assert any(tied)
 
 
 @pytest.mark.parametrize("kind", [Numbers, Classes])
