@@ -37,6 +37,7 @@ from grader.ranking import order
 from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
+from grader.services.competitions.worked_examples import ROWS, SETS, bias_example
 from grader.visibility import Feedback, Field, Phase, Step, Viewer, visible
 from tests.fixtures.walks import CURIOUS, MAIL, Walk, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
@@ -68,6 +69,16 @@ DOCUMENTATION = (
     # The chapters are full of numbers and identical in every world, because they do not use the database.
     "/docs"
 )
+# The numbers of the example of the metric, which are the same in every competition with these settings.
+_REPORT = bias_example(("a", "b"), MetricSettings()).report
+EXAMPLE = {f"{row.score:.2f}" for row in ROWS} | {
+    f"{value:.3f}"
+    for value in (
+        _REPORT.score,
+        *_REPORT.terms.values(),
+        *(each.as_dict()[auc] for each in _REPORT.subgroups for auc in SETS),
+    )
+}
 ORGANIZERS = {role: name for role, (name, viewer) in ROLES.items() if viewer is Viewer.ORGANIZER}
 OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZERS}
 
@@ -207,6 +218,8 @@ def test_no_private_value_is_found_before_the_reveal(request: pytest.FixtureRequ
             found = _numbers(text) & (trail.secrets.hidden | trail.secrets.exact_gains)
             if asked.split()[1] in DESCRIPTIONS:
                 found -= set(Step)  # the values of a setting
+            if asked.endswith("/evaluation"):
+                found -= EXAMPLE
             wrong |= {(asked, role, each) for each in found}
     assert not wrong
 
