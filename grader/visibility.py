@@ -111,8 +111,8 @@ class Field(enum.StrEnum):
     FILE = "file"
     """The submitted file with its name, description, status, problems, notes and incident."""
     PUBLIC_IDENTITIES = "public_identities"
-    """The AUCs of each identity, and the possible score gains computed from the displayed AUCs; for other
-    metrics, the rows and values of each group. The average equality gaps (AEGs) are a separate field."""
+    """The AUCs of each identity, and the losses computed from the displayed AUCs; for other metrics, the rows
+    and values of each group. The average equality gaps (AEGs) are a separate field."""
     PUBLIC_GAPS = "public_gaps"
     PUBLIC_DIFFERENCES = "public_differences"
     """The rounded standard error of the difference between two files of a team, and leaderboard neighbors

@@ -100,7 +100,7 @@ class Submission(ApiRecord):
     terms : mapping, optional
         The terms of the public score, by name; None if the competition does not show them.
     weakest_term : str, optional
-        The term of the largest possible gain. If no gain is listed, the term with the highest cost.
+        The term with the highest cost.
     identities : sequence of mappings, optional
         The AUCs of each identity on the public rows; only the bias metric has them.
     groups : sequence of mappings, optional

@@ -127,6 +127,8 @@ class Description:
         The number of displayed decimals.
     cells : tuple of TermSpec
         The values of each group.
+    has_best : bool
+        Whether the best possible score is known: 1 if the highest score is the best, else 0.
     """
 
     title: str
@@ -139,6 +141,12 @@ class Description:
     decimals: int = 5
     cells: tuple[TermSpec, ...] = ()
     formula: str = ""
+    has_best: bool = True
+
+    @property
+    def best(self) -> float | None:
+        """The best possible score, or None if it is unknown."""
+        return (1.0 if self.direction is Direction.HIGHEST else 0.0) if self.has_best else None
 
 
 class LaterErrors(Mapping[str, float]):

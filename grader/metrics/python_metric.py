@@ -237,7 +237,14 @@ class PythonMetric:
         sentence = "A function that the organizers wrote."
         columns = settings.truth, settings.predictions
         return Description(
-            settings.title, sentence, settings.direction, exactness, *columns, terms, settings.decimals
+            settings.title,
+            sentence,
+            settings.direction,
+            exactness,
+            *columns,
+            terms,
+            settings.decimals,
+            has_best=False,
         )
 
     def encode(self, predictions: Columns) -> Columns:

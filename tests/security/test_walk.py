@@ -31,7 +31,8 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from grader.metrics import MetricSettings, PairCounts, SubgroupReport, report
-from grader.metrics.bias.analysis.power_means import held_back
+from grader.metrics.bias.analysis.power_means import loss_parts
+from grader.metrics.losses import in_units
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.receipts.recount import TERMS
@@ -131,7 +132,7 @@ class Secrets:
     private_scores: Mapping[int, str]
     private_board: tuple[int, ...]
     hidden: frozenset[str]
-    exact_gains: frozenset[str]
+    losses: tuple[frozenset[tuple[str, str, str]], ...]  # of submission 1, from exact and displayed AUCs
     blobs: tuple[str, ...]
 
 
@@ -215,7 +216,7 @@ def test_no_private_value_is_found_before_the_reveal(request: pytest.FixtureRequ
     wrong: set[tuple[str, str, str]] = set()
     for (role, asked), text in trail.at(moment).items():
         if not _sees(role, MOMENTS[moment]) and not asked.split()[1].startswith(DOCUMENTATION):
-            found = _numbers(text) & (trail.secrets.hidden | trail.secrets.exact_gains)
+            found = _numbers(text) & trail.secrets.hidden
             if asked.split()[1] in DESCRIPTIONS:
                 found -= set(Step)  # the values of a setting
             if asked.endswith("/evaluation"):
@@ -255,19 +256,20 @@ def test_same_search_finds_every_private_score_after_the_reveal(first: Trail):
 
 
 @pytest.mark.parametrize("moment", ["open", "settled", "revealed"])
-def test_only_organizers_see_gains_of_exact_aucs(first: Trail, moment: str):
-    pages, answers = (
-        {role: text for (role, asked), text in first.at(moment).items() if asked == f"GET {path}"}
-        for path in (f"/competitions/{SLUG}/submissions/1", "/api/v1/submissions/1/gains")
-    )
-    assert "leader" in pages and "leader" in answers
-    for role, text in pages.items():
-        assert bool(_numbers(text) & first.secrets.exact_gains) is (role in ORGANIZERS), role
+def test_only_organizers_see_losses_of_exact_aucs(first: Trail, moment: str):
+    answers = {
+        role: text
+        for (role, asked), text in first.at(moment).items()
+        if asked == "GET /api/v1/submissions/1/losses"
+    }
+    assert "leader" in answers
     for role, text in answers.items():
         if text.startswith("200"):
-            gains = json.loads(text[text.index("{") :])["gains"]
-            is_rounded = all(gain["value"] == round(gain["value"], 2) for gain in gains)
-            assert gains and is_rounded is (role not in ORGANIZERS), role
+            losses = json.loads(text[text.index("{") :])["losses"]
+            shown = {(each["term"], each["group"], f"{each['amount']:.5f}") for each in losses}
+            exact, rounded = first.secrets.losses
+            assert shown <= (exact if role in ORGANIZERS else rounded), role
+            assert not shown <= (rounded if role in ORGANIZERS else exact), role
 
 
 def test_worlds_differ_in_their_hidden_data(first: Trail, other_labels: Trail, other_split: Trail):
@@ -313,7 +315,7 @@ def follow(
                 if moment in moments:
                     world.dice.seed(moment)
                     with world.undone():
-                        _list_all_gains(world)
+                        _list_all_losses(world)
                         told = _ask_others(world, extents[moment])
                         told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
                         if with_organizers:
@@ -324,8 +326,8 @@ def follow(
     return trail
 
 
-def _list_all_gains(world: World):
-    """Reduce the standard errors, because smaller gains than the standard error are not listed."""
+def _list_all_losses(world: World):
+    """Reduce the standard errors, because smaller losses than the standard error are not listed."""
     with world.arena.database.write() as session:
         for score in session.scalars(select(Score)):
             score.errors = score.errors | {"score": 0.00001}
@@ -380,8 +382,8 @@ def _secrets(world: World) -> Secrets:
     values: dict[Split, set[float]] = {split: set() for split in Split}
     scores = {}
     shown_values: list[dict[Any, float]] = []
-    told_gains: set[str] = set()
-    exact_gains: set[str] = set()
+    told_losses: set[str] = set()
+    losses: tuple[frozenset[tuple[str, str, str]], ...] = ()
     costs: list[list[float]] = []
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
@@ -395,14 +397,14 @@ def _secrets(world: World) -> Secrets:
             rows = report(PairCounts.from_dict(score.evidence), metric).subgroups
             if is_shown:
                 shown_values.append(_shown(score.score, terms, rows))
-                told_gains |= _gains(rows, metric)
-                exact_gains |= {
-                    f"{cell.gain:.{digits}f}"
-                    for cell in held_back(rows, metric).cells
-                    for digits in range(5, 18)
-                }
+                both = [_losses(score.score, terms, each, metric) for each in (rows, _displayed(rows))]
+                told_losses |= _bars(score.score, both[1])
+                if score.submission_id == 1:
+                    losses = tuple(both)
                 errors = score.errors.values()
-                told_gains |= {str(error) for error in errors} | {order.error_text(error) for error in errors}
+                told_losses |= {str(error) for error in errors} | {
+                    order.error_text(error) for error in errors
+                }
                 costs.append(_costs(terms, metric))
             for row in rows:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
@@ -418,9 +420,8 @@ def _secrets(world: World) -> Secrets:
         blobs = tuple(sha256 for each in solutions for sha256 in (each.prepared_sha256, each.row_ids_sha256))
     told = {metric.label_threshold, metric.identity_threshold, *metric.weights.as_dict().values()}
     hidden = _roundings(values[Split.PRIVATE]) - _roundings(values[Split.PUBLIC] | told)
-    told_gains |= _differences(shown_values) | _contributions(costs)
-    exact_gains -= told_gains | _roundings(values[Split.PUBLIC])
-    return Secrets(scores, tuple(board), frozenset(hidden - told_gains), frozenset(exact_gains), blobs)
+    told_losses |= _differences(shown_values) | _contributions(costs)
+    return Secrets(scores, tuple(board), frozenset(hidden - told_losses), losses, blobs)
 
 
 def _shown(score: float, terms: Sequence[float], rows: Sequence[SubgroupReport]) -> dict[Any, float]:
@@ -456,11 +457,26 @@ def _differences(shown: Sequence[Mapping[Any, float]]) -> set[str]:
     }
 
 
-def _gains(rows: Sequence[SubgroupReport], metric: MetricSettings) -> set[str]:
-    """Return the score gains that a page computes from the displayed AUCs of the public rows."""
-    shown = [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in AUCS}) for row in rows]
-    cells = held_back(shown, metric).cells
-    return {f"{cell.gain:.{digits}f}" for cell in cells for digits in range(4, 18)}
+def _displayed(rows: Sequence[SubgroupReport]) -> list[SubgroupReport]:
+    return [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in AUCS}) for row in rows]
+
+
+def _losses(
+    score: float, terms: Sequence[float], rows: Sequence[SubgroupReport], metric: MetricSettings
+) -> frozenset[tuple[str, str, str]]:
+    """Return the losses that a page computes from these AUCs of the public rows."""
+    shown = {name: round(term, 4) for name, term in zip(TERMS, terms, strict=True)}
+    total = 100_000 - order.SCALE.units(score)
+    losses = in_units(loss_parts(shown, rows, metric), total, lambda units: units / 100_000)
+    return frozenset((each.term, each.group, f"{each.amount:.5f}") for each in losses)
+
+
+def _bars(score: float, losses: frozenset[tuple[str, str, str]]) -> set[str]:
+    """Return the losses and the scores that remain after each of them, as in the waterfall."""
+    sizes = sorted((round(float(number) * 100_000) for _, _, number in losses), reverse=True)
+    left = itertools.accumulate(sizes, int.__sub__, initial=100_000)
+    rest = order.SCALE.units(score) - 100_000 + sum(sizes[:10])
+    return {order.SCALE.text(units) for units in (*sizes, *left, -rest)}
 
 
 def _roundings(values: set[float]) -> set[str]:

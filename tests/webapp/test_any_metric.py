@@ -594,7 +594,7 @@ ANSWERS = (
     f"{HERE}/leaderboard?sort=score&order=asc", f"{HERE}/leaderboard?sort=score&order=desc",
     f"{HERE}/submissions", f"{HERE}/leaderboard?split=private", f"{HERE}/leaderboard/private/{{own}}",
     f"{HERE}/results", f"{HERE}/teams/{{team}}", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
-    f"{API}/submissions/{{own}}/gains", f"{API}/submissions/{{own}}/receipt",
+    f"{API}/submissions/{{own}}/losses", f"{API}/submissions/{{own}}/receipt",
 )  # fmt: skip
 FORBIDDEN = (
     r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half|Open the diagnosis"
@@ -663,7 +663,9 @@ def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock,
         lines = before["visitor", "/competitions/any/leaderboard.csv"].text.splitlines()
         assert [line.split(",")[4] for line in lines[:2]] == ["f1_cat", f"{terms[0]:.5f}"]
     page = main_text(before["Ann", f"/competitions/any/{own}"])
-    assert all(words in page for words in (f"{details['public_score']:.5f}", "Lost there", f"{worst} worst"))
+    assert all(
+        words in page for words in (f"{details['public_score']:.5f}", "Behind the best", f"{worst} worst")
+    )
     best = "The lowest score is the best" if is_lowest else "The highest score is the best"
     evaluation = main_text(before["visitor", "/competitions/any/evaluation"])
     assert best in evaluation

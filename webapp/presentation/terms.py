@@ -44,11 +44,11 @@ class Term:
 
     def rows_of(self, classes: ClassNames) -> str:
         """Return the compared rows, in the competition's own names."""
-        return _in_words_of(classes, self.rows)
+        return phrase(self.rows, classes)
 
     def low_of(self, classes: ClassNames) -> str:
         """Return the meaning of a low value, in the competition's own names."""
-        return _in_words_of(classes, self.low)
+        return phrase(self.low, classes)
 
     def explained(self, classes: ClassNames) -> str:
         """Return the explanation below a column heading."""
@@ -66,7 +66,8 @@ def words_of(classes: ClassNames) -> dict[str, str]:
     }
 
 
-def _in_words_of(classes: ClassNames, text: str) -> str:
+def phrase(text: str, classes: ClassNames) -> str:
+    """Return a phrase of `TermSpec` in the competition's own names."""
     return text.format(**words_of(classes))
 
 

@@ -147,10 +147,7 @@ class SubmissionDetails(Answer):
     terms: dict[str, float] | None
     weakest_term: Annotated[
         str | None,
-        Field(
-            description="The term of the largest possible gain. If no gain is listed, the term with the "
-            "highest cost. Only the bias metric has one."
-        ),
+        Field(description="The term with the highest cost. Only the bias metric has one."),
     ] = None
     identities: list[dict[str, Any]] | None
     groups: list[GroupTableAnswer] | None = None
@@ -190,14 +187,12 @@ class ReceiptQuery(Sent):
     version: Number | None = None
 
 
-class Gain(Answer):
-    """The score gain if an identity's AUC rose to the median of its column."""
+class LossAnswer(Answer):
+    """A part of the distance between the best possible score and the score."""
 
-    name: str
-    cell: str
-    value: float
-    median: float
-    gain: float
+    term: str
+    group: str
+    amount: float
 
 
 class TermCost(Answer):
@@ -208,14 +203,15 @@ class TermCost(Answer):
     cost: float
 
 
-class Gains(Answer):
-    """The diagnosis of a score: its terms, the costliest first, and the possible gains, the largest first.
+class Losses(Answer):
+    """The diagnosis of a score: its terms, the costliest first, and the losses, the largest first.
 
-    Values are null if the terms or the table are not shown.
+    Values are null if the terms are not shown or the best possible score is unknown.
     """
 
     terms: list[TermCost] | None
-    gains: list[Gain] | None
+    losses: list[LossAnswer] | None
+    within_chance: float | None
 
 
 class QuestionRequest(Sent):

@@ -25,8 +25,8 @@ from webapp.submissions.answers import (
     Accepted,
     Checked,
     DescribeRequest,
-    Gain,
-    Gains,
+    LossAnswer,
+    Losses,
     Question,
     QuestionList,
     QuestionRequest,
@@ -193,22 +193,24 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
     return Response(receipt.to_json(), mimetype="application/json")
 
 
-@blueprint.get("/submissions/<int:submission_id>/gains")
-@operation(Scope.READ, answers=Gains, tag=TAG)
-def submission_gains(submission_id: int) -> Gains:
-    """Return the diagnosis of the public score: the costs of its terms, and the largest possible gains.
+@blueprint.get("/submissions/<int:submission_id>/losses")
+@operation(Scope.READ, answers=Losses, tag=TAG)
+def submission_losses(submission_id: int) -> Losses:
+    """Return the diagnosis of the public score: the costs of its terms, and the losses by term and group.
 
-    Gains below the standard error of the score are left out. Organizers receive gains of the exact AUCs. All
-    others receive gains of the displayed AUCs.
+    The losses and the value within chance, the sum of losses below the standard error, add up to the distance
+    from the best possible score. Organizers receive losses of the exact AUCs. All others receive losses of
+    the displayed AUCs.
     """
     with reading() as session:
         public = _summary(session, lookups.open_submission(session, submission_id)).public
     if public is None:
-        return Gains(terms=None, gains=None)
-    gains = [Gain.model_validate(each) for each in public.gains]
-    return Gains(
+        return Losses(terms=None, losses=None, within_chance=None)
+    is_shown = bool(public.parts)
+    return Losses(
         terms=[TermCost.model_validate(each) for each in public.costs] or None,
-        gains=gains if public.identities else None,
+        losses=[LossAnswer.model_validate(each) for each in public.losses] if is_shown else None,
+        within_chance=public.within_chance if is_shown else None,
     )
 
 

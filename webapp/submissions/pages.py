@@ -34,7 +34,7 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.parameters import asked_number, asked_page, whole_number
 from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions.diagnosis import GainsView
+from webapp.submissions.diagnosis import WaterfallView
 from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
@@ -91,8 +91,8 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         would_count=choice is not None and submission.id in choice.reasons,
         previous_id=summary.previous_id,
         best_shown_before_id=summary.best_shown_before_id,
-        gains=GainsView.of(
-            summary.public, view, whose="This model" if opened.viewer is Viewer.ORGANIZER else "Your model"
+        chart=WaterfallView.of(
+            summary.public, view, whose="this model" if opened.viewer is Viewer.ORGANIZER else "your model"
         ),
         beside=beside,
         identity_terms=IDENTITY_TERMS,

@@ -22,6 +22,8 @@ from grader.visibility import Viewer
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, Term, terms_of
 
+TERM_SCALES = (0.95, 0.9, 0.8, 0.5)  # possible lower ends of the terms' bars
+
 REASONS = {
     Reason.PICKED: "you selected it",
     Reason.PICKED_WAITING: "you selected it, but it is not scored yet",
@@ -45,7 +47,7 @@ def figures(summary: Overview, *, is_organizers: bool = False) -> tuple[LargeFig
         return _rank(summary, whose)
     weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
     notes = [f"standard error {error_text(error)}"] if error else []
-    notes += [f"{_tag(summary.public)}: {NAMES[weakest]}"] if weakest else []
+    notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
     score = LargeFigure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
     return (score, _change(summary, whose), *_rank(summary, whose))
 
@@ -98,12 +100,13 @@ def signed_units(units: int, scale: Scale = SCALE) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TermView:
-    """A term: its value as text, and as a length from 0 to 100 if it is an AUC; `tag` marks one of them."""
+    """A term: its value as text, and as a length from 0 to 100 on a scale from `low` to 1 if it is an AUC."""
 
     term: Term
     text: str
+    low: float
     length: str
-    tag: str
+    is_weakest: bool
     error: float | None
 
 
@@ -139,14 +142,17 @@ class SplitView:
         if result is None:
             return None
         decimals = TERM_DECIMALS if result.metric else result.about.decimals
+        lowest = min(result.terms.values(), default=1.0)
+        low = next((low for low in TERM_SCALES if low < lowest), 0.0)
         return cls(
             score=result.score,
             terms=tuple(
                 TermView(
                     term,
                     f"{result.terms[term.key]:.{decimals}f}",
-                    f"{100 * result.terms[term.key]:.1f}" if result.metric else "",
-                    _tag(result) if term.key == result.weakest_term else "",
+                    low,
+                    f"{100 * (result.terms[term.key] - low) / (1 - low):.1f}" if result.metric else "",
+                    term.key == result.weakest_term,
                     result.errors.get(term.key),
                 )
                 for term in terms_of(result.about)
@@ -218,22 +224,17 @@ def _withheld(public: SplitView | None, settings: AnyMetric) -> str:
     return "This competition shows the four terms and the identity table after the reveal."
 
 
-def _tag(result: SplitResult) -> str:
-    """Return the reason why a term is marked."""
-    return "largest gain" if result.gains else "weakest term"
-
-
 def weakest_first(result: SplitResult) -> list[IdentityRow]:
-    """Return the identities ordered by gain, then by the AUC of the weakest term and the lowest AUC."""
+    """Return the identities ordered by loss, then by the AUC of the weakest term and the lowest AUC."""
     terms = {term.key for term in IDENTITY_TERMS}
     ranked = (result.weakest_term, *(each.term for each in result.costs))
     weakest = next((term for term in ranked if term in terms), "")
-    gains = {each.name: each.gain for each in reversed(result.gains)}
+    losses = {each.group: each.units for each in reversed(result.all_losses)}
 
     def weakness(row: IdentityRow) -> tuple[float, float, float, str]:
         values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
         first = row.cells.get(weakest)
-        return -gains.get(row.name, 0.0), 2.0 if first is None else first, min(values, default=2.0), row.name
+        return -losses.get(row.name, 0), 2.0 if first is None else first, min(values, default=2.0), row.name
 
     return sorted(result.identities, key=weakness)
 

@@ -243,7 +243,7 @@ def _show_scores(submission: Submission) -> None:
             lines += [[row["name"], *(_cell(row[name]) for name in columns)] for row in table]
             click.echo("\n".join(aligned(lines)))
         for each in groups or ():
-            lines = [[each["column"], "rows", "value", "standard error", "lost there"]]
+            lines = [[each["column"], "rows", "value", "standard error", "behind the best"]]
             for row in each["groups"]:
                 cells = [row["score"], row["standard_error"], row["loss"]]
                 values = ["" if value is None else f"{value:g}" for value in cells]

@@ -1,6 +1,6 @@
 """The displayed values of groups: the worst group, the gap, and where the score is lost."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from grader.metrics.bias.score import power_mean
 from grader.metrics.groups import POWER
-from grader.metrics.interface import Direction
+from grader.metrics.interface import Description, Direction
+from grader.metrics.losses import mean_losses
 from grader.models import Score, ScoringVersion, Split
 from grader.services.competitions.metric import NamedMetric
 
@@ -95,6 +96,33 @@ def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[G
         lines.sort(key=lambda line: (-line.loss, line.name))
         shown.append(GroupTable(column, worst, rounded(abs(best - values[column, worst])), tuple(lines)))
     return tuple(shown)
+
+
+def loss_parts(
+    tables: Sequence[GroupTable], metric: NamedMetric, about: Description, terms: Mapping[str, float]
+) -> dict[tuple[str, str], float]:
+    """Return the parts of the distance to the best score by term and group; empty if it is unknown.
+
+    Without groups in the score, the distance is divided by rows times distance from the best value among the
+    groups of one column: the one in which a single group has the largest part.
+    """
+    best = about.best
+    if best is None or not tables:
+        return {}
+    if metric.weight == 1:
+        by_column = [
+            {f"{table.column} = {each.name}": each.rows * abs(best - each.score) for each in table.groups}
+            for table in tables
+        ]
+        divided = max(by_column, key=lambda parts: max(parts.values()) / (sum(parts.values()) or 1.0))
+        return {("score", name): part for name, part in divided.items()}
+    values = {(table.column, each.name): each.score for table in tables for each in table.groups}
+    scored = {f"{column} = {name}": values[column, name] for column, name in metric.scored_groups}
+    power = POWER if about.direction is Direction.LOWEST else -POWER
+    amount = (1 - metric.weight) * abs(best - power_mean(scored.values(), power))
+    divided = mean_losses(scored, power, best, amount)
+    overall = {("overall", ""): metric.weight * abs(best - terms["overall"])} if "overall" in terms else {}
+    return overall | {("groups", name): part for name, part in divided.items()}
 
 
 def worst_of_submissions(

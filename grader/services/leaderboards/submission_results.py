@@ -12,15 +12,14 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings, PairCounts, registry, report
 from grader.metrics.bias.analysis.power_means import (
-    CellGain,
-    IdentityAucs,
     PowerMeanCost,
-    possible_gains,
+    loss_parts,
     term_costs,
     weakest_term,
 )
 from grader.metrics.bias.subgroups import BIAS_AUCS, GAPS
 from grader.metrics.interface import Description
+from grader.metrics.losses import Loss, in_units
 from grader.models import (
     Competition,
     Score,
@@ -67,8 +66,8 @@ class SplitResult:
 
     `score` is text, and `score_units` is the same score in units of `scale`.
     `terms`, `costs` (the terms sorted by cost), `identities` and `groups` are empty if hidden. `errors`
-    contains the standard errors of the exact score and of the displayed terms. `aucs` are the rows behind the
-    gains: exact ones for organizers, displayed ones for all others, because gains of exact AUCs reveal more.
+    contains the standard errors of the exact score and of the displayed terms. `parts` are the costs by term
+    and group: of exact AUCs for organizers, of displayed ones for all others, because exact ones reveal more.
     `metric` is None for metrics other than that of bias.
     """
 
@@ -79,22 +78,40 @@ class SplitResult:
     identities: tuple[IdentityRow, ...]
     scale: Scale = SCALE
     errors: Mapping[str, float] = field(default_factory=dict)
-    aucs: tuple[IdentityAucs, ...] = ()
+    parts: Mapping[tuple[str, str], float] = field(default_factory=dict)
     metric: MetricSettings | None = field(default_factory=MetricSettings)
     groups: tuple[GroupTable, ...] = ()
     about: Description = field(default_factory=registry.default)
 
+    @property
+    def best_units(self) -> int:
+        """The best possible score in units; the score itself if the best is unknown."""
+        return self.score_units if self.about.best is None else self.scale.units(self.about.best)
+
     @cached_property
-    def gains(self) -> tuple[CellGain, ...]:
-        """The possible gains that are not below the standard error, largest first; empty if hidden."""
-        if self.metric is None:
+    def all_losses(self) -> tuple[Loss, ...]:
+        """The distance from the best possible score by term and group, largest first; empty if hidden."""
+        if abs(self.score_units) >= order.LARGEST_UNITS:
             return ()
-        return possible_gains(self.aucs, self.metric, error=self.errors.get("score", 0.0))
+        total = self.best_units - self.score_units
+        return tuple(in_units(self.parts, total, lambda units: abs(self.scale.value(units))))
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses that are not below the standard error of the score, largest first."""
+        error = self.errors.get("score", 0.0)
+        return tuple(each for each in self.all_losses if each.amount >= error)
+
+    @property
+    def within_chance(self) -> float:
+        """The sum of the losses below the standard error."""
+        units = sum(each.units for each in self.all_losses) - sum(each.units for each in self.losses)
+        return abs(self.scale.value(units))
 
     @property
     def weakest_term(self) -> str | None:
-        """The term of the largest gain, else the costliest; None if all are equal or the terms are hidden."""
-        return weakest_term(self.costs, self.gains)
+        """The costliest term; None if all are equal or the terms are hidden."""
+        return weakest_term(self.costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +272,17 @@ def _exact(
         about = rules.about
         tables = group_tables.tables(score.groups, metric, about.direction) if cells else ()
         return SplitResult(
-            scale.text(units), units, terms, (), (), scale, errors, metric=None, groups=tables, about=about
+            score=scale.text(units),
+            score_units=units,
+            terms=terms,
+            costs=(),
+            identities=(),
+            scale=scale,
+            errors=errors,
+            parts=group_tables.loss_parts(tables, metric, about, terms),
+            metric=None,
+            groups=tables,
+            about=about,
         )
     rows = report(PairCounts.from_dict(score.evidence), metric).subgroups if cells else ()
     shown = [
@@ -271,7 +298,7 @@ def _exact(
             for row in rows
         ),
         errors=errors,
-        aucs=tuple(rows if is_exact else shown) if terms else (),
+        parts=loss_parts(terms, rows if is_exact else shown, metric),
         metric=metric,
         scale=scale,
     )

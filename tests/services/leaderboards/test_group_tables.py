@@ -1,5 +1,7 @@
 """Values, losses and texts of groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,32 @@ def test_the_lowest_value_is_the_worst_if_the_highest_is_the_best():
 def test_values_have_three_significant_digits(value, text, decimals):
     assert group_tables.text(group_tables.rounded(value)) == text
     assert group_tables.decimals(group_tables.rounded(value)) == decimals
+
+
+@pytest.mark.parametrize("name", ["mae", "accuracy"])
+def test_without_groups_in_the_score_the_loss_is_divided_by_rows_and_distance_from_the_best_value(name: str):
+    metric = NamedMetric(name=name, groups=("region",))
+    stored = {"region": {key: each | {"score": each["score"] / 10} for key, each in STORED["region"].items()}}
+    about = metric.describe()
+    tables = group_tables.tables(stored, metric, about.direction)
+    parts = group_tables.loss_parts(tables, metric, about, {})
+    losses = {
+        key: 300 * 0.8 if key == "north" else 100 * (0.5 if key == "south" else 0.7)
+        for key in STORED["region"]
+    }
+    if name == "mae":
+        losses = {"north": 300 * 0.2, "south": 100 * 0.5, "west": 100 * 0.3}
+    assert parts == pytest.approx({("score", f"region = {key}"): loss for key, loss in losses.items()})
+    unknown = replace(about, has_best=False)
+    assert group_tables.loss_parts(tables, metric, unknown, {}) == {}
+
+
+def test_with_groups_in_the_score_the_overall_value_is_one_part_and_each_group_another():
+    groups = tuple(("region", name) for name in STORED["region"])
+    metric = NamedMetric(name="mae", groups=("region",), weight=0.6, scored_groups=groups)
+    about = metric.describe()
+    tables = group_tables.tables(STORED, metric, about.direction)
+    parts = group_tables.loss_parts(tables, metric, about, {"overall": 2.8})
+    assert parts.pop(("overall", "")) == pytest.approx(0.6 * 2.8)
+    assert sum(parts.values()) == pytest.approx(0.4 * power_mean([2.0, 5.0, 3.0], 5.0))
+    assert max(parts, key=parts.get) == ("groups", "region = south")

@@ -1,17 +1,17 @@
-"""Summary of a submission: score, change, rank, largest possible gains."""
+"""Summary of a submission: score, change, rank, losses."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from grader.metrics import MetricSettings, Weights
-from grader.metrics.bias.analysis.power_means import term_costs
-from grader.ranking.order import error_text
+from grader.metrics.bias.analysis.power_means import loss_parts, term_costs
+from grader.ranking.order import SCALE, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
-from webapp.submissions.diagnosis import GainsView
+from webapp.submissions.diagnosis import WaterfallView
 from webapp.submissions.views import SplitView, figures, weakest_first
 
 TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}
@@ -88,17 +88,18 @@ def diagnosed(
     metric, cells = settings or MetricSettings(), ("subgroup_auc", "bpsn_auc", "bnsp_auc")
     rows: list[Any] = [
         SimpleNamespace(name=name, **dict(zip(cells, values, strict=True)))
-        for name, values in zip("abcdefgh", aucs, strict=False)
+        for name, values in zip("abcdefghijklmn", aucs, strict=False)
     ]
     terms = dict.fromkeys(TERMS, 0.9) | terms
+    units = SCALE.units(sum(each * metric.weights.as_dict()[name] for name, each in terms.items()))
     return SplitResult(
-        "",
-        0,
+        SCALE.text(units),
+        units,
         terms,
         term_costs(terms, metric),
         tuple(IdentityRow(row.name, vars(row)) for row in rows),
         errors={"score": error} if error else {},
-        aucs=tuple(rows),
+        parts=loss_parts(terms, rows, metric),
         metric=metric,
     )
 
@@ -112,33 +113,33 @@ SAME = (0.9, 0.9, 0.9)
         (
             "bpsn_auc",
             (0.9, 0.7, 0.9),
-            "Your model flags harmless comments that mention b. Raising this BPSN AUC to",
+            "BPSN AUC for b ({}): your model flags harmless comments that mention b.",
         ),
         (
             "bnsp_auc",
             (0.9, 0.9, 0.7),
-            "Your model misses harmful comments that mention b. Raising this BNSP AUC to",
+            "BNSP AUC for b ({}): your model misses harmful comments that mention b.",
         ),
         (
             "subgroup_auc",
             (0.7, 0.9, 0.9),
-            "Your model confuses harmful and harmless comments that mention b. Raising",
+            "Subgroup AUC for b ({}): your model confuses harmful and harmless comments that mention b.",
         ),
     ],
 )
 def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(
     cell: str, row: tuple[float, float, float], words: str
 ):
-    found = diagnosed([SAME, row, SAME], error=0.003)
-    view = GainsView.of(found, CLASSES)
-    gain = f"{found.gains[0].gain:.5f}"
-    assert words in view.sentence
-    assert f"improve the score by {gain}, which is the largest possible gain." in view.sentence
-    assert [(bar.name, bar.gain, bar.length) for bar in view.bars] == [("b", f"+{gain}", "100.0")]
-    assert view.marks == {("b", cell): "g0"}
+    found = diagnosed([SAME, row, SAME], error=0.02, overall_auc=0.99, **{cell: 0.79})
+    view = waterfall(found)
+    loss = found.losses[0]
+    assert (loss.term, loss.group, loss.amount) == (cell, "b", loss.units / 100_000)
+    assert view.sentence == f"The largest loss is {words.format(f'{loss.amount:.5f} of the score')}"
+    assert (view.bars[0].name, view.bars[0].change) == ("b", f"-{loss.amount:.5f}")
+    assert view.marks[("b", cell)] == view.bars[0].mark == "g0"
     assert found.weakest_term == cell
     assert weakest_first(found)[0].name == "b"
-    assert [term.tag for term in split_of(found).terms if term.term.key == cell] == ["largest gain"]
+    assert [term.term.key for term in split_of(found).terms if term.is_weakest] == [cell]
 
 
 def split_of(result: SplitResult) -> SplitView:
@@ -147,51 +148,55 @@ def split_of(result: SplitResult) -> SplitView:
     return view
 
 
-def test_the_largest_gain_comes_first_although_another_term_costs_more():
-    aucs = [(0.95, 0.95, 0.61), (0.6, 0.95, 0.62), (0.95, 0.95, 0.62), (0.95, 0.95, 0.62)]
-    found = diagnosed(aucs, subgroup_auc=0.72, bpsn_auc=0.95, bnsp_auc=0.617)
-    assert found.costs[0].term == "bnsp_auc"
-    view = GainsView.of(found, CLASSES)
-    assert view.sentence.startswith("Your model confuses harmful and harmless comments that mention b. ")
-    assert [(bar.name, bar.term, bar.mark) for bar in view.bars] == [
-        ("b", "Subgroup", "g0"),
-        ("a", "BNSP", "g1"),
+def waterfall(result: SplitResult) -> WaterfallView:
+    view = WaterfallView.of(result, CLASSES)
+    assert view is not None
+    return view
+
+
+@pytest.mark.parametrize("error", [0.0, 0.003, 0.02, 0.5])
+def test_the_displayed_bars_lead_from_the_best_score_to_the_score(error: float):
+    aucs = [(0.9 + place / 200, 0.85 - place / 300, 0.95) for place in range(14)]
+    view = waterfall(diagnosed(aucs, error=error, subgroup_auc=0.93, bpsn_auc=0.82, bnsp_auc=0.95))
+    left = Decimal(view.best)
+    for bar in view.bars:
+        left += Decimal(bar.change)
+        assert Decimal(bar.rest) == left
+    assert left == Decimal(view.score)
+    sizes = [
+        -Decimal(bar.change) for bar in view.bars if "chance" not in bar.name and "smaller" not in bar.name
     ]
-    assert float(view.bars[1].length) < 100.0 == float(view.bars[0].length)
-    assert found.weakest_term == "subgroup_auc"
-    assert [row.name for row in weakest_first(found)] == ["b", "a", "c", "d"]
-    summary = Overview(public=replace(found, errors={"score": 0.0001}))
-    assert figures(summary)[0].note == "Standard error 0.00010; largest gain: Subgroup"
-
-
-def test_gains_below_the_standard_error_are_not_listed():
-    aucs = [(0.95, 0.95, 0.61), (0.6, 0.95, 0.62), (0.95, 0.95, 0.62), (0.95, 0.95, 0.62)]
-    found = diagnosed(aucs, error=0.01, subgroup_auc=0.72, bpsn_auc=0.95, bnsp_auc=0.617)
-    assert [bar.name for bar in GainsView.of(found, CLASSES).bars] == ["b"]
-    none = diagnosed(aucs, error=0.1, subgroup_auc=0.72, bpsn_auc=0.95, bnsp_auc=0.617)
-    view = GainsView.of(none, CLASSES)
-    assert (view.bars, view.marks) == ((), {})
-    assert view.sentence == (
-        "Raising any single AUC to the median of its column would improve the score by less than its "
-        "standard error, 0.10."
-    )
-    assert none.weakest_term == "bnsp_auc"  # the costliest one
-    assert [term.tag for term in split_of(none).terms] == ["", "", "", "weakest term"]
-    assert weakest_first(none)[0].name == "a"
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(size >= Decimal(str(error)) for size in sizes)
+    assert bool(sizes) is (error < 0.5) and ("No single loss" in view.sentence) is (error == 0.5)
+    assert sum(float(bar.length) for bar in view.bars) == pytest.approx(100, abs=1)
 
 
 def test_equal_rounded_aucs_are_not_distinguished():
-    found = diagnosed([(0.9, 0.9, bnsp) for bnsp in (0.61, 0.61, 0.9, 0.9, 0.9)], bnsp_auc=0.7)
-    assert "that mention a or b. Raising one of these BNSP AUCs" in GainsView.of(found, CLASSES).sentence
-    found = diagnosed([(0.9, 0.9, bnsp) for bnsp in (0.61, 0.61, 0.61, 0.9, 0.9, 0.9, 0.9)], bnsp_auc=0.7)
-    assert "mention a or 2 other identities with the same value." in GainsView.of(found, CLASSES).sentence
+    found = diagnosed([(0.9, 0.9, bnsp) for bnsp in (0.61, 0.61, 0.9, 0.9)], overall_auc=0.98, bnsp_auc=0.7)
+    assert "mention a or 1 other identity" in waterfall(found).sentence
+    assert "of the score each)" in waterfall(found).sentence
 
 
-def test_undefined_aucs_have_no_gains():
+def test_undefined_aucs_have_no_losses():
     skip = MetricSettings(undefined="skip")
-    found = diagnosed([(None, 0.9, None), (0.9, None, 0.6), SAME, SAME], settings=skip)
-    assert [(bar.name, bar.term) for bar in GainsView.of(found, CLASSES).bars] == [("b", "BNSP")]
-    assert not diagnosed([(None, 0.9, 0.9), SAME, (0.5, 0.9, 0.9)]).gains
+    found = diagnosed([(None, 0.9, None), (0.9, None, 0.6), SAME], settings=skip)
+    assert not {("a", "subgroup_auc"), ("a", "bnsp_auc"), ("b", "bpsn_auc")} & {
+        (each.group, each.term) for each in found.all_losses
+    }
+
+
+def test_terms_without_visible_identities_are_undivided_bars():
+    view = waterfall(diagnosed([], bpsn_auc=0.8))
+    assert [bar.name for bar in view.bars] == ["BPSN", "BNSP", "Overall", "Subgroup"]
+    assert view.marks == {}
+
+
+def test_bars_of_terms_start_at_the_highest_round_value_below_all_of_them():
+    lows = {
+        split_of(diagnosed([SAME], **dict.fromkeys(TERMS, low))).terms[0].low for low in (0.91, 0.97, 0.3)
+    }
+    assert lows == {0.9, 0.95, 0.0}
 
 
 def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
@@ -203,9 +208,8 @@ def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
 
 
 def test_without_terms_or_with_equal_ones_no_term_is_called_weakest():
-    assert GainsView.of(None, CLASSES) == GainsView("", (), {})
-    equal = diagnosed([SAME] * 3)
-    assert (equal.weakest_term, GainsView.of(equal, CLASSES)) == (None, GainsView("", (), {}))
+    assert WaterfallView.of(None, CLASSES) is None
+    assert diagnosed([SAME] * 3).weakest_term is None
 
 
 def test_a_standard_error_has_one_significant_digit_or_two_after_a_leading_one():

@@ -1,4 +1,4 @@
-"""Analysis of a team's own submissions: possible gains."""
+"""Analysis of a team's own submissions: losses."""
 
 import io
 import re
@@ -13,7 +13,6 @@ from grader import db
 from grader.models import Score
 from grader.services.scoring import jobs
 from grader.visibility import Feedback
-from tests.fixtures.arena import without_form_tokens
 from tests.webapp.submissions.test_comparison import entered
 
 HERE = "/competitions/toxicity"
@@ -24,33 +23,35 @@ def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def test_page_and_api_have_one_list_of_gains_that_starts_with_the_largest(arena):
+def test_page_and_api_have_one_list_of_losses_that_adds_up_to_the_score(arena):
     first, _ = entered(arena)
-    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "Largest possible gains" not in page
-    assert "improve the score by less than its standard error, 0.0" in page
-    own = f"/api/v1/submissions/{first}"
-    assert arena.ann.browser.get(f"{own}/gains", headers=arena.ann.bearer).json["gains"] == []
     with arena.database.write() as session:
         for score in session.scalars(select(Score)):
             score.errors = score.errors | {"score": 0.0001}
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    bars = re.findall(r"<bdi>(.+?)</bdi> <small>(\w+)</small></span> <strong .+?>\+(\d\.\d{5})<", page)
-    assert bars == sorted(bars, key=lambda bar: -float(bar[2]))
-    assert f"largest gain: {bars[0][1]}" in page.replace("Largest", "largest")
-    assert f"improve the score by {bars[0][2]}, which is the largest possible gain" in page
-    assert re.findall(r'<th scope="row"><bdi>([^<]+)', page)[0] == bars[0][0]
-    listed = arena.ann.browser.get(f"{own}/gains", headers=arena.ann.bearer).json["gains"]
-    assert [(each["name"], f"{each['gain']:.5f}") for each in listed] == [(bar[0], bar[2]) for bar in bars]
+    rows = re.findall(
+        r"<bdi>([^<]+)</bdi>(?: <small>(\w+)</small>)?</span>\s*<svg.+?<strong>-(\d\.\d{5})<", page, re.DOTALL
+    )
+    own = f"/api/v1/submissions/{first}"
+    answer = arena.ann.browser.get(f"{own}/losses", headers=arena.ann.bearer).json
+    losses = answer["losses"]
+    shown = [f"{each['amount']:.5f}" for each in losses]
+    assert [row[2] for row in rows][: len(losses)][:10] == shown[:10] == sorted(shown, reverse=True)[:10]
     details = arena.ann.browser.get(own, headers=arena.ann.bearer).json
-    assert (details["weakest_term"], listed[0]["value"]) == (listed[0]["cell"], round(listed[0]["value"], 2))
-    assert without_form_tokens(page).count("g0") == 4  # The cell, its bar, and the links between them.
+    total = sum(each["amount"] for each in losses) + answer["within_chance"]
+    assert 1 - total == pytest.approx(details["public_score"], abs=1e-9)
+    assert 1 - sum(float(row[2]) for row in rows) == pytest.approx(details["public_score"], abs=1e-9)
+    assert details["weakest_term"] == answer["terms"][0]["term"]
+    assert "The largest loss is" in page and f"({shown[0]} of the score)" in page
+    assert re.search(r'<td class="heat [^"]*g\d" id="public-g\d"', page)
 
 
-def test_without_the_table_no_page_shows_possible_gains(arena):
+def test_without_terms_no_page_shows_losses(arena):
     first, second = entered(arena, Feedback.SCORE)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "Largest possible gains" not in page
+    assert "Where the score is lost" not in page
+    answer = arena.ann.browser.get(f"/api/v1/submissions/{first}/losses", headers=arena.ann.bearer).json
+    assert answer == {"terms": None, "losses": None, "within_chance": None}
     both = arena.ann.browser.get(f"{HERE}/submissions/compare?candidate={first}&baseline={second}").text
     assert "score and terms" in both
     assert "identities" not in both

@@ -10,6 +10,7 @@ from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.bias.score import EXACT, exact_mean, exact_score, power_mean, rounded
 from grader.metrics.bias.subgroups import BIAS_AUCS, BiasAuc
+from grader.metrics.losses import mean_losses
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
 
@@ -18,8 +19,6 @@ EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
     f"within {spread:.2f}": tuple(0.85 + spread * step / 4 for step in range(-4, 5))
     for spread in (0.0, 0.05, 0.1, 0.15)
 }
-
-SMALLEST = 0.000005  # smaller gains would be displayed as 0
 
 
 class IdentityAucs(Protocol):
@@ -211,26 +210,6 @@ def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBa
     )
 
 
-def possible_gains(
-    lines: Sequence[IdentityAucs], settings: MetricSettings, *, error: float = 0.0
-) -> tuple[CellGain, ...]:
-    """Return the gains of single AUCs that a team can act on, in descending order.
-
-    Parameters
-    ----------
-    lines : sequence of IdentityAucs
-        The identities with the AUCs visible to the reader, exact or rounded.
-    settings : MetricSettings
-    error : float
-        The standard error of the score. Smaller gains could be due to chance and are left out.
-
-    Returns
-    -------
-    tuple of CellGain
-    """
-    return tuple(each for each in held_back(lines, settings).cells if each.gain >= max(error, SMALLEST))
-
-
 @dataclass(frozen=True, slots=True)
 class PowerMeanCost:
     """The cost of a term to the score.
@@ -269,10 +248,37 @@ def term_costs(terms: Mapping[str, float], settings: MetricSettings) -> tuple[Po
     return tuple(sorted(costs, key=lambda each: -each.cost))
 
 
-def weakest_term(costs: Sequence[PowerMeanCost], gains: Sequence[CellGain] = ()) -> str | None:
-    """Return the term of the largest gain, else the term with the highest cost; None if all are equal."""
-    if gains:
-        return gains[0].cell
+def loss_parts(
+    terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
+) -> dict[tuple[str, str], float]:
+    """Divide the costs of the terms among identities.
+
+    Parameters
+    ----------
+    terms : mapping of str to float
+        The terms visible to the reader, exact or rounded.
+    lines : sequence of IdentityAucs
+        The identities with the AUCs visible to the reader; undefined AUCs have no part.
+    settings : MetricSettings
+
+    Returns
+    -------
+    dict of (str, str) to float
+        The parts by term and identity; the identity is empty if the term is not divided.
+    """
+    parts: dict[tuple[str, str], float] = {}
+    for each in term_costs(terms, settings):
+        columns = [cell for cell in BIAS_AUCS if cell == each.term]
+        aucs = {
+            line.name: auc for cell in columns for line in lines if (auc := getattr(line, cell)) is not None
+        }
+        divided = mean_losses(aucs, settings.power, 1.0, each.cost)
+        parts |= {(each.term, name): part for name, part in divided.items()} or {(each.term, ""): each.cost}
+    return parts
+
+
+def weakest_term(costs: Sequence[PowerMeanCost]) -> str | None:
+    """Return the term with the highest cost; None if all are equal."""
     return costs[0].term if len({each.cost for each in costs}) > 1 else None
 
 
