@@ -476,7 +476,8 @@ def _bars(score: float, losses: frozenset[tuple[str, str, str]]) -> set[str]:
     sizes = sorted((round(float(number) * 100_000) for _, _, number in losses), reverse=True)
     left = itertools.accumulate(sizes, int.__sub__, initial=100_000)
     rest = order.SCALE.units(score) - 100_000 + sum(sizes[:10])
-    return {order.SCALE.text(units) for units in (*sizes, *left, -rest)}
+    shown = [*sizes, *left, -rest]
+    return {order.SCALE.text(units) for units in shown} | {str(units / 100_000) for units in shown}
 
 
 def _roundings(values: set[float]) -> set[str]:
