@@ -30,7 +30,7 @@ from webapp.http import errors, inbox, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
-from webapp.presentation.terms import EXACTNESS, NAMES, terms_of
+from webapp.presentation.terms import EXACTNESS, terms_of
 
 GROUPS = {
     "open": "Running",
@@ -167,7 +167,6 @@ def _home(slug: str) -> str:
         overview=overview,
         rescored=mail.news(competition),
         has_unread=has_unread,
-        term_names=NAMES,
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )
 
