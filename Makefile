@@ -53,8 +53,10 @@ test-long: setup ## run the long tests, including the PostgreSQL tests
 screenshots: setup ## save screenshots of pages in two widths and themes with 0 to 10,000 teams to ./screenshots
 	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py
 
-pictures: setup ## regenerate the screenshots of README.md in docs/images
-	FAIRBOARD_SCREENS=docs/images $(BIN)/python -m pytest -q tests/browser/draw_screens.py -k readme
+pictures: setup ## regenerate all pictures of README.md and the documentation from the demo, in docs/images
+	$(BIN)/python docs/plots.py
+	$(BIN)/python docs/diagrams.py
+	$(BIN)/python -m pytest -q tests/browser/draw_pictures.py
 
 nemesis: setup ## run a fault campaign (SECONDS=20 SEED=1) and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \

@@ -1,15 +1,13 @@
 """`make screenshots`: pages with 0 to 10,000 teams, at two widths and in both themes."""
 
-import base64
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from sqlalchemy import func, select
 
-from grader.models import Role, Submission
+from grader.models import Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from tests.browser.looks import draw
@@ -86,44 +84,6 @@ def test_pages_for_each_number_of_teams(live, browser: Browser, screens: Path, c
         page = _page_of(live, browser, edda if "/organize" in path else ann)
         draw(page, path, screens, f"{name}-{crowd}")
         page.context.close()
-
-
-STEPS = """
-<body style="margin:0; font:600 26px/1.3 system-ui, sans-serif; color:{ink}; background:{paper}">
-<div style="display:flex; gap:32px; padding:24px">{figures}</div></body>
-"""
-STEP = """
-<figure style="margin:0"><figcaption style="margin:0 0 12px 4px">{number}. {caption}</figcaption>
-<img src="data:image/png;base64,{image}" style="width:640px; border:1px solid {edge}"></figure>
-"""
-
-
-def test_screenshots_of_the_readme(live, browser: Browser, screens: Path):
-    """Take screenshots of the README's three steps in both themes, for `make pictures`."""
-    ann, _ = _fill(live, CROWDS["fifteen"])
-    page = _page_of(live, browser, ann)
-    page.set_viewport_size({"width": 1200, "height": 900})
-    with live.database.read() as session:
-        newest = session.scalar(select(func.max(Submission.id)))
-    steps = {
-        "Upload": f"{HERE}/submissions",
-        "See what to improve": f"{HERE}/submissions/{newest}",
-        "Compete": f"{HERE}/leaderboard",
-    }
-    for scheme, colours in {
-        "light": {"ink": "#1f2328", "paper": "#ffffff", "edge": "#d0d7de"},
-        "dark": {"ink": "#e6edf3", "paper": "#0d1117", "edge": "#30363d"},
-    }.items():
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        figures = ""
-        for number, (caption, path) in enumerate(steps.items(), start=1):
-            page.goto(path)
-            image = base64.b64encode(page.screenshot()).decode()
-            figures += STEP.format(number=number, caption=caption, image=image, **colours)
-        sheet = browser.new_page(viewport={"width": 2034, "height": 570})
-        sheet.set_content(STEPS.format(figures=figures, **colours))
-        sheet.screenshot(path=screens / f"steps-{scheme}.png", full_page=True)
-        sheet.close()
 
 
 def test_pages_of_submissions_in_every_state(live, browser: Browser, screens: Path):

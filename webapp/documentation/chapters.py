@@ -34,6 +34,8 @@ MADE: dict[str, tuple[str, Callable[[], str]]] = {  # generated chapters, by the
 GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)")
 ROW = re.compile(r"^\| ([^|]+) \|", re.MULTILINE)
+IMAGE = re.compile(rf'<img src="{ADDRESS}/(images/[^"]+)"( alt="[^"]*") />')
+SIZE = re.compile(rb' width="(\d+)" height="(\d+)"')
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,28 @@ def contents(site: str) -> str:
 
 def _chapter(path: str, name: str) -> Chapter:
     explain = {CONTENTS: put_into_sections, GLOSSARY: name_rows}.get(path)
-    return Chapter(name, *render(_text(path), address_of=partial(_address_in, path), explain=explain))
+    html, sections = render(_text(path), address_of=partial(_address_in, path), explain=explain)
+    return Chapter(name, Markup(IMAGE.sub(_picture, html)), sections)  # noqa: S704 - our own chapters
+
+
+def _picture(image: re.Match[str]) -> str:
+    """Return an image with its size, which prevents layout shift, and with its version for the dark theme."""
+    name, alt = image.groups()
+    width, height = _size(files()[name].read_bytes())
+    img = f'<img src="{ADDRESS}/{name}"{alt} width="{width}" height="{height}" loading="lazy">'
+    dark = name.replace("-light.", "-dark.")
+    if dark == name or dark not in files():
+        return img
+    source = f'<source media="(prefers-color-scheme: dark)" srcset="{ADDRESS}/{dark}">'
+    return f"<picture>{source}{img}</picture>"
+
+
+def _size(content: bytes) -> tuple[int, int]:
+    """Return the width and height of a PNG or SVG image."""
+    if content.startswith(b"\x89PNG"):
+        return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
+    found = SIZE.search(content)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _text(path: str) -> str:

@@ -121,6 +121,17 @@ def test_only_chapters_and_images_are_served(client: FlaskClient):
     assert again.status_code == 304
 
 
+def test_pictures_have_a_size_and_a_version_for_the_dark_theme(client: FlaskClient):
+    page = client.get("/docs/participants").text
+    (picture,) = re.findall(r"<picture>.*submission-light\.png.*</picture>", page)
+    assert 'media="(prefers-color-scheme: dark)" srcset="/docs/images/submission-dark.png"' in picture
+    width, height = re.findall(r' width="(\d+)" height="(\d+)" loading="lazy"', picture)[0]
+    assert int(width) == 1440
+    assert int(height) > 500
+    diagram = client.get("/docs/architecture").text
+    assert re.search(r'src="/docs/images/upload\.svg" alt="[^"]+" width="960" height="\d+"', diagram)
+
+
 def test_llms_txt_lists_every_chapter_with_its_url(client: FlaskClient):
     listed = client.get("/llms.txt").text
     assert listed.startswith("# ")
