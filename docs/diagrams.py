@@ -60,25 +60,25 @@ class Message(NamedTuple):
 
 
 PHASES = (
-    Phase("Draft", "Create", ("Only organizers", "see it.")),
+    Phase("Draft", "Create", ("Hidden from", "participants.")),
     Phase("Scheduled", "Publish", ("Visitors read", "the pages.")),
-    Phase("Open", "Opens", ("Teams submit, merge and", "select files. The public", "leaderboard changes.")),
+    Phase("Open", "Opens", ("Teams submit, merge", "and select files.", "Public leaderboard.")),
     Phase("Closed", "Closes", ("The last files are", "scored and verified.")),
     Phase("Revealed", "Reveal", ("Everyone sees the", "private leaderboard.", "Late submissions.")),
     Phase("Final", "Make final", ("Final standings,", "results bundle.")),
 )
 DEADLINES = "Entry and merger deadlines: 7 days before the close"
-PHASE_WIDTHS = (110, 110, 250, 150, 170, 130)
+PHASE_WIDTHS = (106, 104, 226, 148, 154, 118)
 
 PROCESSES = {
     "client": Box(0, 0.5, "Browser, client", ("HTTPS",)),
-    "web": Box(1, 0.5, "Web processes", ("gunicorn: pages, API",), is_ours=True),
-    "stores": Box(2, 0, "Database and blobs", ("SQLite, PostgreSQL:", "rows; folder, S3: files")),
+    "web": Box(1, 0.5, "Web processes", ("gunicorn:", "pages and API"), is_ours=True),
+    "stores": Box(2, 0, "Database, blobs", ("SQLite, PostgreSQL;", "folder, S3")),
     "queue": Box(2, 1, "Queue", ("Valkey: hints only",)),
-    "sweeper": Box(3, 0, "Sweeper", ("lost jobs, rescorings,", "checks, backups"), is_ours=True),
+    "sweeper": Box(3, 0, "Sweeper", ("lost jobs, checks,", "rescorings, backups"), is_ours=True),
     "worker": Box(3, 1, "Worker", ("Celery: new files",), is_ours=True),
     "outside": Box(4, 0, "Other servers", ("mail, webhooks,", "backup target")),
-    "child": Box(4, 1, "Scoring processes", ("one file at a time,", "limited time, memory"), is_ours=True),
+    "child": Box(4, 1, "Child processes", ("one file at a time,", "limited resources"), is_ours=True),
 }
 FLOWS = (
     ("client", "web"),
@@ -92,15 +92,15 @@ FLOWS = (
 )
 LIFELINES = ("Client", "Web process", "Blob storage", "Database", "Queue", "Worker", "Child process")
 UPLOAD = (
-    Message("Client", "Web process", "complete request"),
-    Message("Web process", "Blob storage", "store and sync the file"),
+    Message("Client", "Web process", "full request"),
+    Message("Web process", "Blob storage", "store the file"),
     Message("Web process", "Database", "lock, check limits, add the job"),
     Message("Web process", "Queue", "hint after the commit", is_dashed=True),
     Message("Web process", "Client", "201"),
     Message("Queue", "Worker", "hint", is_dashed=True),
     Message("Worker", "Database", "claim the job under a lease"),
-    Message("Worker", "Child process", "file and solution"),
-    Message("Child process", "Worker", "scores or problems"),
+    Message("Worker", "Child process", "file, solution"),
+    Message("Child process", "Worker", "result"),
     Message("Worker", "Database", "record, if the token is still valid"),
     Message("Database", "Web process", "new content token"),
     Message("Web process", "Client", "result"),
@@ -134,18 +134,18 @@ def processes() -> str:
     """Return the processes and stores of a site, and the connections between them."""
     arrows = [_arrow(PROCESSES[start], PROCESSES[end]) for start, end in FLOWS]
     boxes = [part for box in PROCESSES.values() for part in _box(box)]
-    return _svg(996, 190, "The processes of a site", [*arrows, *boxes])
+    return _svg(856, 190, "The processes of a site", [*arrows, *boxes])
 
 
 def upload() -> str:
     """Return the sequence of messages from an upload to its result."""
-    place = {name: 66 + 138 * number for number, name in enumerate(LIFELINES)}
+    place = {name: 62 + 120 * number for number, name in enumerate(LIFELINES)}
     end = 62 + 32 * len(UPLOAD)
     parts = []
     for name, x in place.items():
         parts += [
             f'<path class="line dashed" d="M{x} 40V{end}"/>',
-            f'<rect class="box" x="{x - 56}" y="8" width="112" height="30" rx="4"/>',
+            f'<rect class="box" x="{x - 54}" y="8" width="108" height="30" rx="4"/>',
             _text(x, 28, name, "strong", anchor="middle"),
         ]
     for number, message in enumerate(UPLOAD, start=1):
@@ -160,10 +160,10 @@ def upload() -> str:
             f'<path class="{kind}" d="M{start} {y}H{stop - 7 * sign}"/>',
             f'<path class="head" d="M{stop} {y}l{-9 * sign} -5v10z"/>',
         ]
-    return _svg(960, end + 8, "The sequence of an upload", parts)
+    return _svg(844, end + 8, "The sequence of an upload", parts)
 
 
-WIDTH, HEIGHT, ACROSS, DOWN = 168, 74, 202, 100
+WIDTH, HEIGHT, ACROSS, DOWN = 146, 74, 172, 100
 
 
 def _box(box: Box) -> Iterator[str]:

@@ -129,7 +129,7 @@ def test_pictures_have_a_size_and_a_version_for_the_dark_theme(client: FlaskClie
     assert int(width) == 1440
     assert int(height) > 500
     diagram = client.get("/docs/architecture").text
-    assert re.search(r'src="/docs/images/upload\.svg" alt="[^"]+" width="960" height="\d+"', diagram)
+    assert re.search(r'src="/docs/images/upload\.svg" alt="[^"]+" width="844" height="\d+"', diagram)
 
 
 def test_llms_txt_lists_every_chapter_with_its_url(client: FlaskClient):
