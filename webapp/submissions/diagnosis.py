@@ -56,7 +56,7 @@ class WaterfallView:
         smaller, total = len(result.losses) - len(shown), sum(each.units for each in result.all_losses)
         counts = {
             f"{smaller:,} smaller": sum(each.units for each in result.losses[SHOWN:]),
-            f"Within chance ({len(result.all_losses) - len(result.losses):,})": total
+            f"{len(result.all_losses) - len(result.losses):,} losses, each within chance": total
             - sum(each.units for each in result.losses),
         }
         lines += [(name, "", units) for name, units in counts.items() if units]
