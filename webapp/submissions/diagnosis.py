@@ -2,23 +2,24 @@
 
 from dataclasses import dataclass
 
-from grader.ranking.order import error_text
+from grader.metrics.losses import Loss
 from grader.services.leaderboards.submission_results import SplitResult
 from webapp.presentation.formats import counted
 from webapp.presentation.terms import ClassNames, phrase, words_of
 
-SHOWN = 10
+SHOWN = 9  # at most, and at least three for each term
 
 
 @dataclass(frozen=True, slots=True)
 class WaterfallBar:
     """A loss from `x` to `x` + `length`, on a scale from 0 at the score to 100 at the best possible score.
 
-    `rest` is the score that remains below the bar. `mark` is the class that the bar shares with its cell.
+    `css` is `term` for a bar with parts, which follow as `part`; merged losses are also `rest`. `rest` is the
+    score that remains below the bar. `mark` is the class that the bar shares with its cell.
     """
 
     name: str
-    term: str
+    css: str
     change: str
     rest: str
     x: str
@@ -28,7 +29,7 @@ class WaterfallBar:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallView:
-    """The losses of a submission, largest first; `marks` maps table cells to their bar's CSS class."""
+    """The losses by term and group, largest first; `marks` maps table cells to their bar's CSS class."""
 
     sentence: str
     best: str
@@ -44,55 +45,65 @@ class WaterfallView:
         if result is None or not result.all_losses:
             return None
         titles = {each.name: each.heading or each.title for each in result.about.terms}
-        shown = result.losses[:SHOWN]
-        lines = [
-            (
-                each.group or titles.get(each.term, ""),
-                titles.get(each.term, "") if each.group else "",
-                each.units,
-            )
-            for each in shown
-        ]
-        smaller, total = len(result.losses) - len(shown), sum(each.units for each in result.all_losses)
-        counts = {
-            f"{smaller:,} smaller": sum(each.units for each in result.losses[SHOWN:]),
-            f"{len(result.all_losses) - len(result.losses):,} losses, each within chance": total
-            - sum(each.units for each in result.losses),
-        }
-        lines += [(name, "", units) for name, units in counts.items() if units]
-        cells = {row.name for row in result.identities}
-        marks = {(each.group, each.term): f"g{n}" for n, each in enumerate(shown) if each.group in cells}
-        bars, units = list[WaterfallBar](), result.best_units
-        for place, (name, term, loss) in enumerate(lines):
-            units -= loss
-            x, length = (f"{100 * part / total:.1f}" for part in (units - result.score_units, loss))
-            mark = marks.get((name, shown[place].term), "") if place < len(shown) else ""
-            change, rest = result.scale.signed_text(-loss), result.scale.text(units)
-            bars.append(WaterfallBar(name, term, change, rest, x, length, mark))
+        parts = _by_term(result)
+        total, top = result.best_units - result.score_units, result.best_units
+        cells, marks, bars = {row.name for row in result.identities}, dict[tuple[str, str], str](), []
+
+        def add(name: str, css: str, units: int, mark: str = "") -> None:
+            """Add a bar that ends at `top`."""
+            x, length = (f"{100 * part / total:.1f}" for part in (top - units - result.score_units, units))
+            change, rest = result.scale.signed_text(-units), result.scale.text(top - units)
+            bars.append(WaterfallBar(name, css, change, rest, x, length, mark))
+
+        for term, losses in parts.items():
+            if title := titles.get(term, ""):
+                add(title, "term" if losses[0].group else "", sum(each.units for each in losses))
+            clear = [each for each in losses if each in result.losses and each.group]
+            shown = clear[: max(3, SHOWN // len(parts))]
+            for each in shown:
+                if each.group in cells:
+                    marks[each.group, term] = f"g{len(marks)}"
+                add(each.group, "part" if title else "", each.units, marks.get((each.group, term), ""))
+                top -= each.units
+            chance = [each for each in losses if each not in result.losses and each.group]
+            for name, merged in (("smaller", clear[len(shown) :]), ("within chance", chance)):
+                if merged:
+                    units = sum(each.units for each in merged)
+                    add(f"{len(merged):,} {name}", "part rest" if title else "rest", units)
+                    top -= units
+            top -= sum(each.units for each in losses if not each.group)
         best = result.scale.text(result.best_units)
         return cls(_sentence(result, classes, whose), best, result.score, tuple(bars), marks)
 
 
+def _by_term(result: SplitResult) -> dict[str, list[Loss]]:
+    """Return the losses of each term, the largest first, and the largest term first."""
+    parts: dict[str, list[Loss]] = {}
+    for each in result.all_losses:
+        parts.setdefault(each.term, []).append(each)
+    return dict(sorted(parts.items(), key=lambda item: -sum(each.units for each in item[1])))
+
+
 def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
-    """Describe the largest loss in the competition's words."""
-    if not result.losses:
-        error = error_text(result.errors["score"])
-        return f"No single loss is as large as the standard error of the score, {error}."
-    first = result.losses[0]
-    equal = [each.group for each in result.losses if (each.term, each.units) == (first.term, first.units)]
+    """Describe the largest loss, and the largest part of it, in the competition's words."""
+    name, losses = next(iter(_by_term(result).items()))
+    term = next((each for each in result.about.terms if each.name == name), None)
+    first, size = losses[0], result.scale.size_text
+    whole = f"{size(sum(each.units for each in losses))} of the score"
+    is_clear = first in result.losses
+    if term and not (is_clear and first.group):
+        low = f": {phrase(term.low, classes)}" if term.low else ""
+        return f"The largest loss is {term.title} ({whole}){low}."
+    if not is_clear:
+        return "No single loss is as large as the standard error of the score."
+    equal = sum(each.units == first.units for each in losses)
     words = ("identity", "identities") if result.metric else ("group", "groups")
-    others = counted(len(equal) - 1, *(f"other {word}" for word in words))
-    name = f"{first.group} or {others}" if len(equal) > 1 else first.group
-    term = next((each for each in result.about.terms if each.name == first.term), None)
-    size = f"{result.scale.size_text(first.units)} of the score"
-    if len(equal) > 1:
-        size += " each"
-    title = " ".join(filter(None, (term.title if term else "", name and f"for {name}" if term else name)))
-    fault = ""
-    if term and term.fault and name:
-        fault = f": {whose} {term.fault.format(name=name, **words_of(classes))}"
-    elif term and term.low:
-        fault = f": {phrase(term.low, classes)}"
-    elif not term and first.term == "score":
-        fault = ", by its number of rows and its distance from the best possible value"
-    return f"The largest loss is {title} ({size}){fault}."
+    group = first.group + (
+        f" or {counted(equal - 1, *(f'other {word}' for word in words))}" if equal > 1 else ""
+    )
+    part = f"{group} ({size(first.units)} of the score{' each' if equal > 1 else ''})"
+    if term is None:
+        reason = "by its number of rows and its distance from the best possible value"
+        return f"The largest loss is {part}, {reason}."
+    fault = f": {whose} {term.fault.format(name=group, **words_of(classes))}" if term.fault else ""
+    return f"The largest loss is {term.title} ({whole}). Its largest part is {part}{fault}."

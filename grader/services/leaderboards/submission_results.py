@@ -98,9 +98,12 @@ class SplitResult:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The losses that are not below the standard error of the score, largest first."""
-        error = self.errors.get("score", 0.0)
-        return tuple(each for each in self.all_losses if each.amount >= error)
+        """The losses at or above the standard error of their term's part of the score, largest first."""
+        errors = {"": self.errors.get("score", 0.0)}
+        if self.metric is not None:
+            weights = self.metric.weights.as_dict()
+            errors |= {name: weights[name] * self.errors[name] for name in weights if name in self.errors}
+        return tuple(each for each in self.all_losses if each.amount >= errors.get(each.term, errors[""]))
 
     @property
     def within_chance(self) -> float:

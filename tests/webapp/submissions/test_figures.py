@@ -1,6 +1,8 @@
 """Summary of a submission: score, change, rank, losses."""
 
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -113,17 +115,20 @@ SAME = (0.9, 0.9, 0.9)
         (
             "bpsn_auc",
             (0.9, 0.7, 0.9),
-            "BPSN AUC for b ({}): your model flags harmless comments that mention b.",
+            "BPSN AUC ({} of the score). Its largest part is b ({} of the score): your model "
+            "flags harmless comments that mention b.",
         ),
         (
             "bnsp_auc",
             (0.9, 0.9, 0.7),
-            "BNSP AUC for b ({}): your model misses harmful comments that mention b.",
+            "BNSP AUC ({} of the score). Its largest part is b ({} of the score): your model "
+            "misses harmful comments that mention b.",
         ),
         (
             "subgroup_auc",
             (0.7, 0.9, 0.9),
-            "Subgroup AUC for b ({}): your model confuses harmful and harmless comments that mention b.",
+            "Subgroup AUC ({} of the score). Its largest part is b ({} of the score): your model "
+            "confuses harmful and harmless comments that mention b.",
         ),
     ],
 )
@@ -134,9 +139,10 @@ def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(
     view = waterfall(found)
     loss = found.losses[0]
     assert (loss.term, loss.group, loss.amount) == (cell, "b", loss.units / 100_000)
-    assert view.sentence == f"The largest loss is {words.format(f'{loss.amount:.5f} of the score')}"
-    assert (view.bars[0].name, view.bars[0].change) == ("b", f"-{loss.amount:.5f}")
-    assert view.marks[("b", cell)] == view.bars[0].mark == "g0"
+    term, part = view.bars[:2]
+    assert view.sentence == f"The largest loss is {words.format(term.change[1:], f'{loss.amount:.5f}')}"
+    assert (term.css, part.css, part.name, part.change) == ("term", "part", "b", f"-{loss.amount:.5f}")
+    assert view.marks[("b", cell)] == part.mark == "g0"
     assert found.weakest_term == cell
     assert weakest_first(found)[0].name == "b"
     assert [term.term.key for term in split_of(found).terms if term.is_weakest] == [cell]
@@ -158,18 +164,29 @@ def waterfall(result: SplitResult) -> WaterfallView:
 def test_the_displayed_bars_lead_from_the_best_score_to_the_score(error: float):
     aucs = [(0.9 + place / 200, 0.85 - place / 300, 0.95) for place in range(14)]
     view = waterfall(diagnosed(aucs, error=error, subgroup_auc=0.93, bpsn_auc=0.82, bnsp_auc=0.95))
-    left = Decimal(view.best)
+    left = {"term": Decimal(view.best), "part": Decimal(view.best)}
     for bar in view.bars:
-        left += Decimal(bar.change)
-        assert Decimal(bar.rest) == left
-    assert left == Decimal(view.score)
-    sizes = [
-        -Decimal(bar.change) for bar in view.bars if "chance" not in bar.name and "smaller" not in bar.name
-    ]
-    assert sizes == sorted(sizes, reverse=True)
-    assert all(size >= Decimal(str(error)) for size in sizes)
-    assert bool(sizes) is (error < 0.5) and ("No single loss" in view.sentence) is (error == 0.5)
-    assert sum(float(bar.length) for bar in view.bars) == pytest.approx(100, abs=1)
+        for level in ["part"] if "part" in bar.css else ["term"] if bar.css else ["term", "part"]:
+            left[level] += Decimal(bar.change)
+            assert Decimal(bar.rest) == left[level]
+    assert left == dict.fromkeys(left, Decimal(view.score))
+    assert [bar.name for bar in view.bars if "part" not in bar.css] == ["BPSN", "Overall", "Subgroup", "BNSP"]
+    for term in ("BPSN", "Subgroup", "BNSP"):
+        start = next(n for n, bar in enumerate(view.bars) if bar.name == term) + 1
+        parts = list(itertools.takewhile(lambda bar: "part" in bar.css, view.bars[start:]))
+        sizes = [-Decimal(bar.change) for bar in parts if "rest" not in bar.css]
+        assert sizes == sorted(sizes, reverse=True) and len(sizes) <= 3
+        assert all(size >= Decimal(str(error)) for size in sizes)
+        assert sum(Decimal(bar.change) for bar in parts) == Decimal(view.bars[start - 1].change)
+    assert ("Its largest part" in view.sentence) is (error < 0.02)
+
+
+def test_a_loss_is_compared_with_the_standard_error_of_its_terms_part_of_the_score():
+    found = diagnosed([SAME, (0.9, 0.7, 0.9), SAME], error=0.02, bpsn_auc=0.85)
+    assert {(each.term, each.group) for each in found.losses} == {("bpsn_auc", "b"), ("overall_auc", "")}
+    errors = found.errors | {"bpsn_auc": 0.2, "overall_auc": 0.08, "bnsp_auc": 0.001}
+    clear = {(each.term, each.group) for each in replace(found, errors=errors).losses}
+    assert clear == {("overall_auc", ""), *(("bnsp_auc", name) for name in "abc")}
 
 
 def test_equal_rounded_aucs_are_not_distinguished():
