@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from grader import db
 from grader.models import (
     Competition,
     Score,
@@ -241,3 +242,5 @@ def _set(world: World, feedback: Feedback):
             scoring_version_id=lookup.live(competition).id,
             splits=[Split.PUBLIC],
         )
+        # An unchanged mode would leave the visitors' pages of an earlier test in the cache.
+        db.replace_token(session.connection())
