@@ -398,7 +398,7 @@ def _secrets(world: World) -> Secrets:
             if is_shown:
                 shown_values.append(_shown(score.score, terms, rows))
                 both = [_losses(score.score, terms, each, metric) for each in (rows, _displayed(rows))]
-                told_losses |= _bars(score.score, both[1])
+                told_losses |= _bars(both[1])
                 if score.submission_id == 1:
                     losses = tuple(both)
                 errors = score.errors.values()
@@ -471,12 +471,17 @@ def _losses(
     return frozenset((each.term, each.group, f"{each.amount:.5f}") for each in losses)
 
 
-def _bars(score: float, losses: frozenset[tuple[str, str, str]]) -> set[str]:
-    """Return the losses and the scores that remain after each of them, as in the waterfall."""
-    sizes = sorted((round(float(number) * 100_000) for _, _, number in losses), reverse=True)
-    left = itertools.accumulate(sizes, int.__sub__, initial=100_000)
-    rest = order.SCALE.units(score) - 100_000 + sum(sizes[:10])
-    shown = [*sizes, *left, -rest]
+def _bars(losses: frozenset[tuple[str, str, str]]) -> set[str]:
+    """Return the losses, their sums and the scores that remain after each of them, as in the waterfall."""
+    by_term: dict[str, list[int]] = {}
+    for term, _, number in losses:
+        by_term.setdefault(term, []).append(round(float(number) * 100_000))
+    top, shown = 100_000, [100_000]
+    for sizes in sorted(by_term.values(), key=sum, reverse=True):
+        for order_of_sizes in (sorted(sizes), sorted(sizes, reverse=True)):
+            sums = list(itertools.accumulate(order_of_sizes))
+            shown += [*order_of_sizes, *sums, *(top - each for each in sums)]
+        top -= sum(sizes)
     return {order.SCALE.text(units) for units in shown} | {str(units / 100_000) for units in shown}
 
 
