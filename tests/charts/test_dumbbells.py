@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from grader.charts.row_pictures import WIDTH, dumbbell, scale, shared_axis
+from grader.charts.pictures import WIDTH, dumbbell, scale, shared_axis
 
 
 @pytest.mark.parametrize(

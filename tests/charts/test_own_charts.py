@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts.row_pictures import cell_picture
+from grader.charts.pictures import cell_picture
 from grader.charts.trend import AREA, MOST_DOTS, trend_chart
 
 scores = st.lists(st.integers(0, 100_000), min_size=1, max_size=40)

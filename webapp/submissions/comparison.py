@@ -8,7 +8,7 @@ from flask import g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.charts.row_pictures import dumbbell, scale, shared_axis
+from grader.charts.pictures import dumbbell, scale, shared_axis
 from grader.metrics.interface import Direction
 from grader.models import Competition, Split
 from grader.ranking.order import TERM_DECIMALS, error_text

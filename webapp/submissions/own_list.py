@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.charts.row_pictures import cell_picture
+from grader.charts.pictures import cell_picture
 from grader.charts.trend import TrendChart, trend_chart
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import Scale

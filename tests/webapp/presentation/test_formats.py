@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.charts.covers import cover
+from grader.charts.pictures import cover
 from grader.models import Color
 from grader.prose import markdown
 from webapp.presentation import formats
