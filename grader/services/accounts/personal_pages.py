@@ -38,6 +38,7 @@ class EnteredCompetition:
     """A user's team on a leaderboard; `rank` and `team_count` are None before the reveal."""
 
     competition: Competition
+    has_closed: bool
     team_id: int
     team: str
     rank: int | None
@@ -77,6 +78,7 @@ def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
         entered=tuple(
             EnteredCompetition(
                 competition,
+                competition.closes_at is not None and competition.closes_at <= now,
                 team.id,
                 team.name,
                 *ranks.get(team.id, (None, None)),

@@ -1,9 +1,12 @@
 """Public profiles: off by default, and indistinguishable from unknown users while off."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
+from grader import db
+from grader.services.competitions import lookup
 from tests.fixtures.arena import without_form_tokens
 
 HERE = "/competitions/toxicity"
@@ -40,6 +43,11 @@ def test_the_profile_shows_name_text_and_teams_and_ranks_after_the_reveal(arena,
     page = arena.app.test_client().get(path).text
     assert "<bdi>Ann</bdi>" in page and "I count pairs." in page and "Toxicity" in page
     assert "rank after the reveal" in page
+    for hours, words in ((1, "closes <time"), (-1, "closed <time")):
+        with arena.database.write() as session:
+            competition = lookup.get(session, slug="toxicity")
+            competition.closes_at = db.now(session) + timedelta(hours=hours)
+        assert words in arena.app.test_client().get(path).text
     (team,) = arena.app.test_client().get(f"/api/v1{path}").json["teams"]
     assert (team["competition"], team["rank"]) == ("toxicity", None)
     arena.reveal("toxicity")
