@@ -154,9 +154,7 @@ def _home(slug: str) -> str:
         now = own.now if own else db.now(session)
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
-        has_unread = bool(posted and g.user) and posted[0].id in announcements.unread_ids(
-            session, competition=competition, user=g.user
-        )
+        has_unread = bool(posted and g.user) and announcements.is_unread(session, posted[0], user=g.user)
         content = home.read(session, competition, view, own, now)
         overview = prose.stored(competition, slug, competition.overview)
     return render_template(

@@ -99,14 +99,15 @@ def shown(session: Session, *, competition: Competition) -> list[Announcement]:
     return list(session.scalars(_newest(competition).where(Announcement.withdrawn_at.is_(None))))
 
 
-def unread_ids(session: Session, *, competition: Competition, user: User) -> set[int]:
-    """Return the ids of the announcements that a user has not read."""
-    query = select(Notification.subject_id).where(
-        Notification.competition_id == competition.id,
+def is_unread(session: Session, announcement: Announcement, *, user: User) -> bool:
+    """Return whether a user has an unread notification of an announcement."""
+    query = select(Notification.id).where(
+        Notification.competition_id == announcement.competition_id,
         Notification.kind == NotificationKind.ANNOUNCEMENT.value,
+        Notification.subject_id == announcement.id,
         Notification.id.in_(notifications.unread(user.id)),
     )
-    return {announcement_id for announcement_id in session.scalars(query) if announcement_id is not None}
+    return session.scalar(query.limit(1)) is not None
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Announcement]:
