@@ -8,7 +8,7 @@ from typing import Any
 from flask import url_for
 
 from grader.charts.strips import StripChart, strip_chart
-from grader.models import Competition, Split, SubmissionStatus, Team
+from grader.models import Competition, SubmissionStatus, Team
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import lookup, phases
 from grader.services.data_files import files as data_files
@@ -258,23 +258,18 @@ def _files(
     scores = score_history.own_scores(session, team=team, version=version, allowed=allowed)
     latest = scores[-1] if scores else None
     choice = result = change = None
-    if latest and latest.best_before is not None:
-        change = paired_differences.of_submission(
-            session, submission_id=latest.submission_id, version=version, allowed=allowed
-        )
-        change = change if change and change.units == latest.gain else None
+    if latest and latest.best_before_id is not None:
+        ids = latest.submission_id, latest.best_before_id
+        change = paired_differences.of_pair(session, ids, version=version, allowed=allowed)
     if scores and phase is not Phase.REVEALED and not team.is_disqualified:
         choice = selections.would_count(session, competition=competition, team=team, now=now)
     if board.own:
-        ids = [board.own.submission_id]
-        results = split_results_of(session, submission_ids=ids, version=version, allowed=allowed)
-        result = results[ids[0]].get(board.split)
+        own_id = board.own.submission_id
+        results = split_results_of(session, submission_ids=[own_id], version=version, allowed=allowed)
+        result = results[own_id].get(board.split)
     scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
-    tied = kept.page(
-        ("tied", Split.PUBLIC, Field.PUBLIC_DIFFERENCES in allowed),
-        lambda: paired_differences.tied_with_above(
-            session, competition=competition, split=Split.PUBLIC, allowed=allowed
-        ),
+    tied = paired_differences.tied_with_above(
+        session, competition=competition, allowed=allowed, snapshot=kept
     )
     return OwnFiles(scale, latest, change, choice, result, team.id in tied)
 

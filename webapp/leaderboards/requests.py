@@ -15,7 +15,7 @@ from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import Sort, lowest_best
 from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.moderation import diagnoses
-from grader.visibility import Field, visible_fields
+from grader.visibility import visible_fields
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
 from webapp.http.parameters import asked_page, asked_text
@@ -88,11 +88,9 @@ def tied(session: Any, competition: Competition, split: Split, *, now: datetime)
     if split is Split.PRIVATE:
         return tied_teams.published_marks(session, competition=competition)
     allowed = visible_fields(lookups.viewer(), phases.phase(competition, now), competition.feedback)
-    return lookups.snapshot(session, competition, now).page(
-        ("tied", split, Field.PUBLIC_DIFFERENCES in allowed),
-        lambda: paired_differences.tied_with_above(
-            session, competition=competition, split=split, allowed=allowed
-        ),
+    kept = lookups.snapshot(session, competition, now)
+    return paired_differences.tied_with_above(
+        session, competition=competition, allowed=allowed, snapshot=kept
     )
 
 

@@ -27,7 +27,7 @@ from webapp.http.parameters import asked_number
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
 from webapp.submissions.pages import blueprint
-from webapp.submissions.views import signed_units, verdict
+from webapp.submissions.views import signed_units
 
 SHOWN = 10
 NONE = "-"
@@ -223,7 +223,7 @@ def _sentence(
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
     if stored is not None:
-        said += f", ± {stored.standard_error} in a paired test: {verdict(stored)}"
+        said += f", ± {stored.standard_error} in a paired test: {stored.verdict}"
         if stored.is_clear and terms and terms[0].contribution:
             said += f". Largest contribution: {terms[0].term} {terms[0].text} ({terms[0].share})"
     elif len(errors) == 2:

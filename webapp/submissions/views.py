@@ -11,7 +11,6 @@ from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text
 from grader.services.competitions import metric
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.leaderboards.group_tables import GroupTable
-from grader.services.leaderboards.paired_differences import ChangeResult
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.limits.limits import Allowance
 from grader.services.standings import shown_scores
@@ -65,13 +64,8 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
     else:
         note = f"below {whose} previous best, {before}{which}"
     if change := summary.change:
-        note = f"± {change.standard_error} in a paired test: {verdict(change)}; {note}"
+        note = f"± {change.standard_error} in a paired test: {change.verdict}; {note}"
     return LargeFigure("Change", signed_units(gain, scale), note)
-
-
-def verdict(change: ChangeResult) -> str:
-    """Return whether chance can explain a paired difference."""
-    return "more than chance explains" if change.is_clear else "within chance"
 
 
 def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:

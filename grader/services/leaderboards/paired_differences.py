@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select
+from sqlalchemy import and_, delete, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader import db
@@ -36,6 +36,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.leased_rows import OPEN_STATES
+from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.leaderboards.tied_teams import (
     DECISIONS,
     FAILED_AGAIN_AFTER,
@@ -62,16 +63,17 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """The displayed difference from a baseline of the same team; `units` is positive if it is an improvement.
-
-    The difference is clear if it is larger than two standard errors.
-    """
+    """The displayed difference from a baseline of the same team; it is clear above two standard errors."""
 
     baseline_id: int
-    units: int
     value: str
     standard_error: str
     is_clear: bool
+
+    @property
+    def verdict(self) -> str:
+        """Whether chance can explain the difference."""
+        return "more than chance explains" if self.is_clear else "within chance"
 
 
 def _error_units(error: float, scale: Scale) -> int:
@@ -176,7 +178,10 @@ def _previous_best(session: Session, version: ScoringVersion) -> list[tuple[int,
 
 
 def record(
-    session: Session, *, scoring_version_id: int, found: Sequence[tuple[Pair, PairedDifference | None]]
+    session: Session,
+    *,
+    scoring_version_id: int,
+    differences: Sequence[tuple[Pair, PairedDifference | None]],
 ) -> None:
     """Store differences that are not yet stored; None if one could not be computed."""
     values = [
@@ -186,21 +191,9 @@ def record(
             "value": difference and difference.value,
             "standard_error": difference and difference.standard_error,
         }
-        for pair, difference in found
+        for pair, difference in differences
     ]
     db.insert_new(session, StoredDifference, values)
-
-
-def of_submission(
-    session: Session,
-    *,
-    submission_id: int,
-    version: ScoringVersion,
-    allowed: Collection[Field],
-    split: Split = Split.PUBLIC,
-) -> ChangeResult | None:
-    """Return the change from the team's best earlier submission, or None if it is hidden or not computed."""
-    return _change(session, version, allowed, split, StoredDifference.submission_id == submission_id)
 
 
 def of_pair(
@@ -209,26 +202,15 @@ def of_pair(
     *,
     version: ScoringVersion,
     allowed: Collection[Field],
-    split: Split,
+    split: Split = Split.PUBLIC,
 ) -> ChangeResult | None:
-    """Return the change from the earlier to the later one of two submissions of a team, if it is stored."""
-    is_of_pair = StoredDifference.submission_id.in_(ids) & StoredDifference.baseline_id.in_(ids)
-    return _change(session, version, allowed, split, is_of_pair)
-
-
-def _change(
-    session: Session,
-    version: ScoringVersion,
-    allowed: Collection[Field],
-    split: Split,
-    condition: ColumnElement[bool],
-) -> ChangeResult | None:
+    """Return the change from the earlier to the later submission of a team; None if hidden or not stored."""
     if FIELDS[split] not in allowed:
         return None
     later, earlier = aliased(Submission), aliased(Submission)
     mine, theirs = aliased(Score), aliased(Score)
     query = (
-        select(earlier.team_id, earlier.id, theirs.score, earlier.submitted_at, mine.score, StoredDifference)
+        select(earlier.id, theirs.score, mine.score, StoredDifference.standard_error)
         .join(later, later.id == StoredDifference.submission_id)
         .join(earlier, earlier.id == StoredDifference.baseline_id)
         .join(mine, mine.submission_id == later.id)
@@ -238,58 +220,63 @@ def _change(
             # Neighbors on a leaderboard may belong to one team after a merger.
             later.team_id == earlier.team_id,
             later.submitted_at >= earlier.submitted_at,
+            later.id.in_(ids),
+            earlier.id.in_(ids),
             *(each.scoring_version_id == version.id for each in (StoredDifference, mine, theirs)),
             *(each.split == split for each in (StoredDifference, mine, theirs)),
-            condition,
         )
     )
-    scale = version.scale
-    rows = [
-        (TeamEntry(team_id, submission_id, scale.units(score), at), scale.units(own), stored)
-        for team_id, submission_id, score, at, own, stored in session.execute(query)
-    ]
-    if not rows:
+    row = session.execute(query).first()
+    if row is None:
         return None
-    before, own, stored = min(rows, key=lambda row: order(row[0]))
-    units, error = own - before.score_units, stored.standard_error or 0.0
-    shown, value = _error_units(error, scale), scale.signed_text(units)
+    baseline_id, before, after, stored_error = row
+    scale, error = version.scale, stored_error or 0.0
+    units, shown = scale.units(after) - scale.units(before), _error_units(error, scale)
     # A text of `error_text` has two digits at most, which below ten units would be too many decimals.
     text = error_text(error) if shown >= 10 else scale.size_text(shown)
-    return ChangeResult(before.submission_id, units, value, text, _is_clear(units, error, scale))
+    return ChangeResult(baseline_id, scale.signed_text(units), text, _is_clear(units, error, scale))
 
 
 def tied_with_above(
-    session: Session, *, competition: Competition, split: Split, allowed: Collection[Field]
+    session: Session, *, competition: Competition, allowed: Collection[Field], snapshot: Snapshot
 ) -> frozenset[int]:
-    """Return the teams whose displayed score is within chance of that of the team directly above.
+    """Return the teams whose public score is within chance of that of the team directly above.
 
     Empty if hidden, for scores displayed as bands, and after the reveal, which has marks on final ranks.
     """
     version = competition.live_scoring_version
     if version is None or competition.revealed_at or competition.feedback.is_coarse:
         return frozenset()
-    if FIELDS[split] not in allowed:
+    if Field.PUBLIC_DIFFERENCES not in allowed:
         return frozenset()
-    top = (
-        select(Standing)
-        .where(Standing.scoring_version_id == version.id, Standing.split == split)
+    return snapshot.page("tied", lambda: _tied_with_above(session, version))
+
+
+def _tied_with_above(session: Session, version: ScoringVersion) -> frozenset[int]:
+    entry, stored = Standing, StoredDifference
+    below = (entry.team_id, entry.submission_id, entry.score_units)
+    pairs = (
+        select(
+            entry.submission_id.label("above_id"),
+            entry.score_units.label("above_units"),
+            *(func.lead(column).over(order_by=STANDING_ORDER).label(column.key) for column in below),
+        )
+        .where(entry.scoring_version_id == version.id, entry.split == Split.PUBLIC)
         .order_by(*STANDING_ORDER)
         .limit(MAX_TEAMS)
         .subquery()
     )
-    entry, stored = aliased(Standing, top), StoredDifference
-    is_own = and_(
-        stored.submission_id == entry.submission_id,
+    is_theirs = and_(
+        stored.submission_id == pairs.c.above_id,
+        stored.baseline_id == pairs.c.submission_id,
         stored.scoring_version_id == version.id,
-        stored.split == split,
+        stored.split == Split.PUBLIC,
+        stored.standard_error.is_not(None),
     )
-    columns = entry.team_id, entry.submission_id, entry.score_units, entry.submitted_at
-    query = select(*columns, stored.baseline_id, stored.standard_error).outerjoin(stored, is_own)
-    rows = session.execute(query).all()
-    errors = {(row.submission_id, row.baseline_id): row.standard_error for row in rows}
+    difference = pairs.c.above_units - pairs.c.score_units
+    query = select(pairs.c.team_id, difference, stored.standard_error).join(stored, is_theirs)
     return frozenset(
-        below.team_id
-        for above, below in pairwise(sorted({TeamEntry(*row[:4]) for row in rows}, key=order))
-        if (error := errors.get((above.submission_id, below.submission_id))) is not None
-        and not _is_clear(above.score_units - below.score_units, error, version.scale)
+        team_id
+        for team_id, units, error in session.execute(query)
+        if not _is_clear(units, error, version.scale)
     )

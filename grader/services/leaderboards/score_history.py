@@ -96,7 +96,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """The units of a file's displayed score and of the best score before it; None if hidden."""
+    """The units of a file's displayed score, and the best score before it with its file; None if hidden."""
 
     submission_id: int
     file_name: str
@@ -104,6 +104,7 @@ class OwnScore:
     status: SubmissionStatus
     units: int | None
     best_before: int | None
+    best_before_id: int | None
 
     @property
     def gain(self) -> int | None:
@@ -140,6 +141,7 @@ def _in_order(
 ) -> Iterator[OwnScore]:
     """Yield scores as the competition's feedback mode displays them, or exact ones without a competition."""
     best: int | None = None
+    best_id: int | None = None
     for submission_id, file_name, kind, status, score in rows:
         if score is None:
             units = None
@@ -147,9 +149,9 @@ def _in_order(
             units = scale.units(score)
         else:
             units = shown_scores.units(competition, score)
-        yield OwnScore(submission_id, file_name, kind, status, units, best)
-        if units is not None and (is_test or kind in shown_scores.KINDS):
-            best = units if best is None else max(best, units)
+        yield OwnScore(submission_id, file_name, kind, status, units, best, best_id)
+        if units is not None and (is_test or kind in shown_scores.KINDS) and (best is None or units > best):
+            best, best_id = units, submission_id
 
 
 @dataclass(frozen=True, slots=True)

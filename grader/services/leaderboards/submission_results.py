@@ -170,9 +170,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     if public is None:
         return outline
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
-    change = paired_differences.of_submission(
-        session, submission_id=submission.id, version=version, allowed=allowed
-    )
+    pair = (submission.id, before.submission_id) if before else ()
     stands = standing is not None and standing.submission_id == submission.id
     return replace(
         outline,
@@ -185,7 +183,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         team_count=standings.count_teams(),
         would_rank=_late_rank(session, submission, version, results, own.shown),
         shown_units=own.shown.score_units if own.shown else None,
-        change=change if before and change and change.baseline_id == before.submission_id else None,
+        change=paired_differences.of_pair(session, pair, version=version, allowed=allowed) if pair else None,
     )
 
 

@@ -233,17 +233,17 @@ def compare_pairs(work: Work) -> dict[str, Any]:
     if not pairs:
         return {}
     measured = lru_cache(KEPT_INFLUENCES)(_ComparedFile(work, version, names).measured)
-    found, stored_at = list[tuple[Pair, PairedDifference | None]](), time.monotonic()
+    computed, stored_at = list[tuple[Pair, PairedDifference | None]](), time.monotonic()
     for done, pair in enumerate(pairs, 1):
         one = other = None
         with suppress(*UNREADABLE):
             if pair.submission_id != pair.baseline_id:
                 one, other = (measured(pair.split, hashes[number]) for number in pair[1:])
-        found.append((pair, paired_difference(one, other) if one and other else None))
+        computed.append((pair, paired_difference(one, other) if one and other else None))
         if done == len(pairs) or time.monotonic() - stored_at > STORE_SECONDS:
             with work.database.write() as session:
-                paired_differences.record(session, scoring_version_id=version_id, found=found)
-            found, stored_at = [], time.monotonic()
+                paired_differences.record(session, scoring_version_id=version_id, differences=computed)
+            computed, stored_at = [], time.monotonic()
             work.report_progress(done, len(pairs), "Comparing submissions")
             work.keep(dict)
     return {}

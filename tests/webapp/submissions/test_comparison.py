@@ -210,7 +210,7 @@ LOW = {"overall_auc": 0.8, "subgroup_auc": 0.7, "bpsn_auc": 0.7, "bnsp_auc": 0.7
 
 
 RISEN = LOW | {"bnsp_auc": 0.76, "overall_auc": 0.82, "bpsn_auc": 0.7001}
-CLEAR = ChangeResult(1, 2003, "+0.02003", "0.004", True)
+CLEAR = ChangeResult(1, "+0.02003", "0.004", True)
 
 
 def test_the_sentence_states_the_stored_difference_and_its_largest_contribution():

@@ -216,14 +216,14 @@ def test_a_file_that_cannot_be_read_has_no_difference_and_does_not_fail_the_job(
 def test_standard_errors_have_no_more_decimals_than_the_score(scene, error: float, shown: str):
     compare(scene)
     with scene.database.write() as session:
-        session.execute(update(StoredDifference).values(standard_error=error))
+        is_computed = StoredDifference.value.is_not(None)
+        session.execute(update(StoredDifference).where(is_computed).values(standard_error=error))
     two = scene.files[1]
     with scene.database.read() as session:
         submission = session.get_one(Submission, two)
         version, allowed = lookup.live(submission.competition), set(Field)
-        change = paired_differences.of_submission(
-            session, submission_id=two, version=version, allowed=allowed
-        )
+        ids = two, scene.files[0]
+        change = paired_differences.of_pair(session, ids, version=version, allowed=allowed)
     public = {number: round(score, 5) for number, score in scores(scene).items()}
     assert change.value == f"{public[two] - public[scene.files[0]]:+.5f}"
     assert (change.standard_error, change.baseline_id) == (shown, scene.files[0])
