@@ -53,7 +53,7 @@ TERMS = (
         heading="BPSN",
         rows="{negative} {rows} that mention the identity against {positive} {rows} that do not",
         low="false alarms",
-        fault="flags {negative} {rows} that mention {name}",
+        fault="scores {negative} {rows} that mention {name} too high",
     ),
     TermSpec(
         "bnsp_auc",
@@ -61,7 +61,7 @@ TERMS = (
         heading="BNSP",
         rows="{positive} {rows} that mention the identity against {negative} {rows} that do not",
         low="{positive} {rows} are missed",
-        fault="misses {positive} {rows} that mention {name}",
+        fault="scores {positive} {rows} that mention {name} too low",
     ),
 )
 CELLS = (*TERMS[1:], TermSpec("positive_aeg", "Positive AEG"), TermSpec("negative_aeg", "Negative AEG"))

@@ -106,6 +106,14 @@ class SplitResult:
         return tuple(each for each in self.all_losses if each.amount >= errors.get(each.term, errors[""]))
 
     @property
+    def costliest_group(self) -> tuple[str, float] | None:
+        """The group that costs the most over all terms, and its cost; None if no loss of a group is clear."""
+        clear = {each.group for each in self.losses if each.group}
+        costs = {name: sum(each.units for each in self.all_losses if each.group == name) for name in clear}
+        name = min(costs, key=lambda each: (-costs[each], each), default=None)
+        return None if name is None else (name, abs(self.scale.value(costs[name])))
+
+    @property
     def within_chance(self) -> float:
         """The sum of the losses below the standard error."""
         units = sum(each.units for each in self.all_losses) - sum(each.units for each in self.losses)

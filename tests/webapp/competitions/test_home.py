@@ -209,7 +209,7 @@ def test_the_panel_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
     arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
     arena.score_all()
     text = words(ann.browser.get(HERE).text)
-    assert re.search(r"Your rank 7th of 7 teams Your score 0\.\d{5} 0\.\d{5} behind the 6th Left", text)
+    assert re.search(r"Your rank 7th of 7 teams Your score 0\.\d{5} 0\.\d{5} behind the 6th Closes", text)
     assert re.search(r"7 \S+ Your team you 0\.\d{5}", text)
     assert re.search(r"you 0\.\d{5}", text)
     bob = arena.person("Bob")

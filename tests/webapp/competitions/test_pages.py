@@ -62,7 +62,7 @@ def test_the_evaluation_page_explains_the_score(arena):
     )
     assert "power mean with p = -5" in text
     assert "male female black or african" in text
-    assert "Wrong order: B is positive and should have a higher score than C, which is negative" in text
+    assert "Wrong order: B should have a higher score than C. In the example below, 2 of 4 such pairs" in text
     assert "Subgroup 3 of 4 pairs, BPSN 2 of 4 pairs, BNSP 4 of 4 pairs" in text
     report = worked_examples.bias_example(["male", "female"], MetricSettings()).report
     assert f"BPSN 0.500 1.000 {report.power_means.bpsn_auc:.3f} 0.25" in text

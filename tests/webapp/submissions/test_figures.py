@@ -116,13 +116,13 @@ SAME = (0.9, 0.9, 0.9)
             "bpsn_auc",
             (0.9, 0.7, 0.9),
             "BPSN AUC ({} of the score). Its largest part is b ({} of the score): your model "
-            "flags harmless comments that mention b.",
+            "scores harmless comments that mention b too high.",
         ),
         (
             "bnsp_auc",
             (0.9, 0.9, 0.7),
             "BNSP AUC ({} of the score). Its largest part is b ({} of the score): your model "
-            "misses harmful comments that mention b.",
+            "scores harmful comments that mention b too low.",
         ),
         (
             "subgroup_auc",
@@ -193,6 +193,16 @@ def test_equal_rounded_aucs_are_not_distinguished():
     found = diagnosed([(0.9, 0.9, bnsp) for bnsp in (0.61, 0.61, 0.9, 0.9)], overall_auc=0.98, bnsp_auc=0.7)
     assert "mention a or 1 other identity" in waterfall(found).sentence
     assert "of the score each)" in waterfall(found).sentence
+
+
+def test_the_costliest_group_has_the_largest_sum_over_all_terms_and_a_clear_loss():
+    rows = [(0.9, 0.8, 0.9), (0.82, 0.82, 0.82), SAME]
+    found = diagnosed(rows, error=0.0001, subgroup_auc=0.87, bpsn_auc=0.83, bnsp_auc=0.87)
+    costs = {name: sum(each.amount for each in found.all_losses if each.group == name) for name in "abc"}
+    assert found.losses[0].group == "" and max(costs, key=lambda name: costs[name]) == "b"
+    name, cost = found.costliest_group or ("", 0.0)
+    assert (name, cost) == ("b", pytest.approx(costs["b"]))
+    assert replace(found, errors={"score": 0.5}).costliest_group is None
 
 
 def test_undefined_aucs_have_no_losses():
