@@ -62,7 +62,7 @@ def _everything(scene, role: str) -> dict[str, str]:
         answer = browser.get(path)
         # This file is returned unchanged, so its predictions may contain a score's digits.
         if not path.endswith("/file"):
-            seen[path] = f"{answer.headers}\n{answer.get_data(as_text=True)}"
+            seen[path] = f"{answer.headers}\n{answer.get_data().decode(errors='replace')}"
         if answer.mimetype == "text/html":
             links = re.findall(r'(?:href|action|src|data-live)="(/[^"#]*)', answer.text)
             left += [unescape(link) for link in links if not link.startswith("/static/")]

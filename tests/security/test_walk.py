@@ -32,13 +32,13 @@ from sqlalchemy import select
 
 from grader.metrics import MetricSettings, PairCounts, SubgroupReport, report
 from grader.metrics.bias.analysis.power_means import loss_parts
+from grader.metrics.bias.example import ROWS, SETS, bias_example
 from grader.metrics.losses import in_units
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.services.competitions.worked_examples import ROWS, SETS, bias_example
 from grader.visibility import Feedback, Field, Phase, Step, Viewer, visible
 from tests.fixtures.walks import CURIOUS, MAIL, Walk, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World

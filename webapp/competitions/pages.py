@@ -9,6 +9,7 @@ from flask import Blueprint, Flask, Response, g, render_template, request, send_
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.metrics.bias.example import bias_example
 from grader.models import Competition
 from grader.services.audit import log
 from grader.services.competitions import announcements, worked_examples
@@ -182,7 +183,7 @@ def evaluation(slug: str) -> ResponseReturnValue:
     example = (
         worked_examples.named_example(metric.named)
         if metric.named
-        else worked_examples.bias_example(rules.identities, rules.bias)
+        else bias_example(rules.identities, rules.bias)
     )
     return render_template(
         "competitions/evaluation.html",

@@ -13,6 +13,7 @@ from markupsafe import escape
 
 from grader.cli import main
 from grader.metrics import MetricSettings, registry
+from grader.metrics.bias.example import bias_example
 from grader.metrics.columns import COLUMNS
 from grader.metrics.groups import SIGNED
 from grader.metrics.interface import Direction
@@ -64,7 +65,7 @@ def test_the_evaluation_page_explains_the_score(arena):
     assert "male female black or african" in text
     assert "Wrong order: B should have a higher score than C. In the example below, 2 of 4 such pairs" in text
     assert "Subgroup 3 of 4 pairs, BPSN 2 of 4 pairs, BNSP 4 of 4 pairs" in text
-    report = worked_examples.bias_example(["male", "female"], MetricSettings()).report
+    report = bias_example(["male", "female"], MetricSettings()).report
     assert f"BPSN 0.500 1.000 {report.power_means.bpsn_auc:.3f} 0.25" in text
     assert f"Score {report.score:.3f}" in text
 
