@@ -45,7 +45,7 @@ class WaterfallView:
         if result is None or not result.all_losses:
             return None
         titles = {each.name: each.heading or each.title for each in result.about.terms}
-        parts = _by_term(result)
+        parts, above_chance = _by_term(result), frozenset(result.losses)
         total, top = result.best_units - result.score_units, result.best_units
         cells, marks, bars = {row.name for row in result.identities}, dict[tuple[str, str], str](), []
 
@@ -58,14 +58,14 @@ class WaterfallView:
         for term, losses in parts.items():
             if title := titles.get(term, ""):
                 add(title, "term" if losses[0].group else "", sum(each.units for each in losses))
-            clear = [each for each in losses if each in result.losses and each.group]
+            clear = [each for each in losses if each in above_chance and each.group]
             shown = clear[: max(3, SHOWN // len(parts))]
             for each in shown:
                 if each.group in cells:
                     marks[each.group, term] = f"g{len(marks)}"
                 add(each.group, "part" if title else "", each.units, marks.get((each.group, term), ""))
                 top -= each.units
-            chance = [each for each in losses if each not in result.losses and each.group]
+            chance = [each for each in losses if each not in above_chance and each.group]
             for name, merged in (("smaller", clear[len(shown) :]), ("within chance", chance)):
                 if merged:
                     units = sum(each.units for each in merged)
