@@ -18,7 +18,6 @@ from grader import db
 from grader.metrics.interface import PairedDifference
 from grader.models import (
     STANDING_ORDER,
-    AuditEntry,
     Competition,
     CompetitionState,
     JobState,
@@ -38,10 +37,10 @@ from grader.services.jobs import organizer_jobs
 from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.leaderboards.tied_teams import (
-    DECISIONS,
     FAILED_AGAIN_AFTER,
     MAX_TEAMS,
     TiesParameters,
+    decided_after,
     places,
     why_not,
 )
@@ -94,11 +93,6 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
     own = select(job.id).where(job.competition_id == Competition.id, job.kind == OrganizerJobKind.PAIRS)
     is_live = job.parameters["scoring_version_id"].as_integer() == Competition.live_scoring_version_id
     failed = and_(job.state == JobState.FAILED, is_live, job.finished_at > now - FAILED_AGAIN_AFTER)
-    decided = select(AuditEntry.id).where(
-        AuditEntry.competition_id == job.competition_id,
-        AuditEntry.action.in_(DECISIONS),
-        AuditEntry.at > job.created_at,
-    )
     stored = select(StoredDifference.id).where(
         StoredDifference.submission_id == Score.submission_id,
         StoredDifference.scoring_version_id == Score.scoring_version_id,
@@ -118,7 +112,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
         Competition.state == CompetitionState.PUBLISHED,
         Competition.live_scoring_version_id.is_not(None),
         ~own.where(or_(job.state.in_(OPEN_STATES), failed)).exists(),
-        ~own.where(is_live, job.state == JobState.DONE, ~decided.exists()).exists()
+        ~own.where(is_live, job.state == JobState.DONE, ~decided_after(job)).exists()
         | Competition.live_scoring_version_id.in_(has_new),
     )
     return [each for each in session.scalars(query) if not why_not(each)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.errors import OrganizerError
@@ -78,23 +78,28 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
     day.
     """
     job = aliased(OrganizerJob)
-    decided = select(AuditEntry.id).where(
-        AuditEntry.competition_id == job.competition_id,
-        AuditEntry.action.in_(DECISIONS),
-        AuditEntry.at > job.created_at,
-    )
     compared = select(job.id).where(
         job.competition_id == Competition.id,
         job.kind == OrganizerJobKind.TIES,
         job.created_at >= Competition.revealed_at,
         job.parameters["scoring_version_id"].as_integer() == Competition.live_scoring_version_id,
         or_(job.state != JobState.FAILED, job.finished_at > now - FAILED_AGAIN_AFTER),
-        ~decided.exists(),
+        ~decided_after(job),
     )
     query = select(Competition).where(
         Competition.revealed_at.is_not(None), Competition.marks_ties, ~compared.exists()
     )
     return [each for each in session.scalars(query) if not why_not(each)]
+
+
+def decided_after(job: type[OrganizerJob]) -> ColumnElement[bool]:
+    """Return whether organizers have changed the private leaderboard since a job was added."""
+    decided = select(AuditEntry.id).where(
+        AuditEntry.competition_id == job.competition_id,
+        AuditEntry.action.in_(DECISIONS),
+        AuditEntry.at > job.created_at,
+    )
+    return decided.exists()
 
 
 def why_not(competition: Competition) -> str:
