@@ -138,10 +138,15 @@ def worst_of_submissions(
             Score.split == split,
         )
         for submission_id, groups in session.execute(query):
-            values = [WorstGroup(column, name, rounded(each["score"])) for column, name, each in _all(groups)]
-            if values:
-                worst[submission_id] = (max if is_lowest else min)(values, key=lambda each: each.score)
+            if group := worst_of(groups, is_lowest_best=is_lowest):
+                worst[submission_id] = group
     return worst
+
+
+def worst_of(stored: Stored, *, is_lowest_best: bool) -> WorstGroup | None:
+    """Return the worst group of a stored score, or None if it has no groups."""
+    values = [WorstGroup(column, name, rounded(each["score"])) for column, name, each in _all(stored)]
+    return (max if is_lowest_best else min)(values, key=lambda each: each.score, default=None)
 
 
 def _all(stored: Stored) -> list[tuple[str, str, Mapping[str, Any]]]:

@@ -25,7 +25,7 @@ from grader.models import (
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric
-from grader.services.leaderboards.group_tables import worst_of_submissions
+from grader.services.leaderboards.group_tables import worst_of
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
 from grader.visibility import Field
@@ -168,44 +168,28 @@ class TermPoint:
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
     """Return a point for each team in rank order; callers check that the terms or groups are visible."""
     version = lookup.live(competition)
-    if not metric.Rules.of(version).is_bias:
-        return _groups_of_board(session, version, split)
-    version_id, (first, *others) = version.id, metric.term_names(version)
+    is_bias, terms = metric.Rules.of(version).is_bias, metric.term_names(version)
     rows = session.execute(
-        select(Standing.team_id, Score.terms)
+        select(Standing.team_id, Standing.score_units, Score.terms if is_bias else Score.groups)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
-            Standing.scoring_version_id == version_id,
+            Standing.scoring_version_id == version.id,
             Standing.split == split,
-            Score.scoring_version_id == version_id,
+            Score.scoring_version_id == version.id,
             Score.split == split,
         )
         .order_by(*STANDING_ORDER)
     )
     points = []
-    for rank, (team_id, terms) in enumerate(rows, 1):
-        values = [_rounded(terms[name]) for name in others]
-        worst = min(values)
-        points.append(TermPoint(rank, team_id, _rounded(terms[first]), worst, others[values.index(worst)]))
+    for rank, (team_id, units, stored) in enumerate(rows, 1):
+        if is_bias:
+            overall, *others = (_rounded(stored[name]) for name in terms)
+            worst = min(others)
+            points.append(TermPoint(rank, team_id, overall, worst, terms[1 + others.index(worst)]))
+        elif group := worst_of(stored, is_lowest_best=version.scale.is_lowest_best):
+            name = f"{group.column} = {group.name}"
+            points.append(TermPoint(rank, team_id, version.scale.value(units), group.score, name))
     return points
-
-
-def _groups_of_board(session: Session, version: ScoringVersion, split: Split) -> list[TermPoint]:
-    """Return the score and the worst group of each team that has groups."""
-    query = select(Standing.team_id, Standing.submission_id, Standing.score_units)
-    rows = session.execute(
-        query.where(Standing.scoring_version_id == version.id, Standing.split == split).order_by(
-            *STANDING_ORDER
-        )
-    ).all()
-    worst = worst_of_submissions(
-        session, version=version, split=split, submission_ids=[row.submission_id for row in rows]
-    )
-    return [
-        TermPoint(rank, team_id, version.scale.value(units), group.score, f"{group.column} = {group.name}")
-        for rank, (team_id, submission_id, units) in enumerate(rows, 1)
-        if (group := worst.get(submission_id))
-    ]
 
 
 def plot(points: Sequence[TermPoint], version: ScoringVersion) -> Cloud | None:
