@@ -33,8 +33,8 @@ def named_example(named: NamedMetric) -> NamedExample | None:
     about = metric.describe()
     truth = {each.name: _truth(each, place, options) for place, each in enumerate(about.truth)}
     targets = dict(truth)
-    heads = {each.name: named.target or each.name for each in about.truth} if len(truth) == 1 else {}
-    table = {heads.get(each.name, each.name): _shown(truth[each.name], each, options) for each in about.truth}
+    target = named.target if len(truth) == 1 else None
+    table = {target or each.name: _shown(truth[each.name], each, options) for each in about.truth}
     for column in set(named.groups[:1]) - set(truth):
         values = [value for name, value in named.scored_groups if name == column]
         first, second = (*values, "group 1", "group 2")[:2]
