@@ -54,7 +54,7 @@ LINE = {
     **dict.fromkeys(
         ("team", "team_id", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM
     ),
-    **dict.fromkeys(("rank", "rank_change", "public_rank"), Field.PUBLIC_RANK),
+    **dict.fromkeys(("rank", "rank_change", "public_rank", "is_tied"), Field.PUBLIC_RANK),
     "score": Field.PUBLIC_SCORE,
     "standard_error": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,

@@ -9,7 +9,6 @@ from typing import Any
 from grader.identity_providers import Provider
 from grader.metrics.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
-from grader.prose.drawn import FigureSource
 from grader.services.competitions import metric, phases
 from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, SETTINGS, groups_of
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
@@ -65,9 +64,9 @@ def date_warnings(
     return list(_found(competition, now, _effects(competition, now), entered))
 
 
-def cover_warnings(cover: str, figures: Iterable[FigureSource]) -> list[Fault]:
+def cover_warnings(cover: str, figures: Collection[str]) -> list[Fault]:
     """Return a warning if the competition has no figure with the name of its cover."""
-    if not cover or any(cover == each.name for each in figures):
+    if not cover or cover in figures:
         return []
     sentence = f"There is no figure {cover!r}, so the generated cover is shown. Upload the figure below."
     return [Fault(sentence, ("cover",))]

@@ -54,7 +54,12 @@ STEPS = (
             ("Questions", ("contact", "discussion_url")),
             ("Appearance", ("color", "cover")),
         ),
-        folded=("Texts on the metric and the data", "Names of the classes and rows", "Questions"),
+        folded=(
+            "Texts on the metric and the data",
+            "Names of the classes and rows",
+            "Questions",
+            "Appearance",
+        ),
     ),
     SettingsStep(
         SCORED,
