@@ -49,12 +49,14 @@ from grader.models.scoring import (
     StoredDifference,
 )
 from grader.models.standings import (
+    MAIN_BOARD,
     STANDING_ORDER,
     ContentState,
     DailyRank,
     FinalBoard,
     FinalStanding,
     Standing,
+    on_board,
 )
 from grader.models.submissions import AnnouncedUpload, Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
@@ -62,6 +64,7 @@ from grader.models.webhooks import BodyFormat, Delivery, OffReason, Webhook
 from grader.ranking.selection import SubmissionKind
 
 __all__ = [
+    "MAIN_BOARD",
     "STANDING_ORDER",
     "AccountLink",
     "AnnouncedUpload",
@@ -129,4 +132,5 @@ __all__ = [
     "TeamMember",
     "User",
     "Webhook",
+    "on_board",
 ]

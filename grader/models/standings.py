@@ -3,8 +3,18 @@
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, Integer, String, Text, UniqueConstraint
-from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relationship
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+    select,
+)
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, aliased, mapped_column, relationship
 
 from grader.db import Base, stored_enum
 from grader.models.scoring import Split
@@ -12,12 +22,15 @@ from grader.models.submissions import Submission
 from grader.models.teams import Team
 from grader.ranking.order import COLUMNS, Column
 
+MAIN_BOARD = ""
+
 
 class Standing(Base):
     """A team's entry on a leaderboard.
 
-    The rank is not stored; each request computes it. `score_units` is the displayed score in units of
-    the metric's scale; more units are better.
+    The rank is not stored; each request computes it. `board` is the key of a named leaderboard, or empty for
+    the main one, which ranks by the score. `score_units` is the displayed value in units of the board's
+    scale; more units are better.
     """
 
     __tablename__ = "standing"
@@ -25,12 +38,13 @@ class Standing(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
+    board: Mapped[str] = mapped_column(String(40), default=MAIN_BOARD, server_default=MAIN_BOARD)
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
     submitted_at: Mapped[datetime]
 
-    __table_args__ = (UniqueConstraint("scoring_version_id", "split", "team_id"),)
+    __table_args__ = (UniqueConstraint("scoring_version_id", "split", "board", "team_id"),)
 
     team: Mapped[Team] = relationship()
     submission: Mapped[Submission] = relationship()
@@ -43,7 +57,26 @@ def _directed(column: Column) -> ColumnElement[Any]:
 
 STANDING_ORDER = tuple(_directed(column) for column in COLUMNS)
 # With this index, a page of a leaderboard reads only its own rows.
-Index("ix_standing_board", Standing.scoring_version_id, Standing.split, *STANDING_ORDER)
+Index("ix_standing_board", Standing.scoring_version_id, Standing.split, Standing.board, *STANDING_ORDER)
+
+
+def on_board(
+    scoring_version_id: int,
+    *splits: Split,
+    board: str = MAIN_BOARD,
+    division: str | None = None,
+) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for the rows of one leaderboard, by default the main one with all divisions."""
+    rows: tuple[ColumnElement[bool], ...] = (
+        Standing.scoring_version_id == scoring_version_id,
+        Standing.split == splits[0] if len(splits) == 1 else Standing.split.in_(splits),
+        Standing.board == board,
+    )
+    if division is None:
+        return rows
+    team = aliased(Team)
+    is_inside = select(team.id).where(team.id == Standing.team_id, team.division == division)
+    return *rows, is_inside.correlate(Standing).exists()
 
 
 class DailyRank(Base):

@@ -49,6 +49,7 @@ class Team(Base):
     name_given_at: Mapped[datetime | None]
     name_given_because: Mapped[str] = mapped_column(Text, default="", server_default="")
     names_taken_away: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    division: Mapped[str | None] = mapped_column(String(64))
 
     leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
+    MAIN_BOARD,
     STANDING_ORDER,
     Competition,
     CompetitionState,
@@ -143,7 +144,11 @@ def _ranks(
             .label("rank"),
             func.count().over(partition_by=Standing.scoring_version_id).label("team_count"),
         )
-        .where(Standing.scoring_version_id.in_(version_ids), Standing.split == Split.PRIVATE)
+        .where(
+            Standing.scoring_version_id.in_(version_ids),
+            Standing.split == Split.PRIVATE,
+            Standing.board == MAIN_BOARD,
+        )
         .subquery()
     )
     rows = session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids)))

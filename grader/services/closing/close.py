@@ -29,6 +29,7 @@ from grader.models import (
     Team,
     TeamMember,
     User,
+    on_board,
 )
 from grader.services import notifications
 from grader.services import webhook_outbox as webhooks
@@ -378,8 +379,7 @@ def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -
         .join(Standing, Standing.team_id == Team.id)
         .where(
             TeamMember.competition_id == competition.id,
-            Standing.scoring_version_id == version_id,
-            Standing.split == Split.PRIVATE,
+            *on_board(version_id, Split.PRIVATE),
             User.email_verified_at.is_not(None),
         )
         .order_by(User.id)

@@ -25,6 +25,7 @@ from grader.models import (
     Standing,
     Submission,
     Team,
+    on_board,
 )
 from grader.services.audit import log
 from grader.services.competitions.metric import Rules, term_names
@@ -233,7 +234,7 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
                 & (Score.scoring_version_id == Standing.scoring_version_id)
                 & (Score.split == Standing.split),
             )
-            .where(Standing.scoring_version_id == version.id, Standing.split == split)
+            .where(*on_board(version.id, split))
             .order_by(*STANDING_ORDER)
             .execution_options(yield_per=CHUNK)
         )

@@ -12,6 +12,7 @@ from grader.models import (
     Submission,
     SubmissionKind,
     SubmissionStatus,
+    on_board,
 )
 
 
@@ -29,7 +30,7 @@ def board_version(session: Session, *, competition_id: int) -> str:
             func.sum(Standing.submission_id),
             func.max(Standing.submission_id),
             func.sum(Standing.score_units),
-        ).where(Standing.scoring_version_id == state.live_scoring_version_id, Standing.split.in_(splits))
+        ).where(*on_board(state.live_scoring_version_id, *splits))
     ).one()
     return hashlib.sha256(repr((*state, *sums)).encode()).hexdigest()[:16]
 

@@ -21,6 +21,7 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
     Team,
+    on_board,
 )
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import phases
@@ -109,7 +110,7 @@ def _of(session: Session, competition: Competition, now: datetime) -> Glance:
         return Glance(_sent(session, [competition.id]).get(competition.id, 0))
     counts = session.execute(
         select(Standing.score_units, func.count())
-        .where(Standing.scoring_version_id == version_id, Standing.split == split)
+        .where(*on_board(version_id, split))
         .group_by(Standing.score_units)
     )
     scores: dict[int, int] = dict(counts.all())
@@ -129,11 +130,16 @@ def _of(session: Session, competition: Competition, now: datetime) -> Glance:
 def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
     """Return the figures of competitions by competition id, in at most two queries."""
     splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
-    versions = {each.live_scoring_version_id: each for each in competitions if splits.get(each.id)}
+    versions = {
+        version_id: each
+        for each in competitions
+        if splits.get(each.id) and (version_id := each.live_scoring_version_id)
+    }
     by_competition = {each.id: Figures() for each in competitions}
     boards = [
-        and_(Standing.scoring_version_id == version_id, Standing.split == splits[each.id])
+        and_(*on_board(version_id, split))
         for version_id, each in versions.items()
+        if (split := splits[each.id])
     ]
     if boards:
         best = (
@@ -193,7 +199,7 @@ def _top(session: Session, version_id: int, split: Split, scale: Scale) -> list[
     rows = session.execute(
         select(Standing.team_id, Team.name, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
-        .where(Standing.scoring_version_id == version_id, Standing.split == split)
+        .where(*on_board(version_id, split))
         .order_by(*STANDING_ORDER)
         .limit(TOP)
     )

@@ -11,7 +11,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings, registry
 from grader.metrics.interface import Description
-from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
+from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing, on_board
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, phases
 from grader.services.competitions.metric import Rules
@@ -300,7 +300,7 @@ def _plain_page(
     """Return a page read directly from the index, with its benchmarks and end position."""
     rows = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
-        .where(Standing.scoring_version_id == version.id, Standing.split == split)
+        .where(*on_board(version.id, split))
         .order_by(*STANDING_ORDER)
         .limit(paging.page_size)
         .offset(paging.first)

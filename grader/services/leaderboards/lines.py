@@ -26,6 +26,7 @@ from grader.models import (
     Team,
     TeamMember,
     User,
+    on_board,
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
@@ -117,8 +118,7 @@ def _load_part(
         .join(Team, Team.id == Standing.team_id)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
-            Standing.scoring_version_id == version.id,
-            Standing.split == split,
+            *on_board(version.id, split),
             Standing.team_id.in_(list(ranks)),
             Score.scoring_version_id == version.id,
             Score.split == split,
@@ -388,7 +388,7 @@ def _sorted_teams(version: ScoringVersion, split: Split, sort: str) -> Select[An
     query = (
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)
-        .where(Standing.scoring_version_id == version.id, Standing.split == split)
+        .where(*on_board(version.id, split))
         .order_by(*STANDING_ORDER)
     )
     if is_term(sort):

@@ -29,6 +29,7 @@ from grader.models import (
     Standing,
     StoredDifference,
     Submission,
+    on_board,
 )
 from grader.ranking.order import Scale, TeamEntry, error_text, order
 from grader.services.audit.log import Actor
@@ -255,7 +256,7 @@ def _tied_with_above(session: Session, version: ScoringVersion) -> frozenset[int
             entry.score_units.label("above_units"),
             *(func.lead(column).over(order_by=STANDING_ORDER).label(column.key) for column in below),
         )
-        .where(entry.scoring_version_id == version.id, entry.split == Split.PUBLIC)
+        .where(*on_board(version.id, Split.PUBLIC))
         .order_by(*STANDING_ORDER)
         .limit(MAX_TEAMS)
         .subquery()

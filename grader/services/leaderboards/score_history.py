@@ -21,6 +21,7 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
     Team,
+    on_board,
 )
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
@@ -173,8 +174,7 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
         select(Standing.team_id, Standing.score_units, Score.terms if is_bias else Score.groups)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
-            Standing.scoring_version_id == version.id,
-            Standing.split == split,
+            *on_board(version.id, split),
             Score.scoring_version_id == version.id,
             Score.split == split,
         )
@@ -235,7 +235,7 @@ def shake_up(session: Session, *, competition: Competition) -> list[Move]:
     lines = session.execute(
         select(Standing.team_id, type_coerce(Standing.split, String), rank, Standing.score_units, Team.name)
         .join(Team, Team.id == Standing.team_id)
-        .where(Standing.scoring_version_id == version.id)
+        .where(*on_board(version.id, *Split))
     )
     ranks: dict[str, dict[int, tuple[int, int, str]]] = {split.value: {} for split in Split}
     for team_id, split, place, units, name in lines:

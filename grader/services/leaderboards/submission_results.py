@@ -29,6 +29,7 @@ from grader.models import (
     Submission,
     SubmissionKind,
     SubmissionStatus,
+    on_board,
 )
 from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
@@ -397,8 +398,7 @@ def get_counted(
     standing = session.scalar(
         select(Standing)
         .where(
-            Standing.scoring_version_id == version.id,
-            Standing.split == Split.PRIVATE,
+            *on_board(version.id, Split.PRIVATE),
             Standing.submission_id == submission_id,
         )
         .options(joinedload(Standing.submission), joinedload(Standing.team))

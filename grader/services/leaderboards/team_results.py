@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Standing, Submission, Team, TeamMember, User
+from grader.models import Competition, Split, Standing, Submission, Team, TeamMember, User, on_board
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
@@ -189,12 +189,11 @@ def listed_profiles(
     session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
 ) -> frozenset[int]:
     """Return which of these teams are on a public leaderboard."""
+    version_id = competition.live_scoring_version_id
+    if version_id is None:
+        return frozenset()
     splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
-    there = select(Standing.team_id).where(
-        Standing.scoring_version_id == competition.live_scoring_version_id,
-        Standing.split.in_(splits),
-        Standing.team_id.in_(team_ids),
-    )
+    there = select(Standing.team_id).where(*on_board(version_id, *splits), Standing.team_id.in_(team_ids))
     return frozenset(session.scalars(there))
 
 

@@ -25,6 +25,7 @@ from grader.models import (
     Standing,
     Submission,
     Team,
+    on_board,
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, metric
@@ -197,7 +198,7 @@ def places(session: Session, *, scoring_version_id: int, split: Split) -> list[C
         .select_from(Standing)
         .join(Team, Team.id == Standing.team_id)
         .join(Submission, Submission.id == Standing.submission_id)
-        .where(Standing.scoring_version_id == scoring_version_id, Standing.split == split)
+        .where(*on_board(scoring_version_id, split))
         .order_by(*STANDING_ORDER)
         .limit(MAX_TEAMS)
     )

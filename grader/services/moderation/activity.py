@@ -22,6 +22,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
     TeamMember,
+    on_board,
 )
 from grader.services.leaderboards import score_history
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
@@ -164,7 +165,7 @@ def _best(session: Session, competition: Competition) -> tuple[tuple[date, int],
         return ()
     leaders = session.scalars(
         select(Standing.team_id)
-        .where(Standing.scoring_version_id == version.id, Standing.split == Split.PUBLIC)
+        .where(*on_board(version.id, Split.PUBLIC))
         .order_by(*STANDING_ORDER)
         .limit(score_history.TEAM_COUNT)
     ).all()

@@ -16,6 +16,7 @@ from grader.models import (
     Split,
     Standing,
     Team,
+    on_board,
 )
 from grader.ranking.order import Scale
 from grader.services.competitions import lookup
@@ -74,7 +75,7 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
     lines = session.execute(
         select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
-        .where(Standing.scoring_version_id == version_id, Standing.split == Split.PRIVATE)
+        .where(*on_board(version_id, Split.PRIVATE))
         .order_by(*STANDING_ORDER)
     )
     session.add_all(

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
-from grader.models import STANDING_ORDER, Split, Standing
+from grader.models import MAIN_BOARD, STANDING_ORDER, Split, Standing, on_board
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.standings.rows import to_entry
@@ -15,11 +15,18 @@ from grader.services.standings.rows import to_entry
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The standings on one split under a scoring version."""
+    """The standings of one leaderboard on one split under a scoring version, or of one of its divisions."""
 
     session: Session
     scoring_version_id: int
     split: Split
+    board: str = MAIN_BOARD
+    division: str | None = None
+
+    @property
+    def rows(self) -> tuple[ColumnElement[bool], ...]:
+        """The conditions for the rows."""
+        return on_board(self.scoring_version_id, self.split, board=self.board, division=self.division)
 
     def rank_of(self, entry: TeamEntry) -> int:
         """Return the rank that `entry` has, or would have, among the other teams' entries."""
@@ -37,7 +44,7 @@ class Standings:
 
     def entry_of(self, team_id: int) -> TeamEntry | None:
         """Return a team's entry, or None if it has none."""
-        row = self.session.scalar(select(Standing).where(*self._rows(), Standing.team_id == team_id))
+        row = self.session.scalar(select(Standing).where(*self.rows, Standing.team_id == team_id))
         return None if row is None else to_entry(row)
 
     def ranked_entry_of(self, team_id: int) -> tuple[TeamEntry, int] | None:
@@ -58,16 +65,16 @@ class Standings:
 
     def first(self) -> TeamEntry | None:
         """Return the leader's entry, or None if there are no teams."""
-        row = self.session.scalar(select(Standing).where(*self._rows()).order_by(*STANDING_ORDER).limit(1))
+        row = self.session.scalar(select(Standing).where(*self.rows).order_by(*STANDING_ORDER).limit(1))
         return None if row is None else to_entry(row)
 
     def count_teams(self) -> int:
         """Return the number of teams."""
-        return self.session.scalar(select(func.count()).where(*self._rows())) or 0
+        return self.session.scalar(select(func.count()).where(*self.rows)) or 0
 
     def count_and_best(self) -> tuple[int, int | None]:
         """Return the number of teams and the leader's score in units, which is None if there are no teams."""
-        query = select(func.count(), func.max(Standing.score_units)).where(*self._rows())
+        query = select(func.count(), func.max(Standing.score_units)).where(*self.rows)
         count, best = self.session.execute(query).one()
         return count, best
 
@@ -82,21 +89,18 @@ class Standings:
     def ranked_teams(self) -> Select[tuple[int, int]]:
         """Return a query for the `team_id` and `rank` of all teams."""
         rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
-        return select(Standing.team_id, rank).where(*self._rows())
-
-    def _rows(self) -> tuple[ColumnElement[bool], ...]:
-        return Standing.scoring_version_id == self.scoring_version_id, Standing.split == self.split
+        return select(Standing.team_id, rank).where(*self.rows)
 
     def _rows_before(self, entry: TeamEntry) -> tuple[ColumnElement[bool], ...]:
         own = [
             literal(getattr(entry, column.name), getattr(Standing, column.name).type)
             for column in order.COLUMNS
         ]
-        return *self._rows(), Standing.team_id != entry.team_id, _is_above(own)
+        return *self.rows, Standing.team_id != entry.team_id, _is_above(own)
 
 
 def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collection[int]) -> dict[int, int]:
-    """Return the ranks of teams on several leaderboards in one query."""
+    """Return the ranks of teams on several main leaderboards in one query."""
     if not boards or not team_ids:
         return {}
     own = aliased(Standing)
@@ -105,6 +109,7 @@ def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collect
         .where(
             Standing.scoring_version_id == own.scoring_version_id,
             Standing.split == own.split,
+            Standing.board == own.board,
             Standing.team_id != own.team_id,
             _is_above([getattr(own, column.name) for column in order.COLUMNS]),
         )
@@ -117,7 +122,9 @@ def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collect
             for version_id, split in boards.items()
         )
     )
-    rows = session.execute(select(own.team_id, better + 1).where(own.team_id.in_(team_ids), is_on))
+    rows = session.execute(
+        select(own.team_id, better + 1).where(own.team_id.in_(team_ids), own.board == MAIN_BOARD, is_on)
+    )
     return dict(rows.all())
 
 

@@ -18,6 +18,7 @@ from grader.models import (
     Submission,
     SubmissionKind,
     Team,
+    on_board,
 )
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
@@ -152,8 +153,7 @@ def enter(session: Session, *, entries: Collection[TeamEntry], scoring_version_i
     present = session.scalars(
         select(Standing)
         .where(
-            Standing.scoring_version_id == scoring_version_id,
-            Standing.split == Split.PUBLIC,
+            *on_board(scoring_version_id, Split.PUBLIC),
             Standing.team_id.in_(teams),
         )
         .execution_options(populate_existing=True)
