@@ -200,9 +200,8 @@ def _rows(
     session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
 ) -> Mapping[int, board_lines.ShownRow]:
     return board_lines.load(
-        session,
+        Standings(session, version.id, split),
         version=version,
-        split=split,
         ranks=ranks,
         terms=term_names(version),
         now=now,

@@ -11,7 +11,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings, registry
 from grader.metrics.interface import Description
-from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing, on_board
+from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, phases
 from grader.services.competitions.metric import Rules
@@ -206,9 +206,8 @@ class _Of:
     def load(self, ranks: Mapping[int, int]) -> Mapping[int, ShownRow]:
         """Return the rows of teams with known ranks."""
         return board_lines.load(
-            self.session,
+            self.standings,
             version=self.version,
-            split=self.split,
             ranks=ranks,
             terms=self.terms,
             now=self.now,
@@ -219,28 +218,20 @@ class _Of:
 
 def _read(of: _Of, request: BoardRequest) -> Board:
     """Return a page without the viewer's row."""
-    session, competition, version, split = of.session, of.competition, of.version, of.split
-    standings = of.standings
+    competition, version, split, standings = of.competition, of.version, of.split, of.standings
     team_count, best = standings.count_and_best()
-    unranked = board_lines.benchmark_rows(
-        session,
-        competition=competition,
-        version=version,
-        split=split,
-        terms=of.terms,
-    )
+    unranked = board_lines.benchmark_rows(standings, competition=competition, version=version, terms=of.terms)
     following = None
     if request.is_plain:
         place = paging(team_count, page=request.page, page_size=request.page_size)
         if request.after is not None:
             place = _from(standings, request.after, request.page_size, team_count)
-        lines, following = _plain_page(session, version, split, place, unranked)
+        lines, following = _plain_page(standings, place, unranked)
         found_count = team_count
     else:
         all_lines = board_lines.sorted_lines(
-            session,
+            standings,
             version=version,
-            split=split,
             sort=request.sort,
             descending=request.is_descending,
             search=request.search,
@@ -266,7 +257,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         scale=shown_scores.scale(competition, split),
         found_count=found_count,
         has_changes=any(row.rank_change is not None for row in loaded.values())
-        or board_lines.has_changes(session, version, split, of.now),
+        or board_lines.has_changes(standings, of.now),
         has_terms=of.has_terms,
         metric=rules.bias if rules.is_bias else None,
         scoring_version=version.number,
@@ -291,16 +282,12 @@ def _from(standings: Standings, after: BoardCursor, page_size: int, count: int) 
 
 
 def _plain_page(
-    session: Session,
-    version: ScoringVersion,
-    split: Split,
-    paging: Paging,
-    unranked: Sequence[board_lines.PlacedBenchmark],
+    standings: Standings, paging: Paging, unranked: Sequence[board_lines.PlacedBenchmark]
 ) -> tuple[list[board_lines.Line], BoardCursor | None]:
     """Return a page read directly from the index, with its benchmarks and end position."""
-    rows = session.execute(
+    rows = standings.session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
-        .where(*on_board(version.id, split))
+        .where(*standings.rows)
         .order_by(*STANDING_ORDER)
         .limit(paging.page_size)
         .offset(paging.first)

@@ -3,7 +3,7 @@
 import enum
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, defer
 from grader.metrics.interface import Direction
 from grader.metrics.registry import is_default
 from grader.models import (
+    MAIN_BOARD,
     STANDING_ORDER,
     Competition,
     Score,
@@ -26,7 +27,6 @@ from grader.models import (
     Team,
     TeamMember,
     User,
-    on_board,
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
@@ -71,10 +71,9 @@ class ShownRow:
 
 
 def load(
-    session: Session,
+    standings: Standings,
     *,
     version: ScoringVersion,
-    split: Split,
     ranks: Mapping[int, int],
     terms: Sequence[str],
     now: datetime,
@@ -89,16 +88,15 @@ def load(
     team_ids = list(ranks)
     for first in range(0, max(1, len(team_ids)), MAX_PARAMETERS):
         part = team_ids[first : first + MAX_PARAMETERS]
-        before = earlier_ranks(session, version=version, split=split, team_ids=part, now=now)
+        before = earlier_ranks(standings, team_ids=part, now=now)
         known = {team_id: ranks[team_id] for team_id in part}
-        rows |= _load_part(session, version, split, known, terms, before, scale, has_errors=has_errors)
+        rows |= _load_part(standings, version, known, terms, before, scale, has_errors=has_errors)
     return rows
 
 
 def _load_part(
-    session: Session,
+    standings: Standings,
     version: ScoringVersion,
-    split: Split,
     ranks: Mapping[int, int],
     terms: Sequence[str],
     before: Mapping[int, int],
@@ -106,6 +104,7 @@ def _load_part(
     *,
     has_errors: bool,
 ) -> dict[int, ShownRow]:
+    session = standings.session
     lines = session.execute(
         select(
             Standing.team_id,
@@ -118,10 +117,10 @@ def _load_part(
         .join(Team, Team.id == Standing.team_id)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
-            *on_board(version.id, split),
+            *standings.rows,
             Standing.team_id.in_(list(ranks)),
             Score.scoring_version_id == version.id,
-            Score.split == split,
+            Score.split == standings.split,
         )
     )
     members = _members(session, list(ranks))
@@ -163,17 +162,18 @@ def shown_errors(errors: Mapping[str, float] | None, terms: Collection[str]) -> 
 
 
 def earlier_ranks(
-    session: Session,
-    *,
-    version: ScoringVersion,
-    split: Split,
-    now: datetime,
-    team_ids: Collection[int] | None = None,
+    standings: Standings, *, now: datetime, team_ids: Collection[int] | None = None, limit: int | None = None
 ) -> dict[int, int]:
-    """Return the earlier ranks to compare with: at the start of the day, or on the public leaderboard."""
-    if split is Split.PRIVATE:
-        return Standings(session, version.id, Split.PUBLIC).ranks(team_ids)
-    return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
+    """Return the earlier ranks to compare with: at the start of the day, or on the public leaderboard.
+
+    A named leaderboard has no ranks at the start of the day.
+    """
+    if standings.split is Split.PRIVATE:
+        return replace(standings, split=Split.PUBLIC).ranks(team_ids)
+    if standings.board != MAIN_BOARD:
+        return {}
+    day, version_id = now.astimezone(UTC).date(), standings.scoring_version_id
+    return rows.daily_ranks(standings.session, version_id, day, team_ids=team_ids, limit=limit)
 
 
 def activity(*conditions: ColumnElement[bool]) -> Subquery:
@@ -198,11 +198,9 @@ def _change(before: int | None, rank: int) -> int | None:
     return None if before is None else before - rank
 
 
-def has_changes(session: Session, version: ScoringVersion, split: Split, now: datetime) -> bool:
+def has_changes(standings: Standings, now: datetime) -> bool:
     """Return whether there are earlier ranks to compare with."""
-    if split is Split.PRIVATE:
-        return True
-    return bool(rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), limit=1))
+    return standings.split is Split.PRIVATE or bool(earlier_ranks(standings, now=now, limit=1))
 
 
 def _members(session: Session, team_ids: Collection[int]) -> dict[int, list[str]]:
@@ -233,11 +231,10 @@ class PlacedBenchmark:
 
 
 def benchmark_rows(
-    session: Session,
+    standings: Standings,
     *,
     competition: Competition,
     version: ScoringVersion,
-    split: Split,
     terms: Sequence[str],
 ) -> Sequence[PlacedBenchmark]:
     """Return the benchmarks of a leaderboard, best first, with the visible terms.
@@ -245,9 +242,10 @@ def benchmark_rows(
     A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its public
     score is rounded.
     """
+    split = standings.split
     if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
         return []
-    rows = session.execute(
+    rows = standings.session.execute(
         select(Submission, Team.name, Score)
         .join(Team, Team.id == Submission.team_id)
         .join(Score, Score.submission_id == Submission.id)
@@ -264,7 +262,7 @@ def benchmark_rows(
         TeamEntry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
         for each, _, score in rows
     ]
-    places = Standings(session, version.id, split).places_of(entries)
+    places = standings.places_of(entries)
     scale, decimals = shown_scores.scale(competition, split), term_decimals(version)
     placed = zip(entries, rows, places, strict=True)
     return [
@@ -330,10 +328,9 @@ def is_term(sort: str) -> bool:
 
 
 def sorted_lines(
-    session: Session,
+    standings: Standings,
     *,
     version: ScoringVersion,
-    split: Split,
     sort: str,
     descending: bool,
     search: str,
@@ -345,26 +342,27 @@ def sorted_lines(
 
     The snapshot keeps the folded names and the values of all teams.
     """
-    wanted, decimals = folded(search.strip()), term_decimals(version)
+    wanted, decimals, session = folded(search.strip()), term_decimals(version), standings.session
     if sort == Sort.SCORE and version.scale.is_lowest_best:
         descending = not descending  # The values of this column are ranks.
 
     def names() -> list[str]:
-        return [folded(name) for _, name, _ in session.execute(_sorted_teams(version, split, Sort.RANK))]
+        return [folded(name) for _, name, _ in session.execute(_sorted_teams(standings, version, Sort.RANK))]
 
     def values() -> list[_Found]:
         is_change = sort == Sort.CHANGE
-        before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
+        before = earlier_ranks(standings, now=now) if is_change else {}
         return [
             _Found(rank, _value(sort, rank, name, value, before.get(team_id), decimals), (team_id, rank))
             for rank, (team_id, name, value) in enumerate(
-                session.execute(_sorted_teams(version, split, sort)), 1
+                session.execute(_sorted_teams(standings, version, sort)), 1
             )
         ]
 
-    lines = snapshot.whole(("values", split, sort), values)
+    place = standings.split, standings.board, standings.division
+    lines = snapshot.whole(("values", place, sort), values)
     if wanted:
-        kept = snapshot.whole(("names", split), names)
+        kept = snapshot.whole(("names", place), names)
         lines = [each for each, name in zip(lines, kept, strict=True) if wanted in name]
     else:
         lines = lines.copy()
@@ -383,12 +381,12 @@ class _Found(NamedTuple):
     line: Line
 
 
-def _sorted_teams(version: ScoringVersion, split: Split, sort: str) -> Select[Any]:
+def _sorted_teams(standings: Standings, version: ScoringVersion, sort: str) -> Select[Any]:
     """Return a query for the teams' ids, names and sort values, best first."""
     query = (
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)
-        .where(*on_board(version.id, split))
+        .where(*standings.rows)
         .order_by(*STANDING_ORDER)
     )
     if is_term(sort):
@@ -397,7 +395,7 @@ def _sorted_teams(version: ScoringVersion, split: Split, sort: str) -> Select[An
         return (
             query.add_columns(value)
             .join(Score, Score.submission_id == Standing.submission_id)
-            .where(Score.scoring_version_id == version.id, Score.split == split)
+            .where(Score.scoring_version_id == version.id, Score.split == standings.split)
         )
     if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
         done = activity(Submission.competition_id == version.competition_id)

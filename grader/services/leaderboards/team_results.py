@@ -208,15 +208,15 @@ def _line(
     version = competition.live_scoring_version
     if version is None:
         return None
-    ranked = Standings(session, version.id, split).ranked_entry_of(team_id)
+    standings = Standings(session, version.id, split)
+    ranked = standings.ranked_entry_of(team_id)
     if ranked is None:
         return None
     field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
     has_terms = visible(field, viewer, phases.phase(competition, now), competition.feedback)
     loaded = lines.load(
-        session,
+        standings,
         version=version,
-        split=split,
         ranks={team_id: ranked[1]},
         terms=metric.term_names(version) if has_terms else (),
         now=now,

@@ -143,13 +143,9 @@ def _others(
         )
         rows = [row for row in board.rows if team is None or row.team_id != team.id or row.is_benchmark]
     else:
-        placed = lines.benchmark_rows(
-            session,
-            competition=competition,
-            version=lookup.live(competition),
-            split=Split.PUBLIC,
-            terms=(),
-        )
+        version = lookup.live(competition)
+        standings = Standings(session, version.id, Split.PUBLIC)
+        placed = lines.benchmark_rows(standings, competition=competition, version=version, terms=())
         rows = [each.row for each in placed]
     return [
         Contender(
@@ -176,9 +172,8 @@ def _benchmark(
             session, submission_ids=[choice.id], version=version, allowed=allowed
         )
         return results[choice.id]
-    placed = lines.benchmark_rows(
-        session, competition=competition, version=version, split=Split.PUBLIC, terms=()
-    )
+    standings = Standings(session, version.id, Split.PUBLIC)
+    placed = lines.benchmark_rows(standings, competition=competition, version=version, terms=())
     scale = shown_scores.scale(competition)
     row = next((each.row for each in placed if each.row.submission_id == choice.id), None)
     return {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, (), (), scale)}
