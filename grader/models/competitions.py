@@ -53,6 +53,13 @@ class EntryMode(enum.StrEnum):
     APPROVAL = "approval"
 
 
+class DivisionChoice(enum.StrEnum):
+    """Who chooses the division of a team: its leader or the organizers."""
+
+    TEAM = "team"
+    ORGANIZERS = "organizers"
+
+
 class RevealRule(enum.StrEnum):
     """Reveal policies for the private leaderboard: automatic on a date, or only by an organizer."""
 
@@ -144,6 +151,14 @@ class Competition(_WithTexts, Base):
     entry_groups: Mapped[str] = mapped_column(Text, default="", server_default="")
     entry_deadline: Mapped[datetime | None]
     merger_deadline: Mapped[datetime | None]
+    divisions: Mapped[str] = mapped_column(Text, default="", server_default="")
+    division_choice: Mapped[DivisionChoice] = mapped_column(
+        stored_enum(DivisionChoice, name="division_choice", is_checked=False),
+        default=DivisionChoice.TEAM,
+        server_default="team",
+    )
+    division_deadline: Mapped[datetime | None]
+    prizes: Mapped[str] = mapped_column(Text, default="", server_default="")
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
     max_daily_submissions: Mapped[int | None] = mapped_column(
         Integer().evaluates_none(),  # None means no limit, not the default

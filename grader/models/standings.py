@@ -131,5 +131,6 @@ class FinalStanding(Base):
     team_name: Mapped[str] = mapped_column(String(256))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
+    division: Mapped[str | None] = mapped_column(String(64))
 
     board: Mapped[FinalBoard] = relationship(back_populates="lines")

@@ -80,6 +80,7 @@ WORDS = {
     "submissions.pause": "paused {}",
     "submissions.resume": "resumed {}",
     "team.disqualify": "disqualified {}",
+    "team.divide": "changed the division of {}",
     "team.free_name": "allowed {} to choose its name again",
     "team.reinstate": "reinstated {}",
     "team.rename": "renamed {}",

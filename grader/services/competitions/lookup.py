@@ -1,6 +1,7 @@
 """Competition lookup, locking and slugs."""
 
 import re
+from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, joinedload
@@ -30,6 +31,16 @@ class UnknownCompetition(ParticipantError):
     public_name = "unknown_competition"
     kind = ErrorKind.NOT_FOUND
     message = "There is no competition {slug!r}."
+
+
+class UnknownDivision(ParticipantError):
+    """The competition has no division with this name."""
+
+    public_name = "unknown_division"
+
+    def __init__(self, name: str, names: Collection[str]) -> None:
+        known = f"Choose one of these: {', '.join(names)}." if names else "This competition has no divisions."
+        super().__init__(f"There is no division {name!r}. {known}")
 
 
 def slug_problems(session: Session, slug: str) -> list[str]:

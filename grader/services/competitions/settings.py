@@ -6,9 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import select
+from sqlalchemy.orm import object_session
+
 from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import MetricSettings
-from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
+from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState, Team
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
@@ -24,6 +27,7 @@ from grader.services.competitions.settings_model import (
     YEARS,
     CompetitionSettings,
     Kind,
+    division_names,
     groups_of,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
@@ -67,6 +71,8 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
         yield (
             f"Only these people may join: {groups}." if groups else "Entry is no longer restricted to groups."
         )
+    if "divisions" in changed:
+        yield f"The divisions are now: {', '.join(division_names(after.divisions)) or 'none'}."
     if _feedback(after) != _feedback(before):
         yield f"The feedback mode changed from {_feedback(before)} to {_feedback(after)}."
 
@@ -203,6 +209,8 @@ def refusals(
     faults = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
     if not is_upload and metric_choice.is_other_file(before.metric, after.metric):
         faults.append(Fault("Upload the metric.py to change it.", ("metric",)))
+    if "divisions" in changed and not faults:
+        faults += _division_problems(competition, division_names(after.divisions))
     is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at < now
     if is_past and not is_draft:
         sentence = f"The close, {after.closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
@@ -270,6 +278,20 @@ def _lock_problems(competition: Competition, changed: frozenset[str], now: datet
     for name in NAMES:
         if name in changed and name in reasons:
             yield Fault(f"The {SETTINGS[name].words} can no longer be changed. {reasons[name]}", (name,))
+
+
+def _division_problems(competition: Competition, names: Collection[str]) -> Iterable[Fault]:
+    """Yield a fault for each division with teams that would disappear."""
+    query = select(Team.division).where(
+        Team.competition_id == competition.id, Team.division.is_not(None), Team.division.not_in(names)
+    )
+    session = object_session(competition)
+    for name in session.scalars(query.distinct().order_by(Team.division)) if session else ():
+        yield Fault(
+            f"Teams belong to the division {name!r}, so it cannot be removed or renamed. Move them to "
+            "another division first.",
+            ("divisions",),
+        )
 
 
 def _drop_solution(competition: Competition) -> None:

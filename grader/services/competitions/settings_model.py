@@ -4,11 +4,12 @@ The service, the form, the TOML file and docs/competition-settings.md are derive
 are in the order of the TOML file; the wizard in the web package has its own order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -17,12 +18,13 @@ from pydantic_core import PydanticCustomError
 
 from grader.identity_providers import domain_of, full_domain
 from grader.metrics import MetricSettings, registry
-from grader.models import Color, EntryMode, RevealRule
+from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
 from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
+MAX_DIVISIONS = 20
 TEXT_MAX_LENGTH = 20_000
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
 START_OF_DAY = time(0, 0, tzinfo=UTC)
@@ -136,6 +138,44 @@ def groups_of(text: str) -> tuple[PeopleGroup, ...]:
     return tuple(PeopleGroup.parse(line) for line in text.splitlines())
 
 
+class Division(NamedTuple):
+    """A division of teams; new teams whose leader is in `group`, if there is one, belong to it."""
+
+    name: str
+    group: PeopleGroup | None
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Return the division of a line; raise ValueError."""
+        name, equals, group = (part.strip() for part in line.partition("="))
+        if not 0 < len(name) <= 64 or ":" in name:
+            raise ValueError(f"The division {name!r} needs a name of 1 to 64 characters without a colon.")
+        return cls(name, PeopleGroup.parse(group) if equals else None)
+
+
+def divisions_of(text: str) -> tuple[Division, ...]:
+    """Return the divisions of a valid setting; one with several groups occurs several times."""
+    return tuple(Division.parse(line) for line in text.splitlines())
+
+
+def division_names(text: str) -> tuple[str, ...]:
+    """Return the names of the divisions of a valid setting."""
+    return tuple(dict.fromkeys(each.name for each in divisions_of(text)))
+
+
+def prizes_of(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the prizes by division, best rank first; those of the whole leaderboard have an empty name."""
+    return dict(map(_prizes, text.splitlines()))
+
+
+def _prizes(line: str) -> tuple[str, tuple[str, ...]]:
+    before, colon, after = line.partition(":")
+    prizes = tuple(prize.strip() for prize in (after if colon else line).strip(" ;").split(";"))
+    if not all(prizes):
+        raise ValueError("A prize is empty. Write the prizes for rank 1, rank 2 and so on, separated by ;.")
+    return before.strip() if colon else "", prizes
+
+
 def _titled(title: str) -> str:
     if not title:
         raise ValueError("A competition needs a title.")
@@ -165,16 +205,31 @@ def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _grouped(text: str) -> str:
+def _each_line(parse: Callable[[str], Any], text: str) -> str:
+    """Return a text that `parse` accepts line by line; raise ValueError with the faults of all lines."""
     problems = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         try:
-            PeopleGroup.parse(line)
+            parse(line)
         except ValueError as error:
-            problems.append(str(error))
+            problems.append(f"Line {number}: {error}")
     if problems:
         raise ValueError("\n".join(problems))
     return text
+
+
+def _divided(text: str) -> str:
+    known: dict[str, Division] = {}
+
+    def parse(line: str) -> None:
+        found = Division.parse(line)
+        first = known.setdefault(found.name.casefold(), found)
+        if first is not found and (first.name != found.name or None in (first.group, found.group)):
+            raise ValueError(f"The division {found.name!r} is already listed.")
+        if len(known) > MAX_DIVISIONS:
+            raise ValueError(f"A competition can have at most {MAX_DIVISIONS} divisions.")
+
+    return _each_line(parse, text)
 
 
 def is_web_address(text: str) -> bool:
@@ -203,6 +258,7 @@ _COUNTED = Field(ge=1, le=MAX_COUNT)
 Line = Annotated[str, Kind.LINE]
 Name = Annotated[str, Kind.LINE, Field(max_length=64)]
 Text = Annotated[str, Kind.TEXT, Field(max_length=TEXT_MAX_LENGTH)]
+Lines = Annotated[str, Kind.LINES, Field(max_length=4_000)]
 Count = Annotated[int, Kind.COUNT, _COUNTED]
 Limit = Annotated[int | None, Kind.LIMIT, _COUNTED]
 Date = Annotated[Annotated[datetime, AfterValidator(_dated)] | None, Kind.DATE]
@@ -349,6 +405,16 @@ class CompetitionSettings(BaseModel):
         Date,
         Setting("dates.merger_deadline", "Merger deadline", "merger deadline", help=_USUAL, fixed=_OVER),
     ] = None
+    division_deadline: Annotated[
+        Date,
+        Setting(
+            "dates.division_deadline",
+            "Division deadline",
+            "division deadline",
+            help="After it, only organizers can change a team's division. By default, the close.",
+            fixed=_OVER,
+        ),
+    ] = None
     reveal_rule: Annotated[
         RevealRule,
         Kind.CHOICE,
@@ -394,10 +460,8 @@ class CompetitionSettings(BaseModel):
         Setting("entry.code", "Entry code", "entry code", help="Only for entry by code."),
     ] = None
     entry_groups: Annotated[
-        str,
-        Kind.LINES,
-        Field(max_length=4_000),
-        AfterValidator(_grouped),
+        Lines,
+        AfterValidator(partial(_each_line, PeopleGroup.parse)),
         Setting(
             "entry.groups",
             "Only for members of",
@@ -407,6 +471,30 @@ class CompetitionSettings(BaseModel):
             "means that the identity provider campus sends this claim value. Blank means no restriction.",
         ),
     ] = ""
+    divisions: Annotated[
+        Lines,
+        AfterValidator(_divided),
+        Setting(
+            "entry.divisions",
+            "Divisions",
+            "divisions",
+            help="One division per line, such as Students. With a group, such as Students = @example.edu, "
+            "new teams with a leader from this group belong to it. Leaderboards can show a single division.",
+        ),
+    ] = ""
+    division_choice: Annotated[
+        DivisionChoice,
+        Kind.CHOICE,
+        Setting(
+            "entry.division_choice",
+            "Choice of the division",
+            "choice of the division",
+            choices={
+                DivisionChoice.TEAM: "by the team's leader, except divisions with a group of other people",
+                DivisionChoice.ORGANIZERS: "by organizers",
+            },
+        ),
+    ] = DivisionChoice.TEAM
     max_team_size: Annotated[
         Count,
         Setting(
@@ -526,6 +614,17 @@ class CompetitionSettings(BaseModel):
     data_description: Annotated[
         Text,
         Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown."),
+    ] = ""
+    prizes: Annotated[
+        Lines,
+        AfterValidator(partial(_each_line, _prizes)),
+        Setting(
+            "texts.prizes",
+            "Prizes",
+            "prizes",
+            help="The prizes for rank 1, rank 2 and so on, separated by semicolons, such as $500; $200. For "
+            "a division, start the line with its name: Students: $100; a book.",
+        ),
     ] = ""
 
     def changed(self, **changes: Any) -> Self:

@@ -61,7 +61,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
         faults += [Fault(sentence, ("metric",)) for sentence in settings.metric.problems()]
     if settings.opens_at is None and not is_draft:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
-    return [*faults, *_order_problems(settings), *_reveal_problems(settings)]
+    return [*faults, *_order_problems(settings), *_reveal_problems(settings), *_prize_problems(settings)]
 
 
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
@@ -108,7 +108,7 @@ def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         yield Fault("The closing time must be after the opening time.", ("closes_at", "opens_at"))
     # If there is no opening time, no deadline can be too early.
     earliest = opens_at or datetime.min.replace(tzinfo=UTC)
-    for name in ("entry_deadline", "merger_deadline"):
+    for name in ("entry_deadline", "merger_deadline", "division_deadline"):
         deadline, words = getattr(settings, name), SETTINGS[name].words
         if deadline is not None and deadline <= earliest:
             yield Fault(f"The {words} must be after the opening time.", (name, "opens_at"))
@@ -131,6 +131,19 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         yield Fault(
             "The private leaderboard cannot be revealed before the close.", ("reveals_at", "closes_at")
         )
+
+
+def _prize_problems(settings: CompetitionSettings) -> Iterable[Fault]:
+    names = {"", *(line.partition("=")[0].strip() for line in settings.divisions.splitlines())}
+    for number, line in enumerate(settings.prizes.splitlines(), 1):
+        name = line.partition(":")[0].strip() if ":" in line else ""
+        if name not in names:
+            yield Fault(
+                f"Line {number}: there is no division {name!r} for these prizes, or it already has prizes. "
+                "If a prize of the whole leaderboard contains a colon, start the line with a colon.",
+                ("prizes", "divisions"),
+            )
+        names.discard(name)
 
 
 def joined_names_hint(name: str) -> str:

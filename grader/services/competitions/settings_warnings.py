@@ -10,7 +10,13 @@ from grader.identity_providers import Provider
 from grader.metrics.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric, phases
-from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, SETTINGS, groups_of
+from grader.services.competitions.settings_model import (
+    DATES,
+    FOLLOWING_DATES,
+    SETTINGS,
+    divisions_of,
+    groups_of,
+)
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
 from grader.visibility import Phase, Step
 
@@ -28,6 +34,7 @@ _OF_A_DRAFT = {
 _UNTIL_THE_CLOSE = {
     "entry_deadline": "no one can join any longer",
     "merger_deadline": "teams can no longer add members or merge",
+    "division_deadline": "teams can no longer choose their division",
 }
 _AFTER_THE_CLOSE = {
     "reveals_at": "the private leaderboard is revealed automatically once all submissions are scored",
@@ -37,6 +44,7 @@ _SOON = {
     "closes_at": "no submissions are accepted after that",
     "entry_deadline": "no one can join after that",
     "merger_deadline": "teams can neither add members nor merge after that",
+    "division_deadline": "teams cannot choose their division after that",
     "reveals_at": "the private leaderboard is revealed automatically",
 }
 
@@ -143,9 +151,12 @@ def group_warnings(competition: Competition, providers: Iterable[Provider]) -> l
             f"Nobody belongs to the group {each.provider}: {each.claim} = {each.value}. This site does not "
             f"store the claim {each.claim!r} of a provider {each.provider!r}. Correct the group, or ask the "
             "operator to add the claim.",
-            ("entry_groups",),
+            (name,),
         )
-        for each in groups_of(competition.entry_groups)
+        for name, each in (
+            *(("entry_groups", each) for each in groups_of(competition.entry_groups)),
+            *(("divisions", group) for _, group in divisions_of(competition.divisions) if group),
+        )
         if not each.domain and each.claim not in stored.get(each.provider, ())
     ]
 

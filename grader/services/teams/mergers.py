@@ -88,6 +88,7 @@ class MergingTeam:
     """One team's side of a merger: members, submissions, used and selected submissions."""
 
     name: str
+    division: str | None
     leader: str
     members: tuple[str, ...]
     submission_count: int
@@ -234,6 +235,7 @@ def _side(session: Session, competition: Competition, team: Team, now: datetime)
     count = select(func.count()).select_from(Submission).where(Submission.team_id == team.id)
     return MergingTeam(
         name=team.name,
+        division=team.division,
         leader=team.leader.name if team.leader else "",
         members=tuple(each.user.name for each in rosters.members(session, team=team)),
         submission_count=session.scalar(count) or 0,
@@ -282,6 +284,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     _close_requests(session, taken, now)
     webhooks.follow_merger(session, taken=taken, into=into)
     notifications.follow_merger(session, taken=taken, into=into)
+    into.division, taken.division = into.division or taken.division, None
     taken.leader_id = None
     taken.merged_into_id = into.id
     session.flush()

@@ -13,7 +13,6 @@ from grader.models import (
     Competition,
     CompetitionState,
     EntryMode,
-    Identity,
     KeptIdentity,
     Participation,
     RequestState,
@@ -264,22 +263,9 @@ def join(
 
 
 def is_in_groups(session: Session, *, competition: Competition, user: User) -> bool:
-    """Return whether a user belongs to a group that may join, according to verified addresses and claims."""
+    """Return whether a user belongs to a group that may join."""
     wanted = groups_of(competition.entry_groups)
-    if not wanted:
-        return True
-    person = session.get_one(User, user.id, populate_existing=True)
-    known = session.scalars(select(Identity).where(Identity.user_id == person.id)).all()
-    addresses = [each.email for each in known if each.email]
-    if person.email and person.email_verified_at:
-        addresses.append(person.email)
-    values = {
-        (each.provider, claim, value)
-        for each in known
-        for claim, claimed in each.claims.items()
-        for value in claimed
-    }
-    return any(any(map(each.contains, addresses)) if each.domain else each[1:] in values for each in wanted)
+    return not wanted or bool(rosters.matching_groups(session, user=user, groups=wanted))
 
 
 def refusal(

@@ -1,5 +1,6 @@
 """Team members: find, add, remove, count, choose the next leader."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
@@ -8,6 +9,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
+    Identity,
     MergeRequest,
     Notification,
     Participation,
@@ -22,6 +24,7 @@ from grader.models import (
 )
 from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import phases
+from grader.services.competitions.settings_model import PeopleGroup, divisions_of
 from grader.services.people import names
 from grader.visibility import Phase
 
@@ -170,8 +173,34 @@ def set_name(team: Team, name: str) -> None:
     team.name_given_at, team.name_given_because = None, ""
 
 
+def matching_groups(session: Session, *, user: User, groups: Collection[PeopleGroup]) -> list[PeopleGroup]:
+    """Return the groups to which a user belongs, according to verified addresses and claims."""
+    if not groups:
+        return []
+    person = session.get_one(User, user.id, populate_existing=True)
+    known = session.scalars(select(Identity).where(Identity.user_id == person.id)).all()
+    addresses = [each.email for each in known if each.email]
+    if person.email and person.email_verified_at:
+        addresses.append(person.email)
+    values = {
+        (each.provider, claim, value)
+        for each in known
+        for claim, claimed in each.claims.items()
+        for value in claimed
+    }
+    return [
+        each for each in groups if (any(map(each.contains, addresses)) if each.domain else each[1:] in values)
+    ]
+
+
+def claimed_divisions(session: Session, *, competition: Competition, user: User) -> list[str]:
+    """Return the names of the divisions to whose groups a user belongs."""
+    groups = {each.group: each.name for each in divisions_of(competition.divisions) if each.group}
+    return [groups[each] for each in matching_groups(session, user=user, groups=groups)]
+
+
 def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:
-    """Create a team with a free name, led by a person who has no team.
+    """Create a team with a free name, led by a person who has no team, in this person's division.
 
     If the person's former team was kept without members, it continues under the new name, with its limits.
     """
@@ -179,6 +208,7 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
     team = session.scalar(select(Team).where(*is_own, ~Team.members.any()).order_by(Team.id))
     team = team or Team(competition_id=competition.id, leader_id=user.id, created_at=now)
     set_name(team, name)
+    team.division = next(iter(claimed_divisions(session, competition=competition, user=user)), team.division)
     session.add(team)
     session.flush()
     _enter(session, team, user, now)
@@ -269,6 +299,7 @@ def _end(session: Session, team: Team) -> None:
     if session.scalar(select(has_traces)):
         competition = session.get_one(Competition, team.competition_id)
         set_name(team, free_name(session, competition=competition, name=f"Former team {team.id}"))
+        team.division = None
         return
     session.execute(delete(SubmissionGrant).where(SubmissionGrant.team_id == team.id))
     session.delete(team)

@@ -90,8 +90,9 @@ STEPS = (
         (
             ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
             ("Restriction to groups", ("entry_groups",)),
+            ("Divisions and prizes", ("divisions", "division_choice", "division_deadline", "prizes")),
         ),
-        folded=("Restriction to groups",),
+        folded=("Restriction to groups", "Divisions and prizes"),
     ),
     SettingsStep(
         "metric",

@@ -1,0 +1,140 @@
+"""Divisions of teams: settings, assignment by groups, choice by leaders, assignment by organizers."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AuditEntry, Team, User
+from grader.services.audit.log import Actor
+from grader.services.competitions import settings
+from grader.services.competitions.lookup import UnknownDivision
+from grader.services.competitions.settings_model import prizes_of
+from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.teams import divisions, mergers, teams
+from grader.services.teams.divisions import DivisionFixed, InvalidDivisions, NotInDivision
+from grader.services.teams.rosters import NotLeader
+
+DIVISIONS = "Students = @example.edu\nStudents = campus: role = student\nCompanies"
+
+
+def give_address(service, name: str, address: str):
+    who = service.user(name)
+    with service.database.write() as session:
+        person = session.get_one(User, who.id)
+        person.email, person.email_key, person.email_verified_at = address, address, service.now
+
+
+def division_of(service, name: str) -> str | None:
+    with service.database.read() as session:
+        return session.scalars(select(Team.division).where(Team.name == name)).one()
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "faults"),
+    [
+        (
+            "divisions",
+            ["A = nobody", "", "B: C", "A", "a"],
+            ["Line 1", "'nobody'", "Line 2", "'B: C'", "Line 4"],
+        ),
+        ("divisions", ["A", "A = @example.org"], ["Line 2", "already listed"]),
+        ("divisions", [f"D{number}" for number in range(21)], ["Line 21", "at most 20"]),
+        ("prizes", ["1; ; 3", "Nobody: 5", "A: 1", "A: 2"], ["Line 1", "Line 2", "'Nobody'", "Line 4"]),
+    ],
+)
+def test_all_faults_are_reported_with_their_lines(service, name, lines, faults):
+    with pytest.raises(InvalidCompetition) as error:
+        service.competition(**({"divisions": "A"} | {name: "\n".join(lines)}))
+    assert [fault for fault in faults if fault not in error.value.message] == []
+
+
+def test_prizes_belong_to_ranks_of_divisions_or_of_the_whole_leaderboard():
+    assert prizes_of("$5; a book;\n: 1:1 talk\nStudents: $1") == {
+        "": ("1:1 talk",),
+        "Students": ("$1",),
+    }
+
+
+def test_a_new_team_belongs_to_the_division_of_its_leaders_group(service, act):
+    competition = service.competition(divisions=DIVISIONS)
+    give_address(service, "ada", "ada@example.edu")
+    act(teams.create, competition, "ada", name="Team ada")
+    service.submit(competition, user="bob")
+    assert (division_of(service, "Team ada"), division_of(service, "bob")) == ("Students", None)
+
+
+def test_leaders_choose_until_the_deadline_among_their_divisions(service, act):
+    competition = service.competition(
+        divisions=DIVISIONS, division_deadline=service.now + timedelta(days=1), closes_at=None
+    )
+    act(teams.create, competition, "bob", name="Team bob")
+    act(divisions.choose, competition, "bob", division="Companies")
+    for division, refusal in (("Students", NotInDivision), ("Nobody", UnknownDivision)):
+        with pytest.raises(refusal):
+            act(divisions.choose, competition, "bob", division=division)
+    with pytest.raises(DivisionFixed):
+        act(divisions.choose, competition, "bob", division="Companies", after=timedelta(days=1))
+    assert division_of(service, "Team bob") == "Companies"
+
+
+def test_members_and_teams_of_organized_divisions_do_not_choose(service, act):
+    competition = service.competition(divisions="A\nB", division_choice="organizers")
+    act(teams.create, competition, "ada", name="Team ada")
+    with pytest.raises(DivisionFixed):
+        act(divisions.choose, competition, "ada", division="A")
+    free = service.competition("free", divisions="A\nB")
+    act(teams.create, free, "bob", name="Team bob")
+    act(teams.create, free, "eve", name="Team eve")
+    request = act(mergers.request, free, "bob", name="Team eve")
+    act(mergers.accept, free, "eve", request_id=request.id)
+    with pytest.raises(NotLeader):
+        act(divisions.choose, free, "eve", division="A")
+
+
+@pytest.mark.parametrize(("into", "taken", "merged"), [("A", "B", "A"), (None, "B", "B"), ("A", None, "A")])
+def test_a_merged_team_keeps_its_division(service, act, into, taken, merged):
+    competition = service.competition(divisions="A\nB")
+    for name, division in (("ada", into), ("bob", taken)):
+        act(teams.create, competition, name, name=f"Team {name}")
+        if division:
+            act(divisions.choose, competition, name, division=division)
+    request = act(mergers.request, competition, "ada", name="Team bob")
+    act(mergers.accept, competition, "bob", request_id=request.id)
+    assert (division_of(service, "Team ada"), division_of(service, "Team bob")) == (merged, None)
+
+
+def test_organizers_assign_many_teams_or_none(service, act):
+    competition = service.competition(divisions="A\nB")
+    for name in ("ada", "bob"):
+        act(teams.create, competition, name, name=f"Team {name}")
+    whose = {"competition": competition, "actor": Actor(None, "organizer")}
+    with pytest.raises(InvalidDivisions) as error:
+        service.act(divisions.assign_lines, **whose, text="Team ada,A\nTeam bob,C\nNobody,A\nTeam ada")
+    assert [problem.split()[1].strip(":") for problem in error.value.problems] == ["2", "3", "4"]
+    assert division_of(service, "Team ada") is None
+    assert service.act(divisions.assign_lines, **whose, text='Team ada,A\n\n"team BOB", B\n') == 2
+    assert service.act(divisions.assign_lines, **whose, text="Team ada,A\nTeam bob,") == 1
+    assert (division_of(service, "Team ada"), division_of(service, "Team bob")) == ("A", None)
+    with service.database.read() as session:
+        changes = session.execute(
+            select(AuditEntry.before, AuditEntry.after).where(AuditEntry.action == "team.divide")
+        ).all()
+    assert [(before["division"], after["division"]) for before, after in changes] == [
+        (None, "A"),
+        (None, "B"),
+        ("B", None),
+    ]
+
+
+def test_a_division_with_teams_can_be_neither_removed_nor_renamed(service, act):
+    competition = service.competition(divisions="A\nB")
+    act(teams.create, competition, "ada", name="Team ada")
+    act(divisions.choose, competition, "ada", division="A")
+    change = {"competition": competition, "actor": Actor(None, "organizer")}
+    with pytest.raises(InvalidCompetition, match="Teams belong to the division 'A'"):
+        service.act(settings.change, **change, changes={"divisions": "a\nB"})
+    service.act(settings.change, **change, changes={"divisions": "A = @example.edu\nC"})
+    act(divisions.assign_lines, competition, "ada", text="Team ada,C")
+    service.act(settings.change, **change, changes={"divisions": "C"})
+    assert division_of(service, "Team ada") == "C"
