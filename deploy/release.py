@@ -44,6 +44,7 @@ def faults(root: Path, version: str) -> Iterator[str]:
         ("pyproject.toml", r'^version = "(.+)"$'),
         ("CITATION.cff", r"^version: (.+)$"),
         ("deploy/kubernetes/kustomization.yaml", r"^    newTag: (.+)$"),
+        ("deploy/kubernetes/Chart.yaml", r"^appVersion: (.+)$"),
     ):
         found = re.findall(pattern, (root / name).read_text(), re.MULTILINE)
         if found != [version]:

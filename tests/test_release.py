@@ -94,6 +94,7 @@ def test_all_reasons_not_to_release_are_listed(checkout: Path):
         "pyproject.toml has the version 9.9.8, not 9.9.",
         f"CITATION.cff has the version {VERSION}, not 9.9.",
         f"deploy/kubernetes/kustomization.yaml has the version {VERSION}, not 9.9.",
+        f"deploy/kubernetes/Chart.yaml has the version {VERSION}, not 9.9.",
         "CHANGELOG.md has no section `## 9.9` with a text.",
         "These files are not committed:\n?? untracked",
         "The tag v9.9 already exists for another commit.",

@@ -21,7 +21,8 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 KUSTOMIZATION = documents("kustomization.yaml")[0]
-FILES = sorted(path.name for path in FOLDER.glob("*.yaml") if path.name != "kustomization.yaml")
+NO_MANIFESTS = {"kustomization.yaml", "Chart.yaml", "values.yaml"}
+FILES = sorted({path.name for path in FOLDER.glob("*.yaml")} - NO_MANIFESTS)
 OBJECTS = [each for name in FILES for each in documents(name)]
 
 
