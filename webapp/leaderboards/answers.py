@@ -22,6 +22,11 @@ def _one_of(words: list[str], description: str) -> Any:
     return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
 
 
+Division = Annotated[
+    str | None, Field(default=None, description="The division to which the rows and ranks are restricted.")
+]
+
+
 class PageQuery(Sized):
     """The requested page of a list."""
 
@@ -63,6 +68,7 @@ class BoardQuery(PageQuery):
         str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
     ]
     q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
+    division: Division
 
 
 class WorstGroupAnswer(Answer):
@@ -79,6 +85,7 @@ class BoardLine(Answer):
     rank: int | None
     team_id: Annotated[int, Field(description="The team's id, as in `/teams/{team_id}`.")]
     team: str
+    division: str | None = None
     members: list[str]
     is_benchmark: bool
     score: Score
@@ -224,6 +231,7 @@ def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
         entries=row.entry_count,
         standard_error=row.errors.get("score"),
         is_tied=row.team_id in tied and not row.is_benchmark,
+        division=row.division,
         **counts,
     )
 

@@ -43,8 +43,9 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
         wanted = _asked(query, competition, own_team_id=team.id if team else None)
         now = db.now(session)
         board = requests.board(session, competition, split, wanted, now=now)
-        tied = requests.tied(session, competition, split, now=now)
+        tied = requests.tied(session, competition, split, wanted, now=now)
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
+    address |= {"division": wanted.division}
     next_page = None
     if board.following is not None and query.page is None:
         next_page = url_for("api.leaderboard", **address, cursor=board.following.text())

@@ -14,6 +14,7 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
+from grader.services.competitions.settings_model import division_names, prizes_of
 from grader.services.leaderboards import (
     changes,
     leaderboard,
@@ -228,6 +229,7 @@ def results(slug: str) -> ResponseReturnValue:
 
 
 def _board_page(slug: str, split: Split) -> str:
+    is_private = split is Split.PRIVATE
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
@@ -236,16 +238,16 @@ def _board_page(slug: str, split: Split) -> str:
         own_team_id = team.id if team else None
         wanted = requests.asked_lines(competition, own_team_id=own_team_id)
         board = requests.board(session, competition, split, wanted, now=now)
-        steps = _steps(session, competition, board, wanted, now) if split is Split.PUBLIC else None
+        steps = None if is_private else _steps(session, competition, board, wanted, now)
         cloud = (
-            _frontier(session, competition, board, own_team_id, now)
+            _frontier(session, competition, board, wanted, now)
             if charts.has_frontier(board, wanted)
             else None
         )
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
-        tied = requests.tied(session, competition, split, now=now)
+        tied = requests.tied(session, competition, split, wanted, now=now)
         kept = lookups.snapshot(session, competition, now)
         page = split, board.has_terms, board.worst is None, wanted, tied
 
@@ -256,6 +258,7 @@ def _board_page(slug: str, split: Split) -> str:
                 own_team_id=own_team_id,
                 classes=competition,
                 tied_team_ids=tied,
+                prizes=prizes_of(competition.prizes).get(wanted.division or "", ()) if is_private else (),
                 is_revealed=view.is_revealed,
                 is_final=stage is Stage.FINAL,
             )
@@ -274,7 +277,6 @@ def _board_page(slug: str, split: Split) -> str:
             return shown, [mine or line for mine, line in zip(own, lines, strict=True)], pinned
 
         shown, lines, pinned = kept.page(("view", *page), draw)
-    is_private = split is Split.PRIVATE
     return render_template(
         "leaderboards/show.html",
         competition=view,
@@ -306,7 +308,10 @@ def _steps(
     ids = [row.team_id for row in top]
 
     def draw() -> charts.StepsView | None:
-        sample = kept.page("sample", lambda: score_history.sample(session, competition=competition))
+        sample = kept.page(
+            ("sample", wanted.division),
+            lambda: score_history.sample(session, competition=competition, division=wanted.division),
+        )
         return charts.steps(
             top,
             score_history.of_teams(session, competition=competition, team_ids=ids),
@@ -318,19 +323,24 @@ def _steps(
             scale=board.scale,
         )
 
-    return kept.page(("steps", *ids, own_team_id if own_team_id in ids else None), draw) if top else None
+    own_id = own_team_id if own_team_id in ids else None
+    return kept.page(("steps", wanted.division, *ids, own_id), draw) if top else None
 
 
 def _frontier(
-    session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
+    session: Any, competition: Competition, board: Board, wanted: BoardRequest, now: datetime
 ) -> charts.FrontierView | None:
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
     kept, split = lookups.snapshot(session, competition, now), board.split
+    own_team_id, division = wanted.own_team_id, wanted.division
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = kept.page("version", lambda: changes.board_version(session, competition_id=competition.id))
-    read = partial(score_history.terms_of_board, session, competition=competition, split=split)
+    read = partial(
+        score_history.terms_of_board, session, competition=competition, split=split, division=division
+    )
     live = lookup.live(competition)
-    points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read(), live))
+    key = competition.id, split, version, division
+    points = kept.kept.wholes.get(key, lambda: frontier(read(), live))
     own_id = own_team_id if points and points.place_of(own_team_id) is not None else None
 
     def draw() -> charts.FrontierView | None:
@@ -338,17 +348,19 @@ def _frontier(
         names = score_history.names(session, team_ids=named) if named else {}
         return charts.frontier(points, names, board, own_team_id=own_id)
 
-    return kept.page(("frontier", split, own_id), draw)
+    return kept.page(("frontier", split, own_id, division), draw)
 
 
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        whole = leaderboard.BoardRequest(page_size=WHOLE)
+        division = requests.asked_division(division_names(competition.divisions))
+        whole = leaderboard.BoardRequest(page_size=WHOLE, division=division)
         viewer, phase = lookups.viewer(), phases.phase(competition, now)
         if split is Split.PRIVATE:
             leaderboard.require_private(competition, viewer=viewer, phase=phase)
-        kept, key = lookups.snapshot(session, competition, now), ("csv", split, viewer is Viewer.ORGANIZER)
+        kept = lookups.snapshot(session, competition, now)
+        key = "csv", split, viewer is Viewer.ORGANIZER, division
         text = kept.whole(key, lambda: board_csv(requests.board(session, competition, split, whole, now=now)))
     response = Response(text, mimetype="text/csv")
     name = f"{competition.slug}-{split.value}-leaderboard.csv"

@@ -1,6 +1,6 @@
 """Leaderboard requests: query parameters, and the requested leaderboard or submission."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,9 @@ from flask import request
 from grader import db
 from grader.models import Competition, OrganizerJob, Split
 from grader.services.competitions import phases
+from grader.services.competitions.lookup import UnknownDivision
 from grader.services.competitions.metric import term_names
+from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import leaderboard, paired_differences, submission_results, tied_teams
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import Sort, lowest_best
@@ -54,8 +56,19 @@ def asked_split() -> Split:
         raise UnknownSplit(name=name) from None
 
 
+def asked_division(names: Collection[str]) -> str | None:
+    """Return the division in `?division=`, None by default; raise UnknownDivision."""
+    name = asked_text("division")
+    if name and name not in names:
+        raise UnknownDivision(name, names)
+    return name or None
+
+
 def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
-    """Parse `page`, `sort`, `order` and `q`; raise Unreadable, UnknownColumn or UnknownOrder."""
+    """Parse `page`, `sort`, `order`, `q` and `division`.
+
+    Raises Unreadable, UnknownColumn, UnknownOrder or UnknownDivision.
+    """
     version = competition.live_scoring_version
     return BoardRequest(
         lowest_best=lowest_best(version) if version else frozenset(),
@@ -64,6 +77,7 @@ def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRe
         descending=_is_descending(request.args.get("order", "")),
         search=asked_text("q"),
         own_team_id=own_team_id,
+        division=asked_division(division_names(competition.divisions)),
     )
 
 
@@ -83,8 +97,15 @@ def board(
     )
 
 
-def tied(session: Any, competition: Competition, split: Split, *, now: datetime) -> frozenset[int]:
-    """Return the teams that the current user sees as tied with the team directly above."""
+def tied(
+    session: Any, competition: Competition, split: Split, wanted: BoardRequest, *, now: datetime
+) -> frozenset[int]:
+    """Return the teams that the current user sees as tied with the team directly above.
+
+    Only neighbors on the whole leaderboard are compared.
+    """
+    if wanted.division:
+        return frozenset()
     if split is Split.PRIVATE:
         return tied_teams.published_marks(session, competition=competition)
     allowed = visible_fields(lookups.viewer(), phases.phase(competition, now), competition.feedback)

@@ -44,6 +44,8 @@ class RowView:
     rank: int | None
     team_id: int
     team: str
+    division: str
+    prize: str
     members: tuple[str, ...]
     score: str
     error: str
@@ -94,6 +96,7 @@ class BoardView:
         own_team_id: int | None,
         classes: ClassNames,
         tied_team_ids: Collection[int] = (),
+        prizes: Sequence[str] = (),
         is_revealed: bool = False,
         is_final: bool = False,
     ) -> None:
@@ -103,6 +106,7 @@ class BoardView:
         self.found_count = board.found_count
         self.search = wanted.search.strip()
         self.is_plain = wanted.is_plain
+        self.division, self.divisions = wanted.division, board.divisions
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
         self.terms = terms_of(board.about) if board.has_terms else ()
@@ -112,7 +116,7 @@ class BoardView:
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
         self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
-        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted)
+        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted, prizes)
         self.rows = lines.rows()
         self.pinned = lines.row(board.pinned) if board.pinned else None
         has_podium = self.is_private and is_revealed and wanted.is_plain and board.page == 1
@@ -193,6 +197,7 @@ def _column(sort: str, name: str, css: str, help_text: str, wanted: BoardRequest
 def _query(wanted: BoardRequest) -> dict[str, str]:
     """Return the query parameters that links to the leaderboard's other pages keep."""
     query = {"q": wanted.search.strip()} if wanted.search.strip() else {}
+    query |= {"division": wanted.division} if wanted.division else {}
     if wanted.sort != Sort.RANK or wanted.is_descending:
         query |= {"sort": str(wanted.sort), "order": "desc" if wanted.is_descending else "asc"}
     return query
@@ -202,10 +207,15 @@ class _Lines:
     """Builder of a page's rows, which depend on each other."""
 
     def __init__(
-        self, board: Board, own_team_id: int | None, tied: Collection[int], wanted: BoardRequest
+        self,
+        board: Board,
+        own_team_id: int | None,
+        tied: Collection[int],
+        wanted: BoardRequest,
+        prizes: Sequence[str],
     ) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
-        self._is_plain = wanted.is_plain
+        self._wanted, self._prizes = wanted, prizes
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
         terms = TERMS if board.metric else ()  # The shades are those of AUCs.
@@ -224,11 +234,13 @@ class _Lines:
         """Return a row as displayed on the page."""
         has_change = self._board.has_changes and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
-        ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
+        ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._wanted.is_plain]
         return RowView(
             rank=row.rank,
             team_id=row.team_id,
             team=row.team,
+            division="" if self._wanted.division else row.division or "",
+            prize=self._prizes[row.rank - 1] if row.rank and row.rank <= len(self._prizes) else "",
             members=() if row.members == (row.team,) else row.members,
             score=row.score,
             error=error_text(row.errors["score"]) if row.errors.get("score") else "",
@@ -314,13 +326,15 @@ def board_csv(board: Board) -> str:
 def _header(board: Board) -> tuple[str, ...]:
     terms = (term.name for term in board.about.terms if board.has_terms)
     groups = () if board.worst is None else ("worst_group", "worst_group_score")
-    return "rank", "team", "members", "score", *terms, *groups, "entries", "last_submitted_at", "rank_change"
+    columns = "rank", "team", *(("division",) if board.divisions else ()), "members", "score", *terms, *groups
+    return *columns, "entries", "last_submitted_at", "rank_change"
 
 
 def _cells(row: ShownRow, board: Board) -> tuple[str | int | None, ...]:
     return (
         row.rank,
         row.team,
+        *((row.division,) if board.divisions else ()),
         "; ".join(row.members),
         row.score,
         *term_texts(row.terms, board).values(),

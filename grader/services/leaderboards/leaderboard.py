@@ -15,6 +15,7 @@ from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, St
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, phases
 from grader.services.competitions.metric import Rules
+from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.group_tables import WorstGroup, worst_of_submissions
 from grader.services.leaderboards.lines import ShownRow, Sort
@@ -81,7 +82,8 @@ class BoardRequest:
 
     If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
     it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
-    `lowest_best` are the columns whose lowest value is the best.
+    `lowest_best` are the columns whose lowest value is the best. If `division` is set, the rows and ranks are
+    those of this division.
     """
 
     page: int = 1
@@ -92,6 +94,7 @@ class BoardRequest:
     own_team_id: int | None = None
     after: BoardCursor | None = None
     lowest_best: frozenset[str] = frozenset()
+    division: str | None = None
 
     @property
     def is_descending(self) -> bool:
@@ -110,14 +113,15 @@ class BoardRequest:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page of a leaderboard, with totals for the whole leaderboard.
+    """One page of a leaderboard, with totals for the whole leaderboard or division.
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
     `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it. `metric`
     weights the terms; it is None for metrics other than that of bias. `has_changes` is true if earlier ranks
     exist, `has_terms` if the viewer may see the terms. `following` is the position after which the next page
-    in rank order starts. `leader_units` is the displayed score of the first team. `worst` contains the worst
-    groups by submission id; it is None if there are no groups or the viewer may not see them.
+    in rank order starts. `leader_units` is the displayed score of the first team. `divisions` are those of
+    the competition. `worst` contains the worst groups by submission id; it is None if there are no groups or
+    the viewer may not see them.
     """
 
     split: Split
@@ -136,6 +140,7 @@ class Board:
     row_share: float
     following: BoardCursor | None
     about: Description = field(default_factory=registry.default)
+    divisions: tuple[str, ...] = ()
     worst: Mapping[int, WorstGroup] | None = None
 
 
@@ -164,7 +169,7 @@ def board_of(
     has_terms = visible(terms, viewer, phase, competition.feedback)
     if board_lines.is_term(request.sort) and not has_terms:
         raise HiddenColumn(name=request.sort)
-    of = _Of(session, competition, version, split, has_terms, now, snapshot)
+    of = _Of(session, competition, version, split, has_terms, now, snapshot, request.division)
     page = replace(request, own_team_id=None)
     if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
         board = _read(of, page)
@@ -172,7 +177,7 @@ def board_of(
         board = snapshot.page(("board", split, has_terms, page), lambda: _read(of, page))
     own_id = request.own_team_id
     if own_id is not None and all(row.team_id != own_id or row.is_benchmark for row in board.rows):
-        own = snapshot.page(("own", split, has_terms, own_id), lambda: _own(of, own_id))
+        own = snapshot.page(("own", split, has_terms, own_id, request.division), lambda: _own(of, own_id))
         board = replace(board, pinned=own)
     if not (version.metric_settings.get("groups") and visible(groups, viewer, phase, competition.feedback)):
         return board
@@ -193,6 +198,7 @@ class _Of:
     has_terms: bool
     now: datetime
     snapshot: Snapshot
+    division: str | None
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -201,7 +207,7 @@ class _Of:
 
     @property
     def standings(self) -> Standings:
-        return Standings(self.session, self.version.id, self.split)
+        return Standings(self.session, self.version.id, self.split, division=self.division)
 
     def load(self, ranks: Mapping[int, int]) -> Mapping[int, ShownRow]:
         """Return the rows of teams with known ranks."""
@@ -264,6 +270,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,
         about=rules.about,
+        divisions=division_names(competition.divisions),
     )
 
 

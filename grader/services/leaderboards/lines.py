@@ -63,6 +63,7 @@ class ShownRow:
     last_submitted_at: datetime
     rank_change: int | None = None
     errors: Mapping[str, float] = field(default_factory=dict)
+    division: str | None = None
 
     @property
     def is_benchmark(self) -> bool:
@@ -111,6 +112,7 @@ def _load_part(
             Standing.submission_id,
             Standing.score_units,
             Team.name,
+            Team.division,
             *([Score.errors] if has_errors else []),
             *([Score.terms] if terms else []),
         )
@@ -140,6 +142,7 @@ def _load_part(
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
             errors=shown_errors(line.errors, terms) if has_errors else {},
+            division=line.division,
         )
         for line in lines
     }
@@ -173,7 +176,9 @@ def earlier_ranks(
     if standings.board != MAIN_BOARD:
         return {}
     day, version_id = now.astimezone(UTC).date(), standings.scoring_version_id
-    return rows.daily_ranks(standings.session, version_id, day, team_ids=team_ids, limit=limit)
+    return rows.daily_ranks(
+        standings.session, version_id, day, team_ids=team_ids, limit=limit, division=standings.division
+    )
 
 
 def activity(*conditions: ColumnElement[bool]) -> Subquery:

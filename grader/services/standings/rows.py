@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
@@ -108,13 +108,17 @@ def daily_ranks(
     *,
     team_ids: Collection[int] | None = None,
     limit: int | None = None,
+    division: str | None = None,
 ) -> dict[int, int]:
-    """Return the ranks at the start of a day, by default for all teams."""
-    query = select(DailyRank.team_id, DailyRank.rank).where(
-        DailyRank.scoring_version_id == scoring_version_id, DailyRank.day == day
-    )
+    """Return the ranks at the start of a day, by default for all teams, or the ranks inside a division."""
+    of_day = DailyRank.scoring_version_id == scoring_version_id, DailyRank.day == day
+    query = select(DailyRank.team_id, DailyRank.rank).where(*of_day)
+    if division is not None:
+        inside = func.row_number().over(order_by=DailyRank.rank).label("rank")
+        teams = select(DailyRank.team_id, inside).join(Team, Team.id == DailyRank.team_id)
+        query = select(teams.where(*of_day, Team.division == division).subquery())
     if team_ids is not None:
-        query = query.where(DailyRank.team_id.in_(team_ids))
+        query = query.where(query.selected_columns.team_id.in_(team_ids))
     return dict(session.execute(query.limit(limit)).all())
 
 

@@ -324,6 +324,75 @@ def test_daily_ranks_use_only_submissions_before_the_start_of_the_day(arena):
         ) == [1]
 
 
+@pytest.fixture
+def divided(arena, crowd):
+    """The crowd in two divisions: Ann and the even teams are Students."""
+    with arena.database.write() as session:
+        session.scalars(select(Competition)).one().divisions = "Students\nOpen & free"
+        for team in session.scalars(select(Team)):
+            is_even = team.name == "Ann" or int(team.name.split()[1]) % 2 == 0
+            team.division = "Students" if is_even else "Open & free"
+    return crowd
+
+
+def test_a_division_has_its_own_ranks_changes_and_pages(arena, divided):
+    inside = f"{API}?division=Open%20%26%20free"
+    first = _json(arena, f"{inside}&per_page=20").json
+    assert [row["rank"] for row in first["rows"]] == list(range(1, 21))
+    assert {row["division"] for row in first["rows"]} == {"Open & free"}
+    assert (first["team_count"], first["page_count"], first["own"]) == (29, 2, None)
+    following = _json(arena, first["next"]).json
+    assert [row["rank"] for row in following["rows"]] == list(range(21, 30))
+    assert following["next"] is None
+    searched = _json(arena, f"{inside}&q=Team 1&sort=team&order=desc").json
+    names = [row["team"] for row in searched["rows"]]
+    assert names == sorted(names, key=str.casefold, reverse=True)
+    assert names == [f"Team {number}" for number in (19, 17, 15, 13, 11, 1)]
+    assert {row["team"]: row["rank"] for row in first["rows"]}.items() >= {
+        (row["team"], row["rank"]) for row in searched["rows"]
+    }
+    lines = list(csv.DictReader(io.StringIO(divided.browser.get(f"{BOARD}.csv?division=Students").text)))
+    assert (len(lines), {line["division"] for line in lines}) == (31, {"Students"})
+    whole = {row["team"]: row["rank"] for row in _json(arena, f"{API}?per_page=200").json["rows"]}
+    students = sorted((line["team"] for line in lines), key=whole.__getitem__)
+    assert [line["team"] for line in lines] == students
+
+
+def test_the_change_inside_a_division_compares_ranks_inside_it(arena, divided):
+    with arena.database.write() as session:
+        competition = session.scalars(select(Competition)).one()
+        ranks = {team_id: rank for rank, team_id in enumerate(session.scalars(select(Team.id)), 1)}
+        daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=datetime.now(UTC))
+    rows = _json(arena, f"{API}?division=Students&per_page=200").json["rows"]
+    before = sorted((row["team_id"] for row in rows), key=ranks.__getitem__)
+    assert [row["rank_change"] for row in rows] == [
+        before.index(row["team_id"]) + 1 - row["rank"] for row in rows
+    ]
+    assert len({row["rank_change"] for row in rows}) > 1
+
+
+def test_the_page_links_the_divisions_and_keeps_the_chosen_one(arena, divided):
+    whole = divided.browser.get(BOARD).text
+    assert 'href="/competitions/toxicity/leaderboard?division=Open+%26+free"' in whole
+    assert '<small class="division"><bdi>Students</bdi></small>' in whole
+    inside = divided.browser.get(f"{BOARD}?division=Students&q=Team 1").text
+    assert '<input type="hidden" name="division" value="Students">' in inside
+    assert '<small class="division">' not in inside
+    links = re.findall(r'href="[^"]*leaderboard(?:\.csv)?\?([^"#]*)', inside)
+    assert sum("division=Students" in link for link in links) >= 8
+    assert "31st" in divided.browser.get(f"{BOARD}?division=Students").text
+    assert 'class="to-own"' not in divided.browser.get(f"{BOARD}?division=Open+%26+free").text
+
+
+@pytest.mark.parametrize("path", [API, BOARD, f"{BOARD}.csv"])
+def test_an_unknown_division_is_an_error(arena, divided, path):
+    response = _json(arena, f"{path}?division=Nobody")
+    assert response.status_code == 400
+    assert "Choose one of these: Students, Open &amp; free." in response.text or (
+        "Choose one of these: Students, Open & free." in response.text
+    )
+
+
 def test_a_benchmark_is_listed_by_score_without_a_rank(arena, crowd):
     other = arena.person("Orla")
     benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
