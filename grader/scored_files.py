@@ -35,7 +35,7 @@ from grader.metrics.interface import (
     UnsuitablePredictions,
     UnsuitableTruth,
 )
-from grader.metrics.registry import is_python, of_settings, options_of
+from grader.metrics.registry import is_python, of_settings, options_of, reporting
 from grader.metrics.registry import metric as metric_of
 from grader.text import is_storable, listed, named, quoted
 
@@ -73,8 +73,8 @@ class MetricSolution:
         """Remarks on groups in which the metric is undefined."""
         return [
             Note("group_skipped", f"{split}, {column} = {value}: {' '.join(reasons)} The group has no value.")
-            for split, (_, prepared) in self.splits.items()
-            if isinstance(prepared, PreparedGroups)
+            for split, (_, either) in self.splits.items()
+            if isinstance(prepared := either[0] if isinstance(either, tuple) else either, PreparedGroups)
             for (column, value), reasons in prepared.skipped.items()
         ]
 
@@ -103,6 +103,7 @@ def read_for_metric(
     *,
     target: str | None = None,
     groups: Sequence[str] = (),
+    reported: Sequence[str] = (),
 ) -> MetricSolution:
     """Read a solution for a metric.
 
@@ -119,6 +120,8 @@ def read_for_metric(
         metric of several columns uses those in `options`.
     groups : sequence of str
         Columns; the metric is also computed in each of their groups.
+    reported : sequence of str
+        Further metrics of the same columns, whose scores become terms.
 
     Raises
     ------
@@ -131,9 +134,10 @@ def read_for_metric(
     """
     known = read_truth(source, name, options, target=target, groups=groups)
     metric = metric_of(name, known.options)
-    description = metric.describe()
-    columns = predicted_columns(description, known.options)
     scored = GroupedMetric(metric, GroupRules(tuple(groups))) if groups else metric
+    scored = reporting(scored, reported, known.options)
+    description = scored.describe()
+    columns = predicted_columns(description, known.options)
     prepared = _prepared(scored, known.columns, known.table)
     return MetricSolution(scored, description, known.options, known.table, columns, prepared)
 

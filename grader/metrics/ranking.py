@@ -119,6 +119,7 @@ class RocAuc(RankMetric):
     name = "roc_auc"
     title = "ROC AUC"
     sentence = "The probability that a positive row has a higher prediction than a negative row."
+    chance = 0.5
 
     def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
         positive, negative = ranked.positive, ranked.negative

@@ -1,6 +1,7 @@
 """The metrics by name; the only place that lists them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -10,10 +11,11 @@ from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.classification import CLASSIFICATION
 from grader.metrics.columns import COLUMNS
 from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import Description, Metric, Options
+from grader.metrics.interface import ColumnKind, Description, Metric, Options
 from grader.metrics.python_metric import PythonMetric
 from grader.metrics.ranking import RANKING
 from grader.metrics.regression import REGRESSION
+from grader.metrics.reported import REPORTED, ReportingMetric
 from grader.sandbox import SandboxClient
 
 TAG, BIAS, PYTHON = "name", BiasMetric.name, PythonMetric.name
@@ -59,11 +61,42 @@ def of_settings(
         if is_python(settings)
         else metric(settings[TAG], options_of(settings))
     )
-    groups = tuple(settings.get("groups", ()))
-    if not groups:
+    if groups := tuple(settings.get("groups", ())):
+        in_score = tuple((column, value) for column, value in settings["scored_groups"])
+        scored = GroupedMetric(scored, GroupRules(groups, settings["weight"], in_score))
+    return reporting(scored, settings.get(REPORTED, ()), options_of(settings))
+
+
+def reporting(scored: Metric, reported: Sequence[str], options: Options) -> Metric:
+    """Return a metric that also reports built-in ones; raise ValueError if their columns differ."""
+    if not reported:
         return scored
-    in_score = tuple((column, value) for column, value in settings["scored_groups"])
-    return GroupedMetric(scored, GroupRules(groups, settings["weight"], in_score))
+    possible = {each: one for each, one in fitting(scored.name, options).items() if each != scored.name}
+    if wrong := [each for each in reported if each not in possible]:
+        raise ValueError(
+            f"{', '.join(wrong)} cannot be reported next to {scored.name}. Metrics for the same columns: "
+            f"{', '.join(possible) or 'none'}."
+        )
+    # The columns of a mean over columns are its terms, and the keys of its evidence.
+    if taken := {REPORTED, *reported}.intersection(options.columns):
+        raise ValueError(f"With reported metrics, no column can be called {', '.join(sorted(taken))}.")
+    return ReportingMetric(scored, [possible[each] for each in reported])
+
+
+def fitting(name: str, options: Options) -> dict[str, Metric]:
+    """Return the built-in metrics for the same columns of solutions and submissions as another, by name."""
+    metrics = dict[str, tuple[Metric, Any]]()
+    for each, create in METRICS.items():
+        with suppress(ValueError):  # it needs other options
+            one = create(options)
+            metrics[each] = one, _columns(one)
+    _, wanted = metrics.get(name, (None, None))
+    return {each: one for each, (one, columns) in metrics.items() if columns == wanted}
+
+
+def _columns(scored: Metric) -> list[tuple[str, ColumnKind]]:
+    about = scored.describe()
+    return [(each.name, each.kind) for each in (*about.truth, *about.predictions)]
 
 
 def options_of(settings: Mapping[str, Any]) -> Options:

@@ -83,6 +83,8 @@ def round_half_even(value: float, decimals: int) -> Decimal:
         The nearest multiple of ``10**-decimals``, or the even one of two equally near multiples. The result
         is never minus zero.
     """
+    if abs(value) >= LARGEST_UNITS:  # an integer, with too many digits for `quantize`
+        return Decimal(value)
     return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0
 
 
@@ -155,9 +157,16 @@ class Scale:
 SCALE = Scale()
 
 
+def term_text(value: float, decimals: int) -> str:
+    """Return a term as text; a huge one has an exponent, as scores have."""
+    return f"{value:.5e}" if abs(value) * 10**decimals >= LARGEST_UNITS else f"{value:.{decimals}f}"
+
+
 def error_text(error: float) -> str:
     """Return a standard error with one digit, or two after a leading 1: ``0.003``, ``0.0014``."""
     exact, rounded = f"{error:.1e}", f"{error:.0e}"
+    if error >= LARGEST_UNITS:
+        return rounded
     if not exact.startswith("1"):  # 0.0096 rounds to 0.01, written as 0.010
         exact = f"{float(rounded):.1e}"
     return f"{Decimal(exact if exact.startswith('1') else rounded):f}"

@@ -258,6 +258,7 @@ def _verify_named(
     parse = finite_number if settings.predicted_kind == "number" else in_classes
     parsers = dict.fromkeys(settings.predictions, parse)
     columns = read_columns(submission, truth.row_ids, parsers)
+    settings = settings.for_file(values.values() for values in columns.values())
     names = (*settings.targets, *settings.groups)
     for name in SPLITS:
         if split := receipt.splits.get(name):
@@ -305,7 +306,8 @@ def _compare_named(
     if split.terms is not None:
         yield Recheck(f"{name} terms", sorted(split.terms), sorted(found.terms))
         for term, value in found.terms.items():
-            yield Recheck(f"{name} {term}", split.terms.get(term), value, settings.leeway(value))
+            leeway = settings.of_term(term).leeway(value)
+            yield Recheck(f"{name} {term}", split.terms.get(term), value, leeway)
     if split.groups is not None:
         for column, groups in found.groups.items():
             stored = split.groups.get(column, {})
@@ -329,7 +331,7 @@ def _compare_evidence(
     for key, value in found.items():
         stored = expected.get(key)
         if isinstance(value, Mapping):
-            yield from _compare_evidence(f"{name} {key}", stored or {}, value, settings)
+            yield from _compare_evidence(f"{name} {key}", stored or {}, value, settings.of_term(key))
         elif key == "sums":
             numbers = [_from_hexadecimal(each) for each in value]
             leeway = settings.leeway(max(map(abs, numbers)), found["rows"])

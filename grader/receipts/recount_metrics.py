@@ -4,7 +4,7 @@ import math
 import operator
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -16,6 +16,7 @@ _SMALLEST = 2.0**-52
 _LARGEST = 1e290
 _POWER = 5.0
 _RELATIVE = 1e-12
+REPORTED = "reported"
 
 Kind = Literal["number", "class", "classes"]  # The last one is a list of classes.
 OneColumn = Callable[[Sequence[float], Sequence[float]], "RecountedValue"]
@@ -38,7 +39,8 @@ class NamedSettings:
     `base` is the metric of one column. `targets` and `predictions` are the columns of the canonical form and
     of a submission, with values of a `kind`. `is_exact` is true if the score is computed from counts, not
     from sums of numbers of the rows. `weight` is the weight of the overall value in the score; the rest is
-    that of the power mean over `scored_groups`, which are columns and values.
+    that of the power mean over `scored_groups`, which are columns and values. `reported` are further metrics
+    whose scores are terms.
     """
 
     name: str
@@ -52,19 +54,21 @@ class NamedSettings:
     groups: tuple[str, ...]
     scored_groups: tuple[tuple[str, str], ...]
     is_exact: bool
+    reported: tuple[str, ...] = ()
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "NamedSettings":
         """Create settings from ``{"name": …, "columns": […], …}``; raise KeyError for an unknown metric."""
         name, columns, classes = data["name"], tuple(data["columns"]), tuple(data["classes"])
-        if name not in _METRICS:
-            raise KeyError(name)
+        reported = tuple(data.get(REPORTED, ()))
+        if unknown := {name, *reported} - _METRICS:
+            raise KeyError(min(unknown))
         is_probability = name == _MULTI_CLASS
         kind: Kind = "class" if is_probability or name in _OF_CLASSES else "number"
         kind = "classes" if name == "map_at_k" else kind
         return cls(
             name=name,
-            base=name.removeprefix("mean_"),
+            base=_base(name),
             options=RecountOptions(columns, classes, data["positive"], data["cutoff"]),
             weight=float(data["weight"]),
             targets=columns or ("target",),
@@ -73,8 +77,24 @@ class NamedSettings:
             predicted_kind="number" if is_probability else kind,
             groups=tuple(sorted(data["groups"])),
             scored_groups=tuple((column, value) for column, value in data["scored_groups"]),
-            is_exact=name.removeprefix("mean_") in {*_OF_CLASSES, *_OF_RANKS},
+            is_exact=_base(name) in _EXACT,
+            reported=reported,
         )
+
+    def of_term(self, name: str) -> "NamedSettings":
+        """Return the settings of the metric that computes a term: a reported one, or that of the score."""
+        if name not in self.reported:
+            return self
+        return replace(self, name=name, base=_base(name), is_exact=_base(name) in _EXACT)
+
+    def for_file(self, columns: Iterable[Iterable[Any]]) -> "NamedSettings":
+        """Return the settings without reported metrics that do not accept all predictions of a file."""
+        values = {each for column in columns for each in column} if self.reported else ()
+        domains = {each: _DOMAINS.get(_base(each)) for each in self.reported}
+        kept = [
+            name for name, span in domains.items() if not span or all(span[0] <= v <= span[1] for v in values)
+        ]
+        return replace(self, reported=tuple(kept))
 
     def leeway(self, value: float, least: float = 1.0) -> float:
         """Return how far a value computed on another machine may be from this one.
@@ -122,6 +142,10 @@ def recount_groups(settings: NamedSettings, truth: Values, predictions: Values) 
         if least is None or all(max(part[each]) - min(part[each]) > least for each in settings.targets):
             one = recount_metric(settings.name, settings.options, part, predicted)
             tables[column][value] = len(rows), one.score
+    others = {each: recount_metric(each, settings.options, truth, predictions) for each in settings.reported}
+    terms = {**overall.terms, **{name: each.score for name, each in others.items()}}
+    evidence = {**overall.evidence, REPORTED: {name: each.evidence for name, each in others.items()}}
+    overall = replace(overall, terms=terms, evidence=evidence if others else overall.evidence)
     if settings.weight == 1:
         return replace(overall, groups=tables)
     scores = [Fraction(tables[column][value][1]) for column, value in settings.scored_groups]
@@ -316,6 +340,10 @@ def _doubled_ranks(values: Sequence[float]) -> list[int]:
     return [bisect_left(ordered, each) + bisect_right(ordered, each) - len(ordered) for each in values]
 
 
+def _base(name: str) -> str:
+    return name.removeprefix("mean_")
+
+
 def _over_roots(value: float, one: float, other: float) -> float:
     """Return a value divided by two roots; 0 without any spread."""
     return value / (math.sqrt(one) * math.sqrt(other)) if one and other else 0.0
@@ -399,6 +427,8 @@ _METRICS = {*_OF_CLASSES, *_OF_ONE_COLUMN, _MULTI_CLASS, "map_at_k"} | {
     f"mean_{each}" for each in ("roc_auc", "rmse", "log_loss")
 }
 _LOWEST_IS_BEST = {"log_loss", _MULTI_CLASS, "brier", "rmse", "mae", "rmsle", "mape"}
+_EXACT = {*_OF_CLASSES, *_OF_RANKS}
+_DOMAINS = {"log_loss": (0.0, 1.0), "brier": (0.0, 1.0), "rmsle": (0.0, math.inf)}
 _OF_DIFFERENCES = {"rmsle", "r2", "pearson"}
 # These are undefined unless the largest and the smallest target differ by more than this.
 _LEAST_SPREADS = dict.fromkeys([*_OF_RANKS, "pearson"], 0.0) | {"r2": 1 / 1e145}

@@ -9,6 +9,7 @@ title = "Pets"
 [metric]
 name = "macro_f1"
 weight = 0.5
+reported = ["accuracy", "f1"]
 [files]
 solution = "solution.csv"
 """
@@ -36,6 +37,7 @@ def test_a_settings_file_chooses_the_metric(run, folder):
     printed = run("competition", "settings", "pets").output
     assert 'name = "macro_f1"' in printed
     assert 'classes = ["cat", "dog"]' in printed
+    assert 'reported = ["accuracy", "f1"]' in printed
     (folder / "printed.toml").write_text(printed)
     applied = run("competition", "apply", "pets", folder / "printed.toml")
     assert applied.output == "Changed: nothing.\n", applied
@@ -72,8 +74,9 @@ def test_a_settings_file_names_a_metric_in_python(run, folder):
 
 def test_a_command_chooses_the_metric_and_the_groups(run, folder):
     sent = ("--solution", folder / "solution.csv", "--title", "Pets", "--metric", "accuracy")
-    made = run("competition", "create", "pets", *sent, "--groups", "city")
+    made = run("competition", "create", "pets", *sent, "--groups", "city", "--reported", "kappa")
     assert made.exit_code == 0, made.output
+    assert 'reported = ["kappa"]' in run("competition", "settings", "pets").output
     assert "Oslo" in made.output
     refused = run("competition", "create", "more", *sent, "--power", "-3")
     assert refused.exit_code == 1

@@ -65,9 +65,10 @@ def test_numbers_are_scored_on_each_split_and_group_as_by_scikit_learn(score, tr
     guesses = [price + generator.gauss(0, 9) for price in truth["price"]]
     result = json.loads(
         score(
-            {"prediction": guesses}, "--metric", "rmse", "--label", "price", "--groups", "region", "--json"
+            {"prediction": guesses}, "--metric", "rmse", "--label", "price", "--groups", "region", "--json",
+            "--reported", "mae,r2",
         ).stdout
-    )
+    )  # fmt: skip
     assert (result["direction"], result["exactness"], list(result["splits"])) == (
         "lowest",
         "sums",
@@ -82,6 +83,13 @@ def test_numbers_are_scored_on_each_split_and_group_as_by_scikit_learn(score, tr
     for split, values in result["splits"].items():
         assert values["rows"] == len(rows_of(truth, split))
         assert values["score"] == pytest.approx(expected(rows_of(truth, split)), rel=1e-14)
+        assert values["terms"] == {
+            name: pytest.approx(
+                each(*([side[n] for n in rows_of(truth, split)] for side in (truth["price"], guesses))),
+                rel=1e-13,
+            )
+            for name, each in (("mae", reference.mean_absolute_error), ("r2", reference.r2_score))
+        }
         assert set(values["groups"]["region"]) == {"north", "south"}
         for region, of_group in values["groups"]["region"].items():
             assert of_group["score"] == pytest.approx(expected(rows_of(truth, split, region)), rel=1e-14)
@@ -173,6 +181,7 @@ def test_the_table_names_the_metric_and_the_worst_group(score, truth):
         ("1", "--metric rmse --label price --power 2", "--power: only for the metric bias"),
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
         ("1", "--metric rmse --label price --columns a", "rmse has one column"),
+        ("1", "--metric rmse --label price --reported f1", "f1 cannot be reported next to rmse."),
         ("1", "--groups region", "--groups: specify a --metric other than bias"),
     ],
 )
@@ -189,7 +198,7 @@ def test_a_group_in_which_the_metric_is_undefined_is_named(run, tmp_path):
             [each.split(",")[place] for place in places] for each in ["id,target,part,prediction", *rows]
         ]
         (tmp_path / name).write_text("\n".join(map(",".join, lines)))
-    options = ("--metric", "roc_auc", "--groups", "part")
+    options = ("--metric", "roc_auc", "--groups", "part", "--reported", "average_precision")
     result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), *options)
     assert "Note: all, part = b: The target must be 0 in some rows and 1 in others" in result.stderr
     assert "part      a" in result.stdout

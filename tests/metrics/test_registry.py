@@ -4,6 +4,7 @@ import re
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from sklearn import metrics as oracle
 
 from grader.metrics import MetricSettings, PairCounts, bias_report, count_pairs
 from grader.metrics.bias.metric import BiasMetric, identity_column
-from grader.metrics.interface import Direction, Options, UnsuitablePredictions, UnsuitableTruth
-from grader.metrics.registry import METRICS, of_settings
+from grader.metrics.groups import GroupedMetric, GroupRules
+from grader.metrics.interface import Direction, Metric, Options, UnsuitablePredictions, UnsuitableTruth
+from grader.metrics.registry import METRICS, fitting, of_settings, reporting
 from grader.metrics.row_statistics import paired_difference, standard_error
 from grader.receipts.recount_metrics import RecountOptions, recount_metric
 
@@ -293,6 +295,108 @@ def test_correlations_keep_their_digits_when_the_mean_is_far_above_the_spread():
         near = calculated(name, {"target": truth}, {"prediction": guesses}).score
         far = calculated(name, {"target": truth + 2.0**40}, {"prediction": guesses + 2.0**40}).score
         assert far == pytest.approx(near, rel=1e-3)
+
+
+def two_classes_of(name: str) -> Options:
+    """Return the options of a metric with two classes, which suit F1 too."""
+    return TWO if CASES[name][0] is FOUR else CASES[name][0]
+
+
+BINARY = {"log_loss", "brier", "roc_auc", "average_precision", "mean_roc_auc", "mean_log_loss"}
+PAIRS = [(one, other) for one in METRICS for other in fitting(one, two_classes_of(one)) if one != other]
+
+
+def data_for(*names: str, rows: int = 60) -> tuple[Any, Any]:
+    """Return truth and predictions for which all metrics are defined."""
+    name = next((each for each in names if each in BINARY), "mape" if "mape" in names else names[0])
+    create = two_classes if two_classes_of(name) is TWO else CASES[name][1]
+    return create(np.random.default_rng(rows), rows)
+
+
+def values_of(metric: Metric, truth: Any, guesses: Any, rows: Any) -> Any:
+    return metric.score(metric.prepare(truth, rows), metric.encode(guesses))
+
+
+def test_metrics_of_the_same_columns_can_be_reported_and_no_others():
+    assert {name for pair in PAIRS for name in pair} == set(METRICS) - {"multi_class_log_loss", "map_at_k"}
+    assert len(PAIRS) == 7 * 6 + 11 * 10 + 3 * 2  # of classes, of numbers, and means over columns
+    for name, wrong, possible in (
+        ("rmse", "accuracy", "log_loss, brier, mae, rmsle, mape, r2, pearson, roc_auc"),
+        ("rmse", "rmse", "log_loss"),
+        ("mean_rmse", "mae", "mean_roc_auc, mean_log_loss"),
+        ("map_at_k", "rmse", "none"),
+        ("macro_f1", "f1", "accuracy, balanced_accuracy, mcc"),
+    ):
+        options = CASES[name][0]
+        with pytest.raises(ValueError, match=f"{wrong} cannot be reported next to {name}.*: {possible}"):
+            reporting(METRICS[name](options), [wrong], options)
+    clash = Options(columns=("a", "mean_rmse"))
+    with pytest.raises(ValueError, match="no column can be called mean_rmse"):
+        reporting(METRICS["mean_roc_auc"](clash), ["mean_rmse"], clash)
+
+
+# No target is 0 or 1 and never 0.
+SUITABLE = [pair for pair in PAIRS if not ("mape" in pair and BINARY.intersection(pair))]
+
+
+@pytest.mark.parametrize(("name", "other"), SUITABLE)
+def test_a_reported_metric_has_its_own_values_and_changes_no_bit_of_the_score(name: str, other: str):
+    truth, guesses = data_for(name, other)
+    options = two_classes_of(name)
+    rows = np.arange(0, 60, 2)
+    plain, alone = (METRICS[each](options) for each in (name, other))
+    truth |= {"city": np.array(["Oslo", "Oslo", "Rome", "Rome"] * 15)}
+    for scored in (plain, GroupedMetric(plain, GroupRules(("city",)))):
+        metric = reporting(scored, [other], options)
+        before, after = (values_of(each, truth, guesses, rows) for each in (scored, metric))
+        expected = values_of(alone, truth, guesses, rows)
+        terms, evidence, errors = dict(after.terms), dict(after.evidence), dict(after.errors)
+        assert (terms.pop(other), errors.pop(other)) == (expected.score, expected.errors["score"])
+        assert evidence.pop("reported") == {other: expected.evidence}
+        assert after.score.hex() == before.score.hex()
+        assert (terms, evidence, errors, after.groups) == (
+            before.terms, before.evidence, before.errors, before.groups,
+        )  # fmt: skip
+        measured, usual = (
+            each.measure(each.prepare(truth, rows), each.encode(guesses)) for each in (metric, scored)
+        )
+        assert measured.score == usual.score and (measured.rows == usual.rows).all()
+    about = metric.describe()
+    (term,) = [each for each in about.terms if each.is_reported]
+    assert replace(about, terms=about.terms[:-1]) == scored.describe()
+    assert (term.name, term.direction) == (other, alone.describe().direction)
+    assert "reported, does not count" in term.rows
+
+
+def test_a_reported_metric_without_a_value_for_the_solution_is_a_problem_of_the_solution():
+    metric = of_settings({"name": "rmse", "reported": ["r2", "mape", "mae"]})
+    with pytest.raises(UnsuitableTruth) as refused:
+        metric.prepare({"target": np.zeros(3)}, np.arange(3))
+    assert refused.value.problems == (
+        "R² (reported): The target is the same in all rows.",
+        "Mean absolute percentage error (MAPE) (reported): The target must not be 0; rows with 0: 3.",
+    )
+
+
+def test_a_reported_metric_has_no_value_for_predictions_that_it_does_not_accept():
+    truth, guesses = binary(np.random.default_rng(1), 40)
+    metric = of_settings({"name": "roc_auc", "reported": ["log_loss", "rmse", "rmsle"]})
+    rows = np.arange(40)
+    fitting_all = values_of(metric, truth, guesses, rows)
+    assert set(fitting_all.terms) == set(fitting_all.errors) - {"score"} == {"log_loss", "rmse", "rmsle"}
+    wide = values_of(metric, truth, {"prediction": guesses["prediction"] * 8 - 4}, rows[:20])
+    assert wide.score == values_of(metric, truth, guesses, rows[:20]).score
+    # Also if the predictions of other rows are the cause.
+    high = {"prediction": np.where(rows == 39, 1.5, guesses["prediction"])}
+    assert [*wide.terms] == ["rmse"]
+    assert [*values_of(metric, truth, high, rows[:20]).terms] == ["rmse", "rmsle"]
+    texts = [each.rows.partition("count")[2] for each in metric.describe().terms]
+    assert texts == [
+        ", only for files with all predictions at least 0 and at most 1",
+        "",
+        ", only for files with all predictions at least 0",
+    ]
+    assert len({each.encoding for each in (metric, of_settings({"name": "roc_auc"}))}) == 2
 
 
 # The names of the bias metric's terms, also in a sentence.

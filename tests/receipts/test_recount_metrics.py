@@ -1,6 +1,7 @@
 """The second implementation of the built-in metrics returns the values of the first."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics.interface import ColumnKind, Exactness, Options, UnsuitableTruth
-from grader.metrics.registry import METRICS
-from grader.receipts.recount_metrics import RecountedValue, RecountOptions, recount_metric
+from grader.metrics.registry import METRICS, fitting, of_settings
+from grader.receipts.recount_metrics import (
+    NamedSettings,
+    RecountedValue,
+    RecountOptions,
+    recount_groups,
+    recount_metric,
+)
 
 CLASSES = ("ham", "spam", "eggs")
 COLUMNS = ("a", "b")
@@ -48,6 +55,27 @@ def names(values: Sequence[Any], kind: ColumnKind) -> Sequence[Any]:
     return [[CLASSES[code] for code in each] for each in values] if kind is ColumnKind.CLASSES else values
 
 
+def reported_values_agree(name: str, drawn: Sequence[Any], sides: Sequence[Any]) -> None:
+    """Assert that both implementations report the same metrics with the same values, for any score."""
+    options = Options(**options_of(name))
+    truth, predictions = ({each: codes(values) for each, values in side.items()} for side in drawn)
+    rows, others = np.arange(len(next(iter(truth.values())))), []
+    for each, metric in fitting(name, options).items():
+        with suppress(UnsuitableTruth):
+            metric.prepare(truth, rows)
+            others += [each] if each != name else []
+    settings = {"name": name, **options_of(name), "positive": None, "weight": 1, "groups": []}
+    settings |= {"scored_groups": [], "reported": others}
+    metric = of_settings(settings)
+    first = metric.score(metric.prepare(truth, rows), metric.encode(predictions))
+    named = NamedSettings.from_dict(settings).for_file(sides[1].values())
+    second = recount_groups(named, *sides)
+    assert list(second.terms) == list(first.terms)
+    for term in named.reported:
+        allowed = named.of_term(term).leeway(first.terms[term])
+        assert second.terms[term] == pytest.approx(first.terms[term], rel=0, abs=allowed)
+
+
 @pytest.mark.parametrize("name", METRICS)
 @given(data=st.data())
 def test_both_implementations_return_the_same_values(name: str, data: st.DataObject):
@@ -73,11 +101,9 @@ def test_both_implementations_return_the_same_values(name: str, data: st.DataObj
         prepared, metric.encode({each: codes(values) for each, values in predictions.items()})
     )
     kinds = {column.name: column.kind for column in (*described.truth, *described.predictions)}
-    second = recount_metric(
-        name,
-        RecountOptions(**options_of(name)),
-        *({each: names(values, kinds[each]) for each, values in side.items()} for side in drawn),
-    )
+    sides = [{each: names(values, kinds[each]) for each, values in side.items()} for side in drawn]
+    second = recount_metric(name, RecountOptions(**options_of(name)), *sides)
+    reported_values_agree(name, drawn, sides)
     if described.exactness is Exactness.COUNTS:
         assert second == RecountedValue(first.score, first.terms, first.evidence)
         return

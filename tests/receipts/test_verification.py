@@ -258,13 +258,19 @@ def test_documented_commands_for_participants_work(files, receipt, canonical):
 NAMES = ("cat", "dog", "eel")
 CASES = {
     "rmse": (
-        {},
+        {"reported": ("mae", "r2", "spearman")},
         "target",
         "prediction",
         lambda n: f"{n * 37 % 101 / 7 + 1e6}",
         lambda n: f"{n * 41 % 97 / 7 + 1e6}",
     ),
-    "macro_f1": ({}, "animal", "prediction", lambda n: NAMES[n * n % 7 % 3], lambda n: NAMES[n % 3]),
+    "macro_f1": (
+        {"reported": ("kappa", "accuracy")},
+        "animal",
+        "prediction",
+        lambda n: NAMES[n * n % 7 % 3],
+        lambda n: NAMES[n % 3],
+    ),
     "map_at_k": (
         {"cutoff": 2},
         "target",
@@ -286,8 +292,21 @@ CASES = {
         lambda n: f"{n * 37 % 101 / 7},{-n}",
         lambda n: f"{n * 41 % 97 / 7},{n % 3 - n}",
     ),
-    "rmsle": ({"weight": 0.25}, "target", "prediction", lambda n: f"{n}", lambda n: f"{n * (1 + 1e-9)}"),
-    "roc_auc": ({"weight": 0.5}, "target", "prediction", lambda n: f"{n * n % 5 % 2}", lambda n: f"{n % 11}"),
+    "rmsle": (
+        {"weight": 0.25, "reported": ("pearson", "rmse")},
+        "target",
+        "prediction",
+        lambda n: f"{n}",
+        lambda n: f"{n * (1 + 1e-9)}",
+    ),
+    # The log loss has no value for these predictions.
+    "roc_auc": (
+        {"weight": 0.5, "reported": ("log_loss", "spearman", "average_precision")},
+        "target",
+        "prediction",
+        lambda n: f"{n * n % 5 % 2}",
+        lambda n: f"{n % 11}",
+    ),
 }
 
 

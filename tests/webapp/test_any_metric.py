@@ -12,7 +12,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, root_mean_squared_error
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
 from sqlalchemy import select
 
 from grader.models import Score, ScoringVersion, Split, StoredDifference
@@ -45,6 +51,7 @@ class Numbers:
 
     metric = "rmse"
     classes = ()
+    reported = ("mae", "r2")
 
     def __init__(self):
         rng = np.random.default_rng(0)
@@ -74,6 +81,7 @@ class Classes:
 
     metric = "macro_f1"
     classes = CLASSES
+    reported = ("accuracy",)
 
     def __init__(self):
         rng = np.random.default_rng(1)
@@ -143,6 +151,7 @@ def assert_verified(receipt, task, team):
         "private score",
         "private rows of region = south",
         *(f"private f1_{each}" for each in task.classes),
+        *(f"private {each}" for each in task.reported),
     }
     assert terms <= {each.what for each in checks}
 
@@ -209,7 +218,7 @@ def stored_scores(arena, version=1, split=Split.PUBLIC, last=3):
 @pytest.mark.parametrize("kind", [Numbers, Classes])
 def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(arena, clock, kind):
     task = kind()
-    olga, desks, numbers = opened(arena, task)
+    olga, desks, numbers = opened(arena, task, reported=task.reported)
     scores = [each.score for each in stored_scores(arena)]
     assert scores == pytest.approx([task.score(team, IS_PUBLIC) for team in range(3)], rel=1e-12)
     receipts = [f"{API}/submissions/{number}/receipt" for number in numbers]
@@ -689,6 +698,68 @@ def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock,
     assert "south region" in compared and f"#{numbers[0]} is" in compared and "better than" in compared
 
 
+def test_reported_metrics_are_shown_with_the_score_and_a_rescoring_changes_them(arena, clock):
+    task = Numbers()
+    task.predicted[2] = np.full(ROWS, -1e100)
+    olga, desks, numbers = opened(arena, task, reported=["mae", "r2", "rmsle"], weight=0.5)
+    truth, predicted = task.truth[IS_PUBLIC], task.predicted[0][IS_PUBLIC]
+    expected = {"mae": mean_absolute_error(truth, predicted), "r2": r2_score(truth, predicted)}
+    rows = [row for row in olga("GET", f"{HERE}/leaderboard").json["rows"] if row["rank"]]
+    assert [row["team"] for row in rows] == list(TEAMS)
+    scores = [grouped(task, team, IS_PUBLIC, 0.5) for team in range(2)]
+    assert [row["score"] for row in rows[:2]] == pytest.approx(scores, abs=1e-5)
+    assert [*rows[0]["terms"]] == ["overall", "mae", "r2", "rmsle"]
+    assert {name: rows[0]["terms"][name] for name in expected} == pytest.approx(expected, abs=1e-5)
+    # A file that is outside the domain of a reported metric has a score and no value of this metric.
+    assert (rows[2]["terms"]["r2"] < -1e190, "rmsle" in rows[2]["terms"]) == (True, False)
+    table = csv.DictReader(olga("GET", "/competitions/any/leaderboard.csv").text.splitlines())
+    lines = {row["team"]: row for row in table}
+    assert [lines["Ann"][name] for name in expected] == [f"{each:.5f}" for each in expected.values()]
+    assert lines["Cem"]["mae"] == "1.00000e+100" and lines["Cem"]["rmsle"] == ""
+    for sort, best in (("mae", "Ann"), ("r2", "Ann"), ("rmsle", "Ann")):
+        assert olga("GET", f"{HERE}/leaderboard?sort={sort}").json["rows"][0]["team"] == best
+    details = olga("GET", HERE).json["metric"]
+    assert (details["reported"], details["terms"][1:]) == (["mae", "r2", "rmsle"], ["mae", "r2", "rmsle"])
+
+    ann, cem = desks[0].person.browser, desks[2].person.browser
+    page = main_text(ann.get("/competitions/any/evaluation"))
+    assert "MAE Mean absolute error (MAE): reported, does not count; the lowest value is the best." in page
+    assert "R² R²: reported, does not count; the highest value is the best." in page
+    assert "only for files with all predictions at least 0; the lowest" in page
+    assert "--reported mae,r2,rmsle" in page
+    board = main_text(ann.get("/competitions/any/leaderboard"))
+    assert f"{expected['mae']:.5f}" in board and "1.00000e+100" in board
+    page = main_text(ann.get(f"/competitions/any/submissions/{numbers[0]}"))
+    assert all(f"{each:.5f}" in page for each in expected.values())
+    assert "1.00000e+100" in main_text(cem.get(f"/competitions/any/submissions/{numbers[2]}"))
+    losses = desks[0]("GET", f"{API}/submissions/{numbers[0]}/losses").text
+    assert not any(f'"{name}"' in losses for name in (*expected, "rmsle"))
+    sent = {"data": submission(task, 1), "content_type": "text/csv"}
+    other = desks[0]("POST", f"{HERE}/submissions?again=true", **sent, expect=201).json["id"]
+    olga.work()
+    path = f"/competitions/any/submissions/compare?candidate={numbers[0]}&baseline={other}"
+    page = main_text(ann.get(path))
+    assert f"MAE {expected['mae']:.5f}" in page and "Terms of the score" in page
+
+    metric = olga("GET", f"{DESK}/rescoring/settings").json["metric"]
+    sent = {"identities": [], "metric": metric | {"reported": ["accuracy"]}}
+    refused = olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=409).json["message"]
+    assert refused.startswith("accuracy cannot be reported next to rmse. Metrics for the same columns: ")
+    sent["metric"]["reported"] = ["pearson", "r2"]
+    olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=202)
+    olga.work()
+    check = olga("GET", f"{DESK}/rescoring/settings").json["check"]["id"]
+    olga("POST", f"{DESK}/rescoring", json={"settings": check, "reason": "More."}, expect=202)
+    olga.work()
+    page = main_text(olga.person.browser.get("/competitions/any/organize/rescoring/2/difference"))
+    assert "0 of 3 teams change rank" in page and "Reported metrics mae, r2, rmsle pearson, r2" in page
+    before, after = ([each.score for each in stored_scores(arena, number)] for number in (1, 2))
+    assert before == after
+    olga("POST", f"{DESK}/rescoring/2/publish", json={})
+    rows = olga("GET", f"{HERE}/leaderboard").json["rows"]
+    assert [*rows[0]["terms"]] == ["overall", "pearson", "r2"]
+
+
 @pytest.mark.parametrize(("kind", "feedback"), [(Numbers, "open"), (Classes, "open"), (Classes, "tiered")])
 def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, clock, kind, feedback):
     seen = []
@@ -697,7 +768,7 @@ def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, cl
         if is_other:
             task.truth = task.truth.copy()
             task.truth[~IS_PUBLIC] = task.truth[~IS_PUBLIC][::-1]
-        olga, desks, numbers = opened(arena, task, feedback=feedback)
+        olga, desks, numbers = opened(arena, task, feedback=feedback, reported=task.reported)
         lines = olga("GET", f"{HERE}/leaderboard").json["rows"]
         team = next((row["team_id"] for row in lines if row["team"] == "Ann"), 2)
         places = {"own": numbers[0], "other": numbers[1], "term": "score", "team": team}

@@ -68,6 +68,7 @@ class NamedRules(Answer):
     weight: float
     groups: list[str]
     scored_groups: list[list[str]]
+    reported: list[str]
 
 
 class CompetitionDetails(CompetitionLine):

@@ -243,6 +243,7 @@ def _named_command(metric: NamedMetric) -> str:
         "positive": given.positive or "",
         "cutoff": str(given.cutoff) if given.cutoff != Options().cutoff else "",
         "groups": _comma_separated(metric.groups),
+        "reported": _comma_separated(metric.reported),
     }
     return _shell("fairboard score my_fold.csv my_predictions.csv", options)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from grader.charts.svg import robust_floor
 from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
-from grader.ranking.order import TERM_DECIMALS, Scale, error_text
+from grader.ranking.order import TERM_DECIMALS, Scale, error_text, term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
@@ -306,7 +306,7 @@ def term_texts(terms: Mapping[str, float], board: Board) -> dict[str, str]:
     """Return the displayed terms in the order of the columns, empty where a score does not have the term."""
     names = [term.name for term in board.about.terms] if board.has_terms else []
     decimals = TERM_DECIMALS if board.metric else board.about.decimals
-    return {name: f"{terms[name]:.{decimals}f}" if name in terms else "" for name in names}
+    return {name: term_text(terms[name], decimals) if name in terms else "" for name in names}
 
 
 def change(rank_change: int | None) -> tuple[str, str]:

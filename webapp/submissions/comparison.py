@@ -11,7 +11,7 @@ from grader import db
 from grader.charts.pictures import dumbbell, scale, shared_axis
 from grader.metrics.interface import Direction
 from grader.models import Competition, Split
-from grader.ranking.order import TERM_DECIMALS, error_text
+from grader.ranking.order import TERM_DECIMALS, error_text, term_text
 from grader.reports.blocks import Cell, Table, table
 from grader.services.competitions import lookup
 from grader.services.leaderboards import group_tables, paired_differences
@@ -74,7 +74,7 @@ class AucChange:
     @property
     def values(self) -> str:
         """Both values, the baseline's first."""
-        return f"{self.before:.{self.digits}f} to {self.after:.{self.digits}f}"
+        return f"{term_text(self.before, self.digits)} to {term_text(self.after, self.digits)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,10 @@ def _split(
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
     parts = "Groups" if one.groups else "Identities"
     difference = signed_units(one.score_units - other.score_units, one.scale)
-    charts = (Dumbbells.of("Terms of the score", terms), Dumbbells.of(parts, identities))
+    # Reported terms have other units, so they are only in the table.
+    reported = {each.heading for each in one.about.terms if each.is_reported}
+    own = [each for each in terms if each.term not in reported]
+    charts = (Dumbbells.of("Terms of the score", own), Dumbbells.of(parts, identities))
     names = tuple(f"#{each.id}" for each in pair)
     tables = (
         _scores(name, names, (one.score, other.score, difference), terms),
@@ -235,7 +238,7 @@ def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: 
     is_sum = all(each.contribution is not None for each in terms)
     lines: list[Sequence[Cell | str]] = [("Score", *scores, *([scores[2]] if is_sum else []))]
     for each in terms:
-        values = f"{each.after:.{each.digits}f}", f"{each.before:.{each.digits}f}", each.text
+        values = term_text(each.after, each.digits), term_text(each.before, each.digits), each.text
         share = [_signed(each.contribution, 5)] if each.contribution is not None else []
         lines.append((each.term, *values, *share))
     head = ("", *names, "difference", *(["of the score"] if is_sum else []))
@@ -264,8 +267,8 @@ def _cells(one: IdentityRow, other: IdentityRow, key: str) -> Iterator[Cell | st
 
 
 def _signed(value: float, digits: int) -> str:
-    text = f"{value:+.{digits}f}"
-    return f"{0:.{digits}f}" if float(text) == 0 else text
+    text = term_text(value, digits)
+    return f"{0:.{digits}f}" if float(text) == 0 else f"{'+' if value > 0 else ''}{text}"
 
 
 @blueprint.get("/submissions/compare")

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.metrics.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text
+from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text, term_text
 from grader.services.competitions import metric
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.leaderboards.group_tables import GroupTable
@@ -143,7 +143,7 @@ class SplitView:
             terms=tuple(
                 TermView(
                     term,
-                    f"{result.terms[term.key]:.{decimals}f}",
+                    term_text(result.terms[term.key], decimals),
                     low,
                     f"{100 * (result.terms[term.key] - low) / (1 - low):.1f}" if result.metric else "",
                     term.key == result.weakest_term,

@@ -15,7 +15,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.charts.steps import StepChart, Steps, step_chart
 from grader.models import Competition
-from grader.ranking.order import Scale
+from grader.ranking.order import Scale, term_text
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards import team_results
@@ -75,7 +75,7 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             is_own=is_own,
             own_counted_id=own_id,
             terms=[
-                (term.name, f"{found.public.terms[term.key]:.{decimals}f}")
+                (term.name, term_text(found.public.terms[term.key], decimals))
                 for term in terms_of(about)
                 if found.public and term.key in found.public.terms
             ],

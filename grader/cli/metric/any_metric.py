@@ -23,6 +23,7 @@ _NOT_FOR_BIAS = {
     "positive": "--positive",
     "cutoff": "--cutoff",
     "groups": "--groups",
+    "reported": "--reported",
 }
 _ONLY_FOR_BIAS = {
     "minima": "--min",
@@ -59,7 +60,7 @@ any_metric_options = options(
         metavar="NAME",
         default="bias",
         help="The metric, such as rmse or macro_f1. An unknown name lists all. The options --columns, "
-        "--classes, --positive, --cutoff and --groups are for metrics other than bias.",
+        "--classes, --positive, --cutoff, --groups and --reported are for metrics other than bias.",
     ),
     click.option(
         "--columns", type=NameList(), help="The columns of a metric that is a mean over several columns."
@@ -72,6 +73,7 @@ any_metric_options = options(
         "--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The number of classes for MAP@k."
     ),
     click.option("--groups", type=NameList(), help="Columns that divide the rows into groups."),
+    click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
 )
 
 
@@ -143,10 +145,9 @@ def read_for(solution: Path, chosen: SimpleNamespace) -> "MetricSolution":
     if wrong := _specified(_ONLY_FOR_BIAS):
         raise click.UsageError(f"{', '.join(wrong)}: only for the metric bias.")
     settings = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
+    others = {"groups": chosen.groups or (), "reported": chosen.reported or ()}
     try:
-        return read_for_metric(
-            csv_of(solution), chosen.metric, settings, target=chosen.label, groups=chosen.groups or ()
-        )
+        return read_for_metric(csv_of(solution), chosen.metric, settings, target=chosen.label, **others)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

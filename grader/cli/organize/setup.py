@@ -94,7 +94,7 @@ def create(
         return _create_from(client, Path(slug), owner=owner, audience=audience, is_published=is_published)
     if from_jigsaw is not None and solution is not None:
         raise click.UsageError("Specify either --solution or --from-jigsaw.")
-    chosen = {name: settings.pop(name) for name in ("columns", "classes", "positive", "cutoff")}
+    chosen = {name: settings.pop(name) for name in ("columns", "classes", "positive", "cutoff", "reported")}
     changes = _sent(settings)
     if from_jigsaw is not None:
         from grader.files.solution.jigsaw import IDENTITIES, TITLE

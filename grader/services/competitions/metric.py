@@ -10,7 +10,7 @@ from grader.files.solution.column_roles import ID_COLUMN
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import MetricSettings, registry
 from grader.metrics.groups import SIGNED
-from grader.metrics.interface import ColumnKind, Description, Metric, Options
+from grader.metrics.interface import Description, Metric, Options
 from grader.models import Competition, ScoringVersion
 from grader.scored_files import predicted_columns, with_some_classes
 from grader.services.stored_json import StoredJson, StoredNames
@@ -44,7 +44,8 @@ class NamedMetric(StoredJson):
     `columns`, `classes`, `positive` and `cutoff` are the options of the metric. `weight` is the weight of the
     overall value in the score; the rest is the weight of the power mean over the groups in `scored_groups`.
     `groups` are columns of the solution; the solution check sets them and `scored_groups`. `target` is the
-    column with the true values, unless the metric is a mean over `columns`.
+    column with the true values, unless the metric is a mean over `columns`. `reported` are further metrics of
+    the same columns that are terms, but not part of the score.
 
     The metric `python` has the hash of its metric.py in `source` and its `PythonSettings` in `python`. Only
     an upload sets them.
@@ -59,6 +60,7 @@ class NamedMetric(StoredJson):
     target: Name | None = None
     groups: Names = ()
     scored_groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()
+    reported: Annotated[Names, AfterValidator(lambda names: tuple(dict.fromkeys(names)))] = ()
     source: Name | None = None
     python: dict[str, Any] | None = None
 
@@ -69,8 +71,9 @@ class NamedMetric(StoredJson):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the model as JSON data, without the fields of other metrics."""
-        data = super().as_dict()
-        return data if self.is_python else {name: data[name] for name in data if name not in PYTHON_FIELDS}
+        # Scoring versions without reported metrics keep the form of earlier releases.
+        omitted = {*(() if self.is_python else PYTHON_FIELDS), *(() if self.reported else ("reported",))}
+        return {name: each for name, each in super().as_dict().items() if name not in omitted}
 
     @property
     def blank_options(self) -> Options:
@@ -87,17 +90,13 @@ class NamedMetric(StoredJson):
         """The titles of the metrics for the same columns of solutions and submissions, by name."""
         if self.name not in registry.METRICS:
             return {self.name: self.describe().title}
-        metrics = [self.model_copy(update={"name": name}) for name in registry.METRICS]
+        names = registry.fitting(self.name, self.options)
+        metrics = [self.model_copy(update={"name": name, "reported": ()}) for name in names]
         return {
             each.name: each.describe().title
             for each in metrics
-            if each.name == self.name or (not each.problems() and each._kinds == self._kinds)
+            if each.name == self.name or not each.problems()
         }
-
-    @property
-    def _kinds(self) -> tuple[tuple[str, ColumnKind], ...]:
-        about = self.describe()
-        return tuple((each.name, each.kind) for each in (*about.truth, *about.predictions))
 
     def describe(self) -> Description:
         """Describe the metric; raise ValueError if it does not exist or needs other options."""
@@ -105,7 +104,8 @@ class NamedMetric(StoredJson):
             if self.source is None or self.python is None:
                 raise ValueError("Upload the metric.py of this metric.")
             return registry.of_settings(self.as_dict()).describe()
-        return registry.metric(self.name, self.options).describe()
+        metric = registry.metric(self.name, self.options)
+        return registry.reporting(metric, self.reported, self.options).describe()
 
     def problems(self) -> list[str]:
         """Return the reasons why the metric cannot be used."""

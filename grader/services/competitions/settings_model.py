@@ -688,6 +688,11 @@ NAMED_PARTS = {
         help="With less than 1, the rest is the weight of the power mean over the groups, which stresses the "
         "worst group.",
     ),
+    "reported": Setting(
+        "metric.reported",
+        "Reported metrics",
+        help="Further metrics for the same columns. Their values are shown, but do not count.",
+    ),
 }
 
 
@@ -709,6 +714,7 @@ _NAMED_KINDS = {
     "positive": Kind.LINE,
     "cutoff": Kind.COUNT,
     "weight": Kind.NUMBER,
+    "reported": Kind.NAMES,
 }
 KINDS: Mapping[str, Kind] = _described(Kind) | dict.fromkeys(METRIC_PARTS, Kind.NUMBER) | _NAMED_KINDS
 MAX_LENGTHS: Mapping[str, int] = {

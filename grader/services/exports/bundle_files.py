@@ -12,7 +12,7 @@ from typing import Any
 from grader.metrics import registry
 from grader.metrics.interface import ColumnKind, Exactness
 from grader.models import Split
-from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS
+from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS, term_text
 from grader.services.exports.bundle import BundleLine, FinalResults
 from grader.services.leaderboards.group_tables import text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
@@ -273,6 +273,7 @@ def _options(results: FinalResults) -> dict[str, str]:
         "Groups": ", ".join(settings["groups"]),
         "Groups in the score": ", ".join(" = ".join(each) for each in settings["scored_groups"]),
         "Weight of the overall value": f"{settings['weight']:g}" if settings["scored_groups"] else "",
+        "Reported, not in the score": ", ".join(each.title for each in about.terms if each.is_reported),
     }
     return {name: value for name, value in options.items() if value}
 
@@ -339,7 +340,7 @@ def _json(data: Mapping[str, Any]) -> str:
 
 
 def _cell(value: float | None, decimals: int) -> str:
-    return "" if value is None else f"{value:.{decimals}f}"
+    return "" if value is None else term_text(value, decimals)
 
 
 def _day(time: datetime) -> str:

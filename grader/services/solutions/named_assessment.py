@@ -14,6 +14,7 @@ from grader.metrics.groups import GroupedMetric, GroupRules
 from grader.metrics.interface import ColumnKind, Direction, Metric, UnsuitableTruth
 from grader.metrics.python_metric import PythonMetric, PythonSettings
 from grader.metrics.registry import metric as metric_of
+from grader.metrics.registry import reporting
 from grader.models import Split
 from grader.ranking.order import LARGEST_UNITS, Scale
 from grader.scored_files import MetricTruth, predicted_columns, read_truth
@@ -260,11 +261,13 @@ def _groups(
         inner, columns = python, python_solution.columns_of(truth, row_ids, python.settings)
     else:
         inner, columns = metric_of(metric.name, metric.options), truth.columns
-    scored = GroupedMetric(inner, GroupRules(tuple(truth.slices)))
+    grouped = GroupedMetric(inner, GroupRules(tuple(truth.slices)))
+    scored = reporting(grouped, metric.reported, metric.options)
     sizes = dict[tuple[str, str], dict[str, int]]()
     for split in Split:
         try:
             prepared = scored.prepare(columns, truth.rows(split))
+            prepared = prepared[0] if metric.reported else prepared
         except UnsuitableTruth as error:
             problems += [f"In the {split.value} split: {each}" for each in error.problems]
             continue

@@ -77,13 +77,15 @@ def submission_of(name: str, row_ids, wanted) -> bytes:
 @pytest.mark.parametrize("name", METRICS)
 def test_a_competition_scores_as_the_command_line_does(name: str, tmp_path):
     data = solution_of(name)
-    solution = read(name, data)
+    reported = tuple({"rmse": ("mae", "r2"), "log_loss": ("roc_auc", "brier"), "mcc": ("f1",)}.get(name, ()))
+    solution = read(name, data, metric_of(name, reported=reported))
     assessed = named.assess(solution, split_key=b"key")
     assert assessed.unscorable == ()
     assert {line["value"] for line in assessed.report["groups"]} == {"north", "south"}
     storage = LocalStorage(tmp_path)
     stored = intake.keep(storage, assessed)
-    known = read_for_metric(data, name, metric_of(name).blank_options, groups=("region",))
+    options = metric_of(name).blank_options
+    known = read_for_metric(data, name, options, groups=("region",), reported=reported)
     file = submission_of(name, known.table.row_ids, known.columns)
     results = known.results(read_submission(file, known.table.row_ids, wanted=known.columns))
     claim = Claim(
@@ -96,10 +98,28 @@ def test_a_competition_scores_as_the_command_line_does(name: str, tmp_path):
         expected = results[split.value]
         assert (result.score, result.terms) == (expected.score, expected.terms)
         assert result.groups == expected.groups
+        assert set(reported) <= set(result.terms)
     sample = read_submission(
         storage.read(stored.sample_submission_sha256), known.table.row_ids, wanted=known.columns
     )
     assert known.results(sample)
+
+
+def test_a_reported_metric_that_is_undefined_in_a_split_is_a_problem_of_the_solution():
+    metric = metric_of("mae", reported=("r2", "rmse"))
+    for spread, problems in ((1, ()), (0, ("In the private split: R² (reported): The target is",))):
+        lines = [
+            f"{n},{7 + spread * n if n % 2 else n},{('Public', 'Private')[n % 2]},x" for n in range(ROWS)
+        ]
+        data = "\n".join(["id,target,Usage,region", *lines, ""]).encode()
+        found = named.assess(read("mae", data, metric), split_key=b"").unscorable
+        assert [each.startswith(start) for each, start in zip(found, problems, strict=True)] == [
+            True for _ in problems
+        ]
+    classes = metric_of("accuracy", reported=("f1",))
+    assert classes.problems() == []
+    (problem,) = named.assess(read("accuracy", solution_of("accuracy"), classes), split_key=b"").unscorable
+    assert problem.startswith("f1 cannot be reported next to accuracy.")
 
 
 @pytest.mark.parametrize("name", ["rmse", "macro_f1", "map_at_k", "mean_rmse"])

@@ -26,7 +26,7 @@ from webapp.organizers.setup import forms, receiving, scored_step
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import RESCORING, SettingsStep
 
-OTHER_METRIC = (("", ("name", "positive", "cutoff", "weight")),)
+OTHER_METRIC = (("", ("name", "positive", "cutoff", "weight", "reported")),)
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
 
 

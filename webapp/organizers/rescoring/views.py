@@ -89,6 +89,7 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
         yield "Places that count", f"{metric.cutoff}"
         yield "Weight of the overall value", f"{metric.weight:g}"
         yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
+        yield "Reported metrics", ", ".join(metric.reported)
         return
     yield "Identities in the score", ", ".join(rules.identities)
     yield "Power", f"{metric.power:g}"
@@ -186,8 +187,9 @@ class DifferenceView:
         )
         specs = of_version(self.after).describe().terms
         names = {spec.name: spec.heading or spec.title for spec in specs}
-        # The value of predictions that are not related to the target, if the terms have one.
-        self.chance = next((f"{spec.chance:g}" for spec in specs if spec.chance is not None), None)
+        # The value of predictions that are not related to the target, if the terms have the same one.
+        chance = {spec.chance for spec in specs}
+        self.chance = f"{chance.pop():g}" if len(chance) == 1 and None not in chance else None
         self.terms = _mean_lines(found.term_means, names.__getitem__)
         self.groups = _mean_lines(found.group_means, " = ".join)
         self.largest = difference.largest

@@ -89,7 +89,7 @@ class SettingsForm(SiteForm):
         before = metric.as_dict() if is_same else {}
         sent = {part: value for part, value in parts.items() if value is not None and value != ""}
         blank = dict.fromkeys((part for part in parts if part not in sent), None)
-        blank |= {part: () for part in ("columns", "classes") if part in blank}
+        blank |= {part: () for part in ("columns", "classes", "reported") if part in blank}
         try:
             return NamedMetric.from_dict(before | blank | sent)
         except ValidationError as error:
@@ -172,6 +172,7 @@ _ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
     "overview": {"rows": 12},
     "classes": {"rows": 4},
     "columns": {"rows": 4},
+    "reported": {"rows": 4},
     "rules": {"rows": 12},
 }
 
@@ -188,7 +189,11 @@ def form_of(
     weights = metric.weights.as_dict()
     parts: dict[str, Any] = {name: getattr(named, name) for name in NAMED_PARTS}
     parts |= {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
-    return kind(request.form if is_sent else None, data=dict(settings) | parts)
+    form = kind(request.form if is_sent else None, data=dict(settings) | parts)
+    if "reported" in form and (possible := registry.fitting(named.name, named.options)):
+        others = ", ".join(each for each in possible if each != named.name)
+        form["reported"].description += f" One name per line; for {named.name}: {others or 'none'}."
+    return form
 
 
 def setting_of(name: str) -> str:

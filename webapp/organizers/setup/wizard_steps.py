@@ -66,7 +66,10 @@ STEPS = (
         "What is scored?",
         (
             ("", (registry.TAG,)),
-            ("Options of the metric", ("target", "columns", "classes", "positive", "cutoff", "weight")),
+            (
+                "Options of the metric",
+                ("target", "columns", "classes", "positive", "cutoff", "weight", "reported"),
+            ),
         ),
         folded=("Options of the metric",),
     ),

@@ -67,6 +67,12 @@ def test_a_metric_and_its_options_are_saved(olga):
     assert metric_of(olga) == NamedMetric(name="map_at_k", cutoff=3, classes=("a", "b"))
     assert olga.post(SCORED, {"name": "rmse", "cutoff": "5", "weight": "0.5"}).status_code == 303
     assert metric_of(olga) == NamedMetric(name="rmse", weight=0.5)
+    sent = {"name": "rmse", "cutoff": "5", "weight": "1", "reported": "mae\nr2\nmae\n"}
+    assert olga.post(SCORED, sent).status_code == 303
+    assert metric_of(olga) == NamedMetric(name="rmse", reported=("mae", "r2"))
+    page = olga.browser.get(SCORED).text
+    assert "mae\nr2</textarea>" in page
+    assert "for rmse: log_loss, brier, mae, rmsle" in page
 
 
 @pytest.mark.parametrize(
@@ -79,6 +85,7 @@ def test_a_metric_and_its_options_are_saved(olga):
         ({"name": "rmse", "columns": "a\nb"}, "has one column"),
         ({"name": "r2", "weight": "0.5"}, "can be negative"),
         ({"name": "f1", "classes": "a\nb", "positive": "c"}, "is not one of the classes"),
+        ({"name": "rmse", "reported": "mae\nf1"}, "f1 cannot be reported next to rmse. Metrics for the same"),
     ],
 )
 def test_invalid_options_are_rejected_and_kept_in_the_form(olga, sent, message):
