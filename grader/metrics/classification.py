@@ -123,7 +123,7 @@ class MatthewsCorrelation(CellMetric):
     """The correlation between true and predicted classes."""
 
     name = "mcc"
-    title = "Matthews correlation coefficient"
+    title = "Matthews correlation coefficient (MCC)"
     sentence = "The correlation between true and predicted classes; 0 if either is constant."
 
     def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:

@@ -30,6 +30,7 @@ def _classes(rng: np.random.Generator, noise: float) -> tuple[Any, Any]:
     return pets, np.where(rng.random(ROWS) < noise / 40, "eel", pets)
 
 
+REPORTED = {"rmse": ("mae", "r2"), "macro_f1": ("accuracy", "mcc"), "python": ()}
 # The value of the radio button, its title, the columns of the target and the prediction, and their values.
 KINDS = {
     "rmse": ("Root mean squared error", "target", "prediction", _numbers),
@@ -96,6 +97,8 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
         expect(page.get_by_text("Accuracy", exact=True)).to_be_hidden()
         page.locator(f"input[value={kind}]").check()
         expect(page.locator(".metric-preview:visible")).to_contain_text("id,prediction")
+        page.get_by_text("Options of the metric", exact=True).click()
+        page.get_by_role("textbox", name="Reported metrics").fill("\n".join(REPORTED[kind]))
         for look in looks(page):
             assert not list(seen(page, look))
             page.screenshot(path=screens / f"scored-{kind}-{look}.png", full_page=True)
@@ -123,6 +126,7 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
     context, page = _page_of(browser, live, ann)
     page.goto(f"{HERE}/evaluation")
     expect(page.locator("main")).to_contain_text(KINDS[kind][0])
+    expect(page.get_by_text("reported, does not count")).to_have_count(len(REPORTED[kind]))
     for look in looks(page):
         assert not list(seen(page, look))
         page.screenshot(path=screens / f"evaluation-{kind}-{look}.png", full_page=True)
@@ -141,7 +145,11 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
         page.screenshot(path=screens / f"{kind}-{name}.png", full_page=True)
     page.goto(f"{HERE}/leaderboard")
     expect(page.locator("main")).to_contain_text("Ann")
-    page.screenshot(path=screens / f"{kind}-leaderboard.png", full_page=True)
+    for name in REPORTED[kind]:
+        expect(page.locator(f"a[href*='sort={name}']")).to_be_visible()
+    for look in looks(page):
+        assert not list(seen(page, look))
+        page.screenshot(path=screens / f"{kind}-leaderboard-{look}.png", full_page=True)
     context.close()
 
 
