@@ -65,6 +65,15 @@ def test_exact_half_is_rounded_to_the_even_digit(value: float, expected: str):
     assert order.rounded_cell(value) == float(expected)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.125, "0.12500"), (-9e9, "-9000000000.00000"), (1e23, "1.00000e+23"), (-1e290, "-1.00000e+290")],
+)
+def test_huge_terms_are_displayed_with_an_exponent(value: float, text: str):
+    assert order.term_text(float(order.round_half_even(value, 5)), 5) == text
+    assert len(order.error_text(abs(value))) < 12
+
+
 def test_minus_zero_is_never_shown():
     assert str(order.round_half_even(-0.001, 2)) == "0.00"
     assert str(order.rounded_cell(-0.001)) == "0.0"

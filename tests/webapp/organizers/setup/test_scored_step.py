@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from grader.metrics import MetricSettings
 from grader.metrics.registry import METRICS
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.metric import NamedMetric
@@ -93,6 +94,14 @@ def test_invalid_options_are_rejected_and_kept_in_the_form(olga, sent, message):
     assert answer.status_code == 409
     assert message in answer.text
     assert sent.get("columns", "") in answer.text
+
+
+def test_the_evaluation_page_names_the_terms_that_do_not_count(olga):
+    weights = {"overall_auc": 0.5, "subgroup_auc": 0.5, "bpsn_auc": 0, "bnsp_auc": 0}
+    sent = {"metric": {**MetricSettings().as_dict(), "weights": weights}}
+    Desk(olga)("PATCH", f"/api/v1{HERE}/settings", json=sent)
+    page = olga.browser.get("/competitions/houses/evaluation").text
+    assert page.count(">0, does not count<") == 2
 
 
 def test_an_accepted_solution_is_checked_again_after_the_metric_changes(olga):
