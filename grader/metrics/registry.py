@@ -1,6 +1,6 @@
 """The metrics by name; the only place that lists them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from types import MappingProxyType
@@ -71,24 +71,25 @@ def reporting(scored: Metric, reported: Sequence[str], options: Options) -> Metr
     """Return a metric that also reports built-in ones; raise ValueError if their columns differ."""
     if not reported:
         return scored
-    possible = {each: one for each, one in fitting(scored.name, options).items() if each != scored.name}
-    if wrong := [each for each in reported if each not in possible]:
+    chosen = fitting(scored.name, options, reported)
+    if wrong := [each for each in reported if each not in chosen or each == scored.name]:
+        possible = ", ".join(each for each in fitting(scored.name, options) if each != scored.name) or "none"
         raise ValueError(
             f"{', '.join(wrong)} cannot be reported next to {scored.name}. Metrics for the same columns: "
-            f"{', '.join(possible) or 'none'}."
+            f"{possible}."
         )
     # The columns of a mean over columns are its terms, and the keys of its evidence.
     if taken := {REPORTED, *reported}.intersection(options.columns):
         raise ValueError(f"With reported metrics, no column can be called {', '.join(sorted(taken))}.")
-    return ReportingMetric(scored, [possible[each] for each in reported])
+    return ReportingMetric(scored, [chosen[each] for each in reported])
 
 
-def fitting(name: str, options: Options) -> dict[str, Metric]:
+def fitting(name: str, options: Options, among: Iterable[str] = METRICS) -> dict[str, Metric]:
     """Return the built-in metrics for the same columns of solutions and submissions as another, by name."""
     metrics = dict[str, tuple[Metric, Any]]()
-    for each, create in METRICS.items():
-        with suppress(ValueError):  # it needs other options
-            one = create(options)
+    for each in (name, *among):
+        with suppress(KeyError, ValueError):  # it does not exist, or needs other options
+            one = METRICS[each](options)
             metrics[each] = one, _columns(one)
     _, wanted = metrics.get(name, (None, None))
     return {each: one for each, (one, columns) in metrics.items() if columns == wanted}
