@@ -54,7 +54,7 @@ class EntryMode(enum.StrEnum):
 
 
 class DivisionChoice(enum.StrEnum):
-    """Who chooses the division of a team: its leader or the organizers."""
+    """The people who choose the division of a team."""
 
     TEAM = "team"
     ORGANIZERS = "organizers"

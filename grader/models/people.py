@@ -20,7 +20,7 @@ class User(Base):
     names. `email_key` is the case-folded address, which is set once it is verified. `unwanted_notices` lists
     the kinds of e-mail that the user has turned off. `page_key` is part of the profile page's URL; it is None
     if the profile is off. The row of a deleted account is anonymized and kept for the standings and the audit
-    log.
+    log. No session or token of a suspended account is valid.
     """
 
     __tablename__ = "user_account"
@@ -41,6 +41,8 @@ class User(Base):
     unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
     page_key: Mapped[str | None] = mapped_column(String(32))
     deleted_at: Mapped[datetime | None]
+    suspended_at: Mapped[datetime | None]
+    suspension_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")
     identities: Mapped[list["Identity"]] = relationship(back_populates="user", order_by="Identity.id")
@@ -77,7 +79,7 @@ class KeptIdentity(Base):
     """The keyed hash of an identity or a verified address that a user has or had.
 
     Two users with the same hash are the same person. The hashes of a deleted account are kept until the
-    competitions that it joined are revealed.
+    competitions that it joined are revealed, and forever if the account was suspended.
     """
 
     __tablename__ = "kept_identity"

@@ -28,8 +28,8 @@ MAIN_BOARD = ""
 class Standing(Base):
     """A team's entry on a leaderboard.
 
-    The rank is not stored; each request computes it. `board` is the key of a named leaderboard, or empty for
-    the main one, which ranks by the score. `score_units` is the displayed value in units of the board's
+    The rank is not stored; each request computes it. Named leaderboards have keys; the key of the main one,
+    which ranks by the score, is empty. `score_units` is the displayed value in units of the leaderboard's
     scale; more units are better.
     """
 

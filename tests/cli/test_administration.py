@@ -119,6 +119,17 @@ def test_a_reset_link_works_only_for_its_user(admin, service):
     assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
 
 
+def test_the_operator_suspends_reinstates_and_deletes_an_account(admin, service):
+    service.user("ada")
+    assert admin("user", "suspend", "ada", "--yes").exit_code == 1
+    done = admin("user", "suspend", "Ada", "--reason", "Spam", "--yes").stdout
+    assert done == "The account ada is suspended.\n"
+    assert "ada (suspended)" in admin("user", "list").stdout
+    assert "is reinstated" in admin("user", "reinstate", "ada", "--yes").stdout
+    assert "is deleted" in admin("user", "delete", "ada", "--reason", "Left", "--yes").stdout
+    assert "'ada'" in admin("user", "delete", "ada", "--reason", "Left", "--yes").stderr
+
+
 def test_the_operator_resets_the_second_factors_of_anyone(admin, service):
     user, now = service.user("root", is_admin=True), datetime.now(UTC)
     app = NewApp.of(user, key_id="a", key="key")

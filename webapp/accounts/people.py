@@ -9,7 +9,15 @@ from pydantic import Field
 from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.services.accounts import accounts, identities, password_resets, personal_pages, sign_ups
+from grader.models import User
+from grader.services.accounts import (
+    accounts,
+    identities,
+    password_resets,
+    personal_pages,
+    sign_ups,
+    suspensions,
+)
 from grader.services.accounts.api_tokens import Scope
 from grader.services.accounts.personal_pages import PersonalPage
 from grader.services.audit.log import operator
@@ -23,7 +31,7 @@ from webapp.http.bodies import FairboardRequest
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, FileForm, Moment, PageSize
-from webapp.http.organizer_operations import Searched
+from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site, site_link
 
@@ -63,6 +71,65 @@ def unlink(user_id: int, identity_id: int) -> ResponseReturnValue:
             )
         )
     flash(f"{name} is no longer linked to {provider}.")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/<int:user_id>/suspend")
+@auth.admin_required
+def suspend(user_id: int) -> ResponseReturnValue:
+    """Suspend an account, or end its suspension."""
+    reason = request.form.get("reason", "")
+    with writing() as session:
+        person = _person(session, user_id)
+        is_suspended = person.suspended_at is not None
+        (_reinstate if is_suspended else _suspend)(session, person, reason)
+        if not is_suspended:
+            confirm(
+                Question(
+                    heading=f"Suspend {person.name}?",
+                    sentences=(
+                        f"Reason: {reason.strip()}",
+                        "The account's sessions, API tokens, links and webhooks end now.",
+                        "The user cannot log in or create another account with the same verified address "
+                        "or login.",
+                        "Teams keep their results. You can reinstate the account later.",
+                    ),
+                    button="Suspend",
+                    back=url_for(".index"),
+                )
+            )
+    flash(f"{person.name} is {'reinstated' if is_suspended else 'suspended'}.")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/<int:user_id>/delete")
+@auth.admin_required
+def delete(user_id: int) -> ResponseReturnValue:
+    """Delete an account by anonymizing it."""
+    reason = request.form.get("reason", "")
+    with writing() as session:
+        person = _person(session, user_id)
+        name, was_suspended = person.name, person.suspended_at is not None
+        _remove(session, person, reason)
+        back = (
+            "The person still cannot create another account, because this one is suspended."
+            if was_suspended
+            else "The person can create another account. To prevent that, suspend the account first."
+        )
+        confirm(
+            Question(
+                heading=f"Delete the account {name}?",
+                sentences=(
+                    f"Reason: {reason.strip()}",
+                    "The name, the address and all logins are deleted. Teams keep their results.",
+                    back,
+                ),
+                button="Delete account",
+                back=url_for(".index"),
+                is_final=True,
+            )
+        )
+    flash(f"The account {name} is deleted.")
     return redirect(url_for(".index"), 303)
 
 
@@ -134,6 +201,7 @@ class PersonLine(Answer):
     is_admin: bool
     has_second_factor: bool
     created_at: Moment
+    suspended_at: Moment | None
     linked_logins: list[IdentityLine]
 
 
@@ -207,6 +275,36 @@ def unlink_identity(user_id: int, identity_id: int) -> Any:
     return "", 204
 
 
+@api.post("/people/<int:user_id>/suspend")
+@administrators_operation(status=204)
+def suspend_person(user_id: int, json: Reasoned) -> Any:
+    """Suspend an account: its sessions, tokens, links and webhooks end, and its teams keep their results.
+
+    The person cannot create another account with the same verified address or login.
+    """
+    with writing() as session:
+        _suspend(session, _person(session, user_id), json.reason)
+    return "", 204
+
+
+@api.post("/people/<int:user_id>/reinstate")
+@administrators_operation(status=204)
+def reinstate_person(user_id: int, json: Reasoned) -> Any:
+    """End the suspension of an account."""
+    with writing() as session:
+        _reinstate(session, _person(session, user_id), json.reason)
+    return "", 204
+
+
+@api.delete("/people/<int:user_id>")
+@administrators_operation(status=204)
+def delete_person(user_id: int, json: Reasoned) -> Any:
+    """Delete an account by anonymizing it; its teams keep their results."""
+    with writing() as session:
+        _remove(session, _person(session, user_id), json.reason)
+    return "", 204
+
+
 @api.post("/invitations")
 @administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
 def invite_person() -> Any:
@@ -234,11 +332,34 @@ def invite_people() -> Any:
     ), 201
 
 
-def _unlink(session: Any, user_id: int, identity_id: int) -> tuple[str, str]:
-    """Unlink an identity; return the names of the user and the provider."""
+def _person(session: Any, user_id: int) -> User:
     person = accounts.find(session, user_id=user_id)
     if person is None:
         raise NotFound
+    return person
+
+
+def _acting(session: Any) -> dict[str, Any]:
+    return {"actor": context.actor(), "now": db.now(session)}
+
+
+def _suspend(session: Any, person: User, reason: str) -> None:
+    secret = current_site().settings.secret()
+    suspensions.suspend(session, user=person, reason=reason, secret=secret, **_acting(session))
+
+
+def _reinstate(session: Any, person: User, reason: str) -> None:
+    suspensions.reinstate(session, user=person, reason=reason, **_acting(session))
+
+
+def _remove(session: Any, person: User, reason: str) -> None:
+    secret = current_site().settings.secret()
+    suspensions.remove(session, user=person, reason=reason, secret=secret, **_acting(session))
+
+
+def _unlink(session: Any, user_id: int, identity_id: int) -> tuple[str, str]:
+    """Unlink an identity; return the names of the user and the provider."""
+    person = _person(session, user_id)
     identity = identities.unlink(
         session,
         user=person,
@@ -253,9 +374,7 @@ def _unlink(session: Any, user_id: int, identity_id: int) -> tuple[str, str]:
 def _reset_link(user_id: int) -> tuple[str, str]:
     """Return a user's name and a new password reset link."""
     with writing() as session:
-        person = accounts.find(session, user_id=user_id)
-        if person is None:
-            raise NotFound
+        person = _person(session, user_id)
         identities.require_may_use_password(person, current_site().settings)
         token = password_resets.create_link(session, user=person, created_by=_maker(), now=db.now(session))
     return person.name, site_link("account.reset", token=token)

@@ -34,6 +34,7 @@ def list_(client: Client, search: str) -> tuple[Any, str]:
     lines = [["name", "e-mail", "since"]]
     for each in people:
         role = " (administrator)" if each["is_admin"] else ""
+        role += " (suspended)" if each["suspended_at"] else ""
         unconfirmed = " (not confirmed)" if each["email"] and not each["email_verified_at"] else ""
         lines.append([each["name"] + role, (each["email"] or "") + unconfirmed, each["created_at"][:10]])
     return {"people": people}, "\n".join(aligned(lines, numbers=False))
@@ -56,6 +57,28 @@ def reset_second_factors(client: Client, name: str) -> tuple[Any, str]:
     person = _person(client, name)
     client.call("POST", f"people/{person['id']}/reset-second-factors")
     return {"name": person["name"]}, f"{person['name']} can now log in without a second factor."
+
+
+def _moderating(action: str, method: str, path: str, done: str, effect: str) -> None:
+    """Register a command that suspends, reinstates or deletes an account."""
+    help_text = f"{action.capitalize()} the account NAME: {effect}."
+
+    @user.command(action, help=help_text)
+    @click.argument("name")
+    @click.option("--reason", default="", help="The reason for the audit log; a suspended user sees it.")
+    @click.confirmation_option(prompt=f"{action.capitalize()} this account?")
+    @act_on_site
+    def moderate(client: Client, name: str, reason: str) -> tuple[Any, str]:
+        person = _person(client, name)
+        client.call(method, f"people/{person['id']}{path}", json={"reason": reason})
+        return {"name": person["name"]}, f"The account {person['name']} is {done}."
+
+
+_moderating(
+    "suspend", "POST", "/suspend", "suspended", "sessions and tokens end, and teams keep their results"
+)
+_moderating("reinstate", "POST", "/reinstate", "reinstated", "the user can log in again")
+_moderating("delete", "DELETE", "", "deleted", "it is anonymized, and teams keep their results")
 
 
 @user.command()

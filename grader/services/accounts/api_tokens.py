@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, delete, func, or_, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
@@ -129,8 +129,7 @@ def find_now(session: Session, *, token: str) -> tuple[ApiToken, datetime] | Non
 
 def get(session: Session, *, token_id: int, now: datetime) -> ApiToken | None:
     """Return an API token with its user, or None if it is no longer valid."""
-    query = select(ApiToken).where(ApiToken.id == token_id, *_has_not_ended(now))
-    return session.scalar(query.options(joinedload(ApiToken.user), joinedload(ApiToken.competition)))
+    return session.scalar(_usable(ApiToken.id == token_id, *_has_not_ended(now)))
 
 
 def require_scope(token: ApiToken, needed: Scope) -> None:
@@ -193,10 +192,15 @@ def _require_room(session: Session, user: User, now: datetime) -> None:
 
 
 def _with_text(token: str, now: datetime | ColumnElement[datetime]) -> Select[ApiToken]:
+    return _usable(ApiToken.token_sha256 == one_time_links.sha256_of(token), *_has_not_ended(now))
+
+
+def _usable(*conditions: ColumnElement[bool]) -> Select[ApiToken]:
     return (
         select(ApiToken)
-        .where(ApiToken.token_sha256 == one_time_links.sha256_of(token), *_has_not_ended(now))
-        .options(joinedload(ApiToken.user), joinedload(ApiToken.competition))
+        .join(ApiToken.user)
+        .where(*conditions, User.suspended_at.is_(None))
+        .options(contains_eager(ApiToken.user), joinedload(ApiToken.competition))
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, delete, exists, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
@@ -57,6 +57,14 @@ class SecondFactorAsked(ParticipantError):
     message = "Enter your second factor first."
 
 
+class Suspended(ParticipantError):
+    """The account is suspended."""
+
+    public_name = "suspended"
+    kind = ErrorKind.FORBIDDEN
+    message = "Your account is suspended ({reason}). Contact the site's administrators."
+
+
 def start(
     session: Session,
     *,
@@ -69,8 +77,11 @@ def start(
 ) -> str:
     """Start a session, delete expired ones and return the token for the cookie.
 
-    Raises SecondFactorAsked if the account has a second factor, unless `has_proved_factor`.
+    Raises Suspended. Raises SecondFactorAsked if the account has a second factor, unless `has_proved_factor`.
     """
+    suspension = select(User.suspension_reason).where(User.id == user.id, User.suspended_at.is_not(None))
+    if reason := session.scalar(suspension):
+        raise Suspended(reason=reason)
     hold_factors(session, user=user)
     if not has_proved_factor and has_factor(session, user=user):
         raise SecondFactorAsked
@@ -263,6 +274,11 @@ def _keep_newest(session: Session, table: type[LoginPlace | KnownAddress], user:
 def _with_token(token: str, now: datetime | ColumnElement[datetime]) -> Select[Login]:
     return (
         select(Login)
-        .where(Login.token_sha256 == one_time_links.sha256_of(token), Login.expires_at > now)
-        .options(joinedload(Login.user))
+        .join(Login.user)
+        .where(
+            Login.token_sha256 == one_time_links.sha256_of(token),
+            Login.expires_at > now,
+            User.suspended_at.is_(None),
+        )
+        .options(contains_eager(Login.user))
     )

@@ -47,7 +47,7 @@ def can_choose(competition: Competition, now: datetime) -> bool:
 
 
 def choices(session: Session, *, competition: Competition, user: User) -> list[str]:
-    """Return the divisions that a leader can choose: those without a group, and those of the own groups."""
+    """Return the divisions that a leader can choose: those without a group or with the leader's."""
     claimed = rosters.claimed_divisions(session, competition=competition, user=user)
     names = (
         each.name for each in divisions_of(competition.divisions) if not each.group or each.name in claimed

@@ -53,3 +53,41 @@ def test_all_problems_of_a_file_are_reported_together(root: Desk, csv: bytes, pr
     assert [each["line"] for each in refused["problems"]] == list(problems)
     for each in refused["problems"]:
         assert problems[each["line"]] in each["message"]
+
+
+def test_suspended_user_loses_the_session_and_token_and_sees_the_reason_at_login(root: Desk):
+    ann = root.arena.person("Ann")
+    person = f"{API}/people/{ann.user.id}"
+    assert (
+        root("POST", f"{person}/suspend", json={"reason": " "}, expect=400).json["error"] == "reason_missing"
+    )
+    root("POST", f"{person}/suspend", json={"reason": "Shared accounts"}, expect=204)
+    Desk(ann)("GET", f"{API}/me", expect=401)
+    assert ann.browser.get("/account").status_code == 302
+    refused = root.arena.log_in(ann.browser, "Ann")
+    assert refused.status_code == 403
+    assert "Shared accounts" in refused.text
+    listed = root("GET", f"{API}/people?q=Ann").json["people"]
+    assert listed[0]["suspended_at"]
+    root("POST", f"{person}/suspend", json={"reason": "Again"}, expect=409)
+    root("POST", f"{person}/reinstate", json={}, expect=204)
+    assert root.arena.log_in(ann.browser, "Ann").status_code == 302
+    root("DELETE", person, json={"reason": "On request"}, expect=204)
+    root("DELETE", person, json={"reason": "On request"}, expect=404)
+    assert "Wrong name or password" in root.arena.log_in(ann.browser, "Ann").text
+
+
+def test_administrator_suspends_reinstates_and_deletes_an_account_on_the_page(root: Desk):
+    ann, page = root.arena.person("Ann"), root.person
+    path = f"/people/{ann.user.id}"
+    assert "Enter a reason" in page.post(f"{path}/suspend", {"reason": ""}).text
+    assert "Spam &lt;b&gt;" in page.post(f"{path}/suspend", {"reason": "Spam <b>"}).text
+    assert root("GET", f"{API}/people?q=Ann").json["people"][0]["suspended_at"] is None
+    page.confirm(f"{path}/suspend", {"reason": "Spam <b>"})
+    assert "Spam &lt;b&gt;" in page.browser.get("/people").text
+    assert page.post(f"{path}/suspend", {"reason": ""}).status_code == 303
+    assert "is reinstated" in page.browser.get("/people").text
+    assert "suspend the account first" in page.post(f"{path}/delete", {"reason": "Left"}).text
+    page.confirm(f"{path}/delete", {"reason": "Left"})
+    assert "The account Ann is deleted." in page.browser.get("/people").text
+    assert root("GET", f"{API}/people?q=Ann").json["people"] == []

@@ -14,6 +14,7 @@ from grader.models import AuditEntry, FactorKind, Identity, Login, SecondFactor,
 from grader.services.accounts import logins, openid_connect, password_resets, sign_ups
 from tests.fixtures.arena import PASSWORD, Arena, Person
 from tests.fixtures.authenticators import code_at, secret_in
+from tests.fixtures.desk import Desk
 from tests.fixtures.identity_providers import DjangoProvider, log_in_with, sign_up_with
 
 pytestmark = pytest.mark.system
@@ -88,6 +89,21 @@ def test_a_new_person_chooses_a_name_and_logs_in_again(arena: Arena, campus: Dja
     again = arena.app.test_client()
     assert log_in_with(campus, again, "ada").location == "/"
     assert (who(again), names(arena), actions(arena)) == ("ada", ["ada"], ["identity.sign_up"])
+
+
+def test_a_suspended_person_can_neither_log_in_nor_return_after_a_deletion(
+    arena: Arena, campus: DjangoProvider
+):
+    root, browser = Desk(arena.person("Root", is_admin=True)), arena.app.test_client()
+    sign_up_with(arena, campus, browser, "ada")
+    person = f"/api/v1/people/{account(arena, 'ada').id}"
+    root("POST", f"{person}/suspend", json={"reason": "Shared accounts"}, expect=204)
+    assert who(browser) is None
+    refused = log_in_with(campus, arena.app.test_client(), "ada")
+    assert (refused.status_code, "Shared accounts" in refused.text) == (403, True)
+    root("DELETE", person, json={"reason": "Shared accounts"}, expect=204)
+    again = sign_up_with(arena, campus, arena.app.test_client(), "ada")
+    assert (again.status_code, "was suspended" in again.text) == (403, True)
 
 
 def test_the_login_page_offers_each_provider_and_the_password(arena: Arena):
