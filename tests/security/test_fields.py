@@ -27,6 +27,10 @@ TOLD_OF_ONE = (
     "must_join",
     "entry_mode",
     "entry_groups",
+    "divisions",
+    "prizes",
+    "prizes.",
+    "prizes.Students",
     "is_entry_open",
     "entry_deadline",
     "merger_deadline",
@@ -52,7 +56,7 @@ ON_A_PAGE = (
 )
 LINE = {
     **dict.fromkeys(
-        ("team", "team_id", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM
+        ("team", "team_id", "division", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM
     ),
     **dict.fromkeys(("rank", "rank_change", "public_rank", "is_tied"), Field.PUBLIC_RANK),
     "score": Field.PUBLIC_SCORE,
@@ -109,7 +113,7 @@ LIST = {
 }
 TEAM = {
     **dict.fromkeys(("entry", "accepted_rules_version", "joined_at"), Field.TEAM_AFFAIRS),
-    **dict.fromkeys(("team.id", "team.name", "team.members", "team.leader"), Field.TEAM),
+    **dict.fromkeys(("team.id", "team.name", "team.division", "team.members", "team.leader"), Field.TEAM),
     "team": Field.TEAM_AFFAIRS,
     "limits": Field.ALLOWANCE,
     "selection": Field.SELECTION,

@@ -83,6 +83,11 @@ class CompetitionDetails(CompetitionLine):
     entry_groups: Annotated[
         list[str], Field(description="Descriptions of the groups that may join; empty if all may.")
     ]
+    divisions: Annotated[list[str], Field(description="The names of the divisions of teams.")]
+    prizes: Annotated[
+        dict[str, list[str]],
+        Field(description="The prizes by division, best rank first; an empty name means the leaderboard."),
+    ]
     is_entry_open: bool
     entry_deadline: Moment | None
     merger_deadline: Moment | None

@@ -211,6 +211,7 @@ class Home:
     has_joined: bool
     own_team_id: int | None
     own_team_name: str
+    own_division: str | None
     files: OwnFiles
     first_steps: FirstSteps | None
     allowance: Allowance | None
@@ -242,6 +243,7 @@ def read(
         has_joined=entry is EntryState.JOINED,
         own_team_id=team.id if team else None,
         own_team_name=team.name if team else "",
+        own_division=team.division if team else None,
         files=files,
         first_steps=_first_steps(session, view, participant, files.latest, kept) if participant else None,
         allowance=participant.allowance if participant and view.is_open else None,

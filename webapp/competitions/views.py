@@ -18,7 +18,7 @@ from grader.scored_files import predicted_columns
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.competitions.settings_model import groups_of, is_web_address
+from grader.services.competitions.settings_model import division_names, groups_of, is_web_address, prizes_of
 from grader.services.leaderboards import glance
 from grader.services.solutions import publication
 from grader.services.teams import participations
@@ -86,6 +86,9 @@ class CompetitionView:
         self.rules_version = competition.rules_version
         self.entry_mode = competition.entry_mode
         self.entry_groups = [each.words for each in groups_of(competition.entry_groups)]
+        self.divisions = division_names(competition.divisions)
+        self.division_deadline = competition.division_deadline or competition.closes_at
+        self.prizes = prizes_of(competition.prizes)
         self.entry_deadline = competition.entry_deadline
         self.is_entry_open = participations.is_entry_open(competition, now)
         self.merger_deadline = competition.merger_deadline

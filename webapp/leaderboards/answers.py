@@ -22,11 +22,6 @@ def _one_of(words: list[str], description: str) -> Any:
     return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
 
 
-Division = Annotated[
-    str | None, Field(default=None, description="The division to which the rows and ranks are restricted.")
-]
-
-
 class PageQuery(Sized):
     """The requested page of a list."""
 
@@ -38,6 +33,12 @@ class PageQuery(Sized):
             json_schema_extra={"pattern": "^[0-9]{1,10}$"},
         ),
     ]
+
+
+class FinalQuery(PageQuery):
+    """The requested page of final standings, or of a division in them."""
+
+    division: Text | None = None
 
 
 class BoardQuery(PageQuery):
@@ -68,7 +69,7 @@ class BoardQuery(PageQuery):
         str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
     ]
     q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
-    division: Division
+    division: Text | None = None
 
 
 class WorstGroupAnswer(Answer):
@@ -132,6 +133,7 @@ class FinalLine(Answer):
     rank: int
     team_id: Annotated[int, Field(description="The team's id; the team's name may have changed since.")]
     team: str
+    division: str | None
     score: Score
     public_rank: int | None
     rank_change: int | None

@@ -24,9 +24,9 @@ from webapp.leaderboards.answers import (
     BoardPage,
     BoardQuery,
     CountedSubmission,
+    FinalQuery,
     FinalStandings,
     OwnResults,
-    PageQuery,
 )
 
 TAG = "leaderboards"
@@ -43,7 +43,7 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
         wanted = _asked(query, competition, own_team_id=team.id if team else None)
         now = db.now(session)
         board = requests.board(session, competition, split, wanted, now=now)
-        tied = requests.tied(session, competition, split, wanted, now=now)
+        tied = frozenset() if wanted.division else requests.tied(session, competition, split, now=now)
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     address |= {"division": wanted.division}
     next_page = None
@@ -77,19 +77,23 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
 
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")
 @operation(None, answers=FinalStandings, tag=TAG)
-def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
+def final_standings(slug: str, number: int, query: FinalQuery) -> FinalStandings:
     """Return a page of stored final standings."""
     page = asked_page()
     with reading() as session:
-        competition = competition_of(session, slug)
         standings = final_boards.page_of(
-            session, competition=competition, number=number, page=page, page_size=query.page_size
+            session,
+            competition=competition_of(session, slug),
+            number=number,
+            page=page,
+            page_size=query.page_size,
+            division=query.division,
         )
     next_page = None
     if standings.page < standings.page_count:
-        next_page = url_for(
-            "api.final_standings", slug=slug, number=number, page=standings.page + 1, per_page=query.per_page
-        )
+        address: dict[str, Any] = {"slug": slug, "number": number, "per_page": query.per_page}
+        address |= {"division": query.division}
+        next_page = url_for("api.final_standings", **address, page=standings.page + 1)
     return answers.final_standings(standings, page_size=query.page_size, next_page=next_page)
 
 

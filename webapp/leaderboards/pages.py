@@ -14,7 +14,6 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
-from grader.services.competitions.settings_model import division_names, prizes_of
 from grader.services.leaderboards import (
     changes,
     leaderboard,
@@ -34,7 +33,7 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.caches import frontier
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import asked_page
+from webapp.http.parameters import asked_page, asked_text
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
@@ -182,12 +181,14 @@ def private_csv(slug: str) -> ResponseReturnValue:
 @blueprint.get("/leaderboard/final/<int:number>")
 def final(slug: str, number: int) -> ResponseReturnValue:
     """Show a page of stored final standings."""
-    page = asked_page()
+    page, division = asked_page(), asked_text("division") or None
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        standings = final_standings.page_of(session, competition=competition, number=number, page=page)
+        standings = final_standings.page_of(
+            session, competition=competition, number=number, page=page, division=division
+        )
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         with_pages = team_results.listed_profiles(
             session, competition=competition, team_ids=[row.team_id for row in standings.rows], now=now
@@ -199,6 +200,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
             competition=view,
             board=standings,
             rows=[(row, *change(row.rank_change), row.team_id == own_id) for row in standings.rows],
+            prizes=view.prizes.get(division or "", ()),
             with_pages=with_pages,
         )
     )
@@ -229,7 +231,6 @@ def results(slug: str) -> ResponseReturnValue:
 
 
 def _board_page(slug: str, split: Split) -> str:
-    is_private = split is Split.PRIVATE
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
@@ -238,16 +239,16 @@ def _board_page(slug: str, split: Split) -> str:
         own_team_id = team.id if team else None
         wanted = requests.asked_lines(competition, own_team_id=own_team_id)
         board = requests.board(session, competition, split, wanted, now=now)
-        steps = None if is_private else _steps(session, competition, board, wanted, now)
+        steps = _steps(session, competition, board, wanted, now) if split is Split.PUBLIC else None
         cloud = (
-            _frontier(session, competition, board, wanted, now)
+            _frontier(session, competition, board, own_team_id, now)
             if charts.has_frontier(board, wanted)
             else None
         )
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
-        tied = requests.tied(session, competition, split, wanted, now=now)
+        tied = frozenset() if wanted.division else requests.tied(session, competition, split, now=now)
         kept = lookups.snapshot(session, competition, now)
         page = split, board.has_terms, board.worst is None, wanted, tied
 
@@ -258,7 +259,7 @@ def _board_page(slug: str, split: Split) -> str:
                 own_team_id=own_team_id,
                 classes=competition,
                 tied_team_ids=tied,
-                prizes=prizes_of(competition.prizes).get(wanted.division or "", ()) if is_private else (),
+                prizes=view.prizes.get(wanted.division or "", ()) if split is Split.PRIVATE else (),
                 is_revealed=view.is_revealed,
                 is_final=stage is Stage.FINAL,
             )
@@ -277,6 +278,7 @@ def _board_page(slug: str, split: Split) -> str:
             return shown, [mine or line for mine, line in zip(own, lines, strict=True)], pinned
 
         shown, lines, pinned = kept.page(("view", *page), draw)
+    is_private = split is Split.PRIVATE
     return render_template(
         "leaderboards/show.html",
         competition=view,
@@ -296,7 +298,7 @@ def _board_page(slug: str, split: Split) -> str:
 def _line(slug: str, board: BoardView, row: RowView) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    return line(row, slug, board.has_changes, board.has_groups)
+    return line(row, slug, board.has_changes, board.has_groups, board.division, board.prizes)
 
 
 def _steps(
@@ -308,10 +310,7 @@ def _steps(
     ids = [row.team_id for row in top]
 
     def draw() -> charts.StepsView | None:
-        sample = kept.page(
-            ("sample", wanted.division),
-            lambda: score_history.sample(session, competition=competition, division=wanted.division),
-        )
+        sample = kept.page("sample", lambda: score_history.sample(session, competition=competition))
         return charts.steps(
             top,
             score_history.of_teams(session, competition=competition, team_ids=ids),
@@ -323,24 +322,19 @@ def _steps(
             scale=board.scale,
         )
 
-    own_id = own_team_id if own_team_id in ids else None
-    return kept.page(("steps", wanted.division, *ids, own_id), draw) if top else None
+    return kept.page(("steps", *ids, own_team_id if own_team_id in ids else None), draw) if top else None
 
 
 def _frontier(
-    session: Any, competition: Competition, board: Board, wanted: BoardRequest, now: datetime
+    session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> charts.FrontierView | None:
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
     kept, split = lookups.snapshot(session, competition, now), board.split
-    own_team_id, division = wanted.own_team_id, wanted.division
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = kept.page("version", lambda: changes.board_version(session, competition_id=competition.id))
-    read = partial(
-        score_history.terms_of_board, session, competition=competition, split=split, division=division
-    )
+    read = partial(score_history.terms_of_board, session, competition=competition, split=split)
     live = lookup.live(competition)
-    key = competition.id, split, version, division
-    points = kept.kept.wholes.get(key, lambda: frontier(read(), live))
+    points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read(), live))
     own_id = own_team_id if points and points.place_of(own_team_id) is not None else None
 
     def draw() -> charts.FrontierView | None:
@@ -348,13 +342,13 @@ def _frontier(
         names = score_history.names(session, team_ids=named) if named else {}
         return charts.frontier(points, names, board, own_team_id=own_id)
 
-    return kept.page(("frontier", split, own_id, division), draw)
+    return kept.page(("frontier", split, own_id), draw)
 
 
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        division = requests.asked_division(division_names(competition.divisions))
+        division = requests.asked_division(competition)
         whole = leaderboard.BoardRequest(page_size=WHOLE, division=division)
         viewer, phase = lookups.viewer(), phases.phase(competition, now)
         if split is Split.PRIVATE:

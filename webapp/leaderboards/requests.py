@@ -1,6 +1,6 @@
 """Leaderboard requests: query parameters, and the requested leaderboard or submission."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -8,8 +8,7 @@ from flask import request
 
 from grader import db
 from grader.models import Competition, OrganizerJob, Split
-from grader.services.competitions import phases
-from grader.services.competitions.lookup import UnknownDivision
+from grader.services.competitions import lookup, phases
 from grader.services.competitions.metric import term_names
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import leaderboard, paired_differences, submission_results, tied_teams
@@ -56,12 +55,11 @@ def asked_split() -> Split:
         raise UnknownSplit(name=name) from None
 
 
-def asked_division(names: Collection[str]) -> str | None:
+def asked_division(competition: Competition) -> str | None:
     """Return the division in `?division=`, None by default; raise UnknownDivision."""
-    name = asked_text("division")
-    if name and name not in names:
-        raise UnknownDivision(name, names)
-    return name or None
+    name = asked_text("division") or None
+    lookup.require_division(name, division_names(competition.divisions))
+    return name
 
 
 def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
@@ -77,7 +75,7 @@ def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRe
         descending=_is_descending(request.args.get("order", "")),
         search=asked_text("q"),
         own_team_id=own_team_id,
-        division=asked_division(division_names(competition.divisions)),
+        division=asked_division(competition),
     )
 
 
@@ -97,15 +95,8 @@ def board(
     )
 
 
-def tied(
-    session: Any, competition: Competition, split: Split, wanted: BoardRequest, *, now: datetime
-) -> frozenset[int]:
-    """Return the teams that the current user sees as tied with the team directly above.
-
-    Only neighbors on the whole leaderboard are compared.
-    """
-    if wanted.division:
-        return frozenset()
+def tied(session: Any, competition: Competition, split: Split, *, now: datetime) -> frozenset[int]:
+    """Return the teams that the current user sees as tied with the team above on the whole leaderboard."""
     if split is Split.PRIVATE:
         return tied_teams.published_marks(session, competition=competition)
     allowed = visible_fields(lookups.viewer(), phases.phase(competition, now), competition.feedback)

@@ -44,8 +44,7 @@ class RowView:
     rank: int | None
     team_id: int
     team: str
-    division: str
-    prize: str
+    division: str | None
     members: tuple[str, ...]
     score: str
     error: str
@@ -106,7 +105,7 @@ class BoardView:
         self.found_count = board.found_count
         self.search = wanted.search.strip()
         self.is_plain = wanted.is_plain
-        self.division, self.divisions = wanted.division, board.divisions
+        self.division, self.divisions, self.prizes = wanted.division, board.divisions, prizes
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
         self.terms = terms_of(board.about) if board.has_terms else ()
@@ -116,7 +115,7 @@ class BoardView:
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
         self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
-        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted, prizes)
+        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted)
         self.rows = lines.rows()
         self.pinned = lines.row(board.pinned) if board.pinned else None
         has_podium = self.is_private and is_revealed and wanted.is_plain and board.page == 1
@@ -207,15 +206,10 @@ class _Lines:
     """Builder of a page's rows, which depend on each other."""
 
     def __init__(
-        self,
-        board: Board,
-        own_team_id: int | None,
-        tied: Collection[int],
-        wanted: BoardRequest,
-        prizes: Sequence[str],
+        self, board: Board, own_team_id: int | None, tied: Collection[int], wanted: BoardRequest
     ) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
-        self._wanted, self._prizes = wanted, prizes
+        self._is_plain = wanted.is_plain
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
         terms = TERMS if board.metric else ()  # The shades are those of AUCs.
@@ -234,13 +228,12 @@ class _Lines:
         """Return a row as displayed on the page."""
         has_change = self._board.has_changes and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
-        ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._wanted.is_plain]
+        ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
         return RowView(
             rank=row.rank,
             team_id=row.team_id,
             team=row.team,
-            division="" if self._wanted.division else row.division or "",
-            prize=self._prizes[row.rank - 1] if row.rank and row.rank <= len(self._prizes) else "",
+            division=row.division,
             members=() if row.members == (row.team,) else row.members,
             score=row.score,
             error=error_text(row.errors["score"]) if row.errors.get("score") else "",

@@ -8,9 +8,10 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Team
 from grader.services.competitions.acting import Act
+from grader.services.competitions.lookup import UnknownDivision
 from grader.services.mail import limits
 from grader.services.people import names
-from grader.services.teams import invitations, mergers, participations, rosters, teams
+from grader.services.teams import divisions, invitations, mergers, participations, rosters, teams
 from grader.services.teams.mergers import MergingTeam, Outlook
 from grader.services.teams.participations import EntryRefused
 from grader.text import counted, listed
@@ -19,7 +20,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Confirmation
 from webapp.http.site import site_link
 from webapp.teams import api, pages
-from webapp.teams.answers import EntryAndTeam, Named, NewLeader, TeamLink
+from webapp.teams.answers import Divided, EntryAndTeam, Named, NewLeader, TeamLink
 
 
 def _show(slug: str, problem: Any, **_: Any) -> str:
@@ -36,6 +37,7 @@ TEAM = Family(
     refusals=(
         EntryRefused,
         rosters.TeamRefusal,
+        UnknownDivision,
         names.InvalidName,
         names.UnknownUser,
         limits.TooMuchMail,
@@ -57,6 +59,12 @@ def create_team(act: Act, sent: Named) -> None:
 def rename_team(act: Act, sent: Named) -> None:
     """Rename the team."""
     teams.rename(act, name=sent.name)
+
+
+@TEAM.action("/team/division", page="choose_division", done="Division chosen.")
+def choose_team_division(act: Act, sent: Divided) -> None:
+    """Choose the team's division, until the division deadline."""
+    divisions.choose(act, division=sent.division)
 
 
 @TEAM.action("/team/leader", page="hand_over", done="Team leader changed.")
@@ -206,6 +214,8 @@ def _merger_consequences(outlook: Outlook) -> Iterator[str]:
         f"merged team is called {into.name}, and its leader is {into.leader}. "
         f"{taken.name} will no longer exist."
     )
+    if into.division and taken.division not in (None, into.division):
+        yield f"The merged team is in the division {into.division}, not in {taken.division}."
     moves = "moves" if taken.submission_count == 1 else "move"
     yield (
         f"{counted(taken.submission_count, 'submission')} of {taken.name} {moves} to {into.name}, which has "

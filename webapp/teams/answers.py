@@ -31,6 +31,12 @@ class Named(Sent):
     name: Text
 
 
+class Divided(Sent):
+    """The division of a team."""
+
+    division: Text
+
+
 class NewLeader(Named, Confirmation):
     """The name of a team's new leader."""
 
@@ -67,6 +73,7 @@ class Team(Answer):
     id: Annotated[int, Field(description="The team's id, the same as `team_id` on the leaderboard.")]
     name: str
     name_held_because: str | None
+    division: str | None
     leader: str | None
     is_leader: bool
     members: list[str]
@@ -104,6 +111,7 @@ class MergerSide(Answer):
     """One team's side of a merger."""
 
     name: str
+    division: str | None
     leader: str
     members: list[str]
     submission_count: int
@@ -152,6 +160,7 @@ def team(own: OwnTeam) -> Team:
     return Team(
         id=found.id,
         name=found.name,
+        division=found.division,
         name_held_because=found.name_given_because if found.name_given_at else None,
         leader=found.leader.name if found.leader else None,
         is_leader=own.is_leader,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from grader.metrics.interface import Exactness
@@ -17,6 +17,7 @@ from grader.models import (
     ScoringVersionState,
     Submission,
     SubmissionStatus,
+    Team,
 )
 from grader.services.closing import close
 from grader.services.closing.verification import Verified, VerifyParameters
@@ -36,6 +37,7 @@ class CloseState:
     `failed` contain the first submissions that were accepted in time but have no result. `verify_job` is the
     newest verification and `verified` its result; `is_current` is true if the verification used the live
     scoring version. `exactness` is that of the metric, which determines how values are compared.
+    `undivided_count` is the number of teams without a division, once leaders can no longer choose it.
     """
 
     stage: Stage
@@ -50,6 +52,7 @@ class CloseState:
     verified: Verified | None
     is_current: bool
     exactness: Exactness = Exactness.COUNTS
+    undivided_count: int = 0
 
     @property
     def agrees(self) -> bool:
@@ -105,7 +108,17 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         verified=Verified.from_dict(job.result) if job is not None and job.result else None,
         is_current=is_current,
         exactness=Exactness.COUNTS if version is None else of_version(version).describe().exactness,
+        undivided_count=_count_undivided(session, competition, now) if competition.divisions else 0,
     )
+
+
+def _count_undivided(session: Session, competition: Competition, now: datetime) -> int:
+    """Return the number of teams with scores but without a division, or 0 while leaders can choose it."""
+    if phases.takes_divisions(competition, now):
+        return 0
+    has_score = exists().where(Submission.team_id == Team.id, Submission.status == SubmissionStatus.SCORED)
+    mine = Team.competition_id == competition.id, ~Team.is_organizers, Team.disqualified_at.is_(None)
+    return session.scalar(select(func.count()).where(*mine, Team.division.is_(None), has_score)) or 0
 
 
 def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:

@@ -373,7 +373,7 @@ def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -
     """E-mail the result to the members of ranked teams who have a verified address."""
     version_id = lookup.live(competition).id
     readers = session.execute(
-        select(User, Team.id, Team.name)
+        select(User, Team.id, Team.name, Team.division)
         .join(TeamMember, TeamMember.user_id == User.id)
         .join(Team, Team.id == TeamMember.team_id)
         .join(Standing, Standing.team_id == Team.id)
@@ -389,6 +389,9 @@ def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -
     private, public = (
         Standings(session, version_id, split).ranks() for split in (Split.PRIVATE, Split.PUBLIC)
     )
+    inside = (
+        Standings(session, version_id, Split.PRIVATE).ranks_in_divisions() if competition.divisions else {}
+    )
     bodies = (
         (
             user,
@@ -399,9 +402,11 @@ def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -
                 private_rank=private[team_id],
                 team_count=len(private),
                 public_rank=public.get(team_id),
+                division=division,
+                division_rank=inside.get(team_id),
             ),
         )
-        for user, team_id, team in readers
+        for user, team_id, team, division in readers
     )
     outbox.notify_each(
         session,

@@ -34,13 +34,16 @@ class UnknownCompetition(ParticipantError):
 
 
 class UnknownDivision(ParticipantError):
-    """The competition has no division with this name."""
+    """The division does not exist or cannot be chosen."""
 
     public_name = "unknown_division"
+    message = "You cannot choose the division {name!r}, only one of these: {names}."
 
-    def __init__(self, name: str, names: Collection[str]) -> None:
-        known = f"Choose one of these: {', '.join(names)}." if names else "This competition has no divisions."
-        super().__init__(f"There is no division {name!r}. {known}")
+
+def require_division(name: str | None, names: Collection[str]) -> None:
+    """Raise UnknownDivision for a division that is not among these names."""
+    if name is not None and name not in names:
+        raise UnknownDivision(name=name, names=", ".join(names) or "none")
 
 
 def slug_problems(session: Session, slug: str) -> list[str]:

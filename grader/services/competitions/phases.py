@@ -7,6 +7,7 @@ from grader.errors import OrganizerError
 from grader.models import (
     Competition,
     CompetitionState,
+    DivisionChoice,
 )
 from grader.visibility import Phase
 
@@ -61,6 +62,13 @@ def stage(competition: Competition, now: datetime) -> Stage:
             return Stage.SETTLED if is_settled(competition) else Stage.CLOSED
         case _:
             return Stage.RUNNING
+
+
+def takes_divisions(competition: Competition, now: datetime) -> bool:
+    """Return whether leaders can choose the divisions of their teams."""
+    deadline = competition.division_deadline
+    is_open = phase(competition, now) in (Phase.SCHEDULED, Phase.OPEN) and not (deadline and now >= deadline)
+    return is_open and competition.division_choice is DivisionChoice.TEAM and bool(competition.divisions)
 
 
 def selection_open_until(competition: Competition, now: datetime) -> datetime | None:

@@ -24,7 +24,6 @@ from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
-MAX_DIVISIONS = 20
 TEXT_MAX_LENGTH = 20_000
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
 START_OF_DAY = time(0, 0, tzinfo=UTC)
@@ -226,8 +225,6 @@ def _divided(text: str) -> str:
         first = known.setdefault(found.name.casefold(), found)
         if first is not found and (first.name != found.name or None in (first.group, found.group)):
             raise ValueError(f"The division {found.name!r} is already listed.")
-        if len(known) > MAX_DIVISIONS:
-            raise ValueError(f"A competition can have at most {MAX_DIVISIONS} divisions.")
 
     return _each_line(parse, text)
 

@@ -57,6 +57,7 @@ class BundleLine:
     sha256: str
     score: str
     terms: Mapping[str, float]
+    division: str | None
     public_rank: int | None = None
 
 
@@ -84,6 +85,7 @@ class FinalResults:
     results: Mapping[int, Mapping[Split, SplitResult]]
     chart: str | None
     receipts: tuple[Receipt, ...] = ()
+    has_divisions: bool = False
 
 
 def request(act: Act, *, with_solution: bool) -> OrganizerJob:
@@ -136,6 +138,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         results=submission_results.split_results_of(
             session, submission_ids=[*submissions], version=version, allowed=seen
         ),
+        has_divisions=bool(competition.divisions),
         chart=_chart(session, competition, boards[Split.PRIVATE]),
         receipts=tuple(
             receipts.all_whole(session, submissions=[*submissions.values()], version=version)
@@ -172,6 +175,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
             sha256=hashes[line.submission_id],
             score=version.scale.text(line.score_units),
             terms=loaded[line.team_id].terms if line.team_id in loaded else {},
+            division=line.division,
             public_rank=line.public_rank,
         )
         for line in lines
@@ -191,6 +195,7 @@ def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[B
             sha256=hashes[loaded[team_id].submission_id],
             score=loaded[team_id].score,
             terms=loaded[team_id].terms,
+            division=loaded[team_id].division,
         )
         for team_id, rank in sorted(ranks.items(), key=lambda each: each[1])
     )

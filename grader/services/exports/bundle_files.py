@@ -142,11 +142,13 @@ def _readme(results: FinalResults) -> str:
 def _board_csv(results: FinalResults, split: Split) -> str:
     lines, is_private = results.boards[split], split is Split.PRIVATE
     terms, decimals = results.rules.term_names, _term_decimals(results)
-    header = ["rank", "team", "members", "score", *terms, "submission", "sha256"]
+    division = ["division"] if results.has_divisions else []
+    header = ["rank", "team", *division, "members", "score", *terms, "submission", "sha256"]
     rows = [
         [
             line.rank,
             line.team,
+            *([line.division] if division else []),
             "; ".join(line.members),
             line.score,
             *(_cell(line.terms.get(term), decimals) for term in terms),
@@ -177,6 +179,7 @@ def _board(results: FinalResults, split: Split) -> dict[str, Any]:
                 "sha256": line.sha256,
             }
             | ({"public_rank": line.public_rank} if split is Split.PRIVATE else {})
+            | ({"division": line.division} if results.has_divisions else {})
             for line in results.boards[split]
         ],
     }
@@ -378,12 +381,21 @@ def _board_table(name: str, results: FinalResults, split: Split) -> str:
     lines, is_private = results.boards[split], split is Split.PRIVATE
     terms, decimals = results.rules.about.terms, _term_decimals(results)
     titles = [*(term.title for term in terms[:1]), *(term.heading or term.title for term in terms[1:])]
-    heads = ["Rank", *(["Public rank"] if is_private else []), "Team", "Score", *map(escape, titles)]
+    division = ["Division"] if results.has_divisions else []
+    heads = [
+        "Rank",
+        *(["Public rank"] if is_private else []),
+        "Team",
+        *division,
+        "Score",
+        *map(escape, titles),
+    ]
     rows = [
         "<tr>"
         + _number(line.rank)
         + (_number("" if line.public_rank is None else line.public_rank) if is_private else "")
         + f"<td><bdi>{escape(line.team)}</bdi>{_members(line)}</td>"
+        + (f"<td>{escape(line.division or '')}</td>" if results.has_divisions else "")
         + _number(line.score)
         + "".join(_number(_cell(line.terms.get(term.name), decimals)) for term in terms)
         + "</tr>"

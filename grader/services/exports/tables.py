@@ -226,7 +226,7 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
     terms = term_names(version)
     for split in Split:
         rows = session.execute(
-            select(Standing, Team.name, Score)
+            select(Standing, Team.name, Team.division, Score)
             .join(Team, Team.id == Standing.team_id)
             .join(
                 Score,
@@ -238,12 +238,13 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
             .order_by(*STANDING_ORDER)
             .execution_options(yield_per=CHUNK)
         )
-        for rank, (standing, team, score) in enumerate(rows, 1):
+        for rank, (standing, team, division, score) in enumerate(rows, 1):
             yield {
                 "split": split.value,
                 "rank": rank,
                 "team_id": standing.team_id,
                 "team": team,
+                "division": division,
                 "score_shown": version.scale.text(standing.score_units),
                 "score": score.score,
                 **{term: score.terms.get(term) for term in terms},
@@ -337,7 +338,7 @@ _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
         "public_score", "private_score",
     ),
     TableKind.STANDINGS: (
-        "split", "rank", "team_id", "team", "score_shown", "score", "submission", "submitted_at",
+        "split", "rank", "team_id", "team", "division", "score_shown", "score", "submission", "submitted_at",
     ),
     TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", "rows", "positives"),
     TableKind.AUDIT: (

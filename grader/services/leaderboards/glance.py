@@ -45,13 +45,17 @@ class TopTeam:
 
 @dataclass(frozen=True, slots=True)
 class OwnRank:
-    """The viewer's rank; `gap` is the score difference to the team above, or None for the first."""
+    """The viewer's rank; `gap` is the score difference to the team above, or None for the first.
+
+    `division_rank` is the rank inside the team's division, if it has one.
+    """
 
     submission_id: int
     rank: int
     score: str
     score_units: int
     gap: str | None
+    division_rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +219,12 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
         return None
     entry, rank = ranked
     above = standings.above(entry)
+    inside = replace(standings, division=team.division)
     return OwnRank(
         submission_id=entry.submission_id,
         rank=rank,
         score=scale.text(entry.score_units),
         score_units=entry.score_units,
         gap=scale.size_text(above.score_units - entry.score_units) if above else None,
+        division_rank=inside.rank_of(entry) if team.division else None,
     )

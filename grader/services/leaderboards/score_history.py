@@ -63,10 +63,9 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
     return team, competition
 
 
-def sample(session: Session, *, competition: Competition, division: str | None = None) -> list[TeamSteps]:
-    """Return the steps of all teams (of a division), or of a sample evenly spaced by rank."""
-    standings = Standings(session, lookup.live(competition).id, Split.PUBLIC, division=division)
-    ranked = standings.ranked_teams().subquery()
+def sample(session: Session, *, competition: Competition) -> list[TeamSteps]:
+    """Return the steps of all teams, or of a sample evenly spaced by rank."""
+    ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
     query = select(ranked.c.team_id).where(ranked.c.rank % every == 0)
@@ -167,9 +166,7 @@ class TermPoint:
     worst_term: str
 
 
-def terms_of_board(
-    session: Session, *, competition: Competition, split: Split, division: str | None = None
-) -> list[TermPoint]:
+def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
     """Return a point for each team in rank order; callers check that the terms or groups are visible."""
     version = lookup.live(competition)
     is_bias, terms = metric.Rules.of(version).is_bias, metric.term_names(version)
@@ -177,7 +174,7 @@ def terms_of_board(
         select(Standing.team_id, Standing.score_units, Score.terms if is_bias else Score.groups)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
-            *on_board(version.id, split, division=division),
+            *on_board(version.id, split),
             Score.scoring_version_id == version.id,
             Score.split == split,
         )

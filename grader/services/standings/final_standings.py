@@ -1,6 +1,6 @@
 """Final standings: numbered copies of the private ranks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import func, select
@@ -41,6 +41,7 @@ class FinalRow:
     team: str
     score: str
     public_rank: int | None
+    division: str | None
 
     @property
     def rank_change(self) -> int | None:
@@ -57,6 +58,8 @@ class FinalPage(Page[FinalRow]):
     reason: str
     created_at: datetime
     scoring_version: int
+    division: str | None
+    divisions: tuple[str, ...]
 
 
 def append(session: Session, *, competition: Competition, reason: str, now: datetime) -> FinalBoard:
@@ -73,7 +76,7 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
     session.flush()
     public_ranks = Standings(session, version_id, Split.PUBLIC).ranks()
     lines = session.execute(
-        select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units)
+        select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units, Team.division)
         .join(Team, Team.id == Standing.team_id)
         .where(*on_board(version_id, Split.PRIVATE))
         .order_by(*STANDING_ORDER)
@@ -87,8 +90,9 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
             team_name=name,
             submission_id=submission_id,
             score_units=units,
+            division=division,
         )
-        for rank, (team_id, name, submission_id, units) in enumerate(lines, 1)
+        for rank, (team_id, name, submission_id, units, division) in enumerate(lines, 1)
     )
     session.flush()
     return board
@@ -113,9 +117,18 @@ def newest_board(session: Session, *, competition: Competition) -> FinalBoard | 
 
 
 def page_of(
-    session: Session, *, competition: Competition, number: int, page: int = 1, page_size: int = PAGE_SIZE
+    session: Session,
+    *,
+    competition: Competition,
+    number: int,
+    page: int = 1,
+    page_size: int = PAGE_SIZE,
+    division: str | None = None,
 ) -> FinalPage:
-    """Return a page of final standings, which is empty past the end; raise UnknownFinalBoard."""
+    """Return a page of final standings, or of a division with its own ranks; it is empty past the end.
+
+    Raises UnknownFinalBoard or UnknownDivision.
+    """
     found = session.execute(
         select(FinalBoard, ScoringVersion.number)
         .join(ScoringVersion, ScoringVersion.id == FinalBoard.scoring_version_id)
@@ -125,9 +138,27 @@ def page_of(
         raise UnknownFinalBoard(number=number)
     board, version_number = found
     query = select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
+    divisions: tuple[str, ...] = ()
+    if competition.divisions or division is not None:
+        known = query.with_only_columns(FinalStanding.division).where(FinalStanding.division.is_not(None))
+        divisions = tuple(sorted(session.scalars(known.order_by(None).distinct())))
+    public: dict[int, int] = {}
+    if division is not None:
+        lookup.require_division(division, divisions)
+        query = query.where(FinalStanding.division == division)
+        place = func.row_number().over(order_by=FinalStanding.public_rank)
+        ranked = query.with_only_columns(FinalStanding.team_id, place)
+        public = dict(session.execute(ranked.where(FinalStanding.public_rank.is_not(None))).all())
     lines = page_of_query(session, query, page=page, page_size=page_size)
+    rows = tuple(_row(line, competition.scale) for line in lines.rows)
+    if division is not None:
+        first = (lines.page - 1) * page_size + 1
+        rows = tuple(
+            replace(row, rank=rank, public_rank=public.get(row.team_id))
+            for rank, row in enumerate(rows, first)
+        )
     return FinalPage(
-        rows=tuple(_row(line, competition.scale) for line in lines.rows),
+        rows=rows,
         page=lines.page,
         page_count=lines.page_count,
         count=lines.count,
@@ -136,8 +167,11 @@ def page_of(
         reason=board.reason,
         created_at=board.created_at,
         scoring_version=version_number,
+        division=division,
+        divisions=divisions,
     )
 
 
 def _row(line: FinalStanding, scale: Scale) -> FinalRow:
-    return FinalRow(line.rank, line.team_id, line.team_name, scale.text(line.score_units), line.public_rank)
+    score = scale.text(line.score_units)
+    return FinalRow(line.rank, line.team_id, line.team_name, score, line.public_rank, line.division)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
-from grader.models import MAIN_BOARD, STANDING_ORDER, Split, Standing, on_board
+from grader.models import MAIN_BOARD, STANDING_ORDER, Split, Standing, Team, on_board
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.standings.rows import to_entry
@@ -90,6 +90,12 @@ class Standings:
         """Return a query for the `team_id` and `rank` of all teams."""
         rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
         return select(Standing.team_id, rank).where(*self.rows)
+
+    def ranks_in_divisions(self) -> dict[int, int]:
+        """Return the ranks of teams inside their divisions."""
+        rank = func.row_number().over(partition_by=Team.division, order_by=STANDING_ORDER)
+        query = select(Standing.team_id, rank).join(Team, Team.id == Standing.team_id)
+        return dict(self.session.execute(query.where(*self.rows, Team.division.is_not(None))).all())
 
     def _rows_before(self, entry: TeamEntry) -> tuple[ColumnElement[bool], ...]:
         own = [

@@ -7,8 +7,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
+from grader.services.competitions import phases
 from grader.services.limits import limits
-from grader.services.teams import invitations, mergers, participations, rosters
+from grader.services.teams import divisions, invitations, mergers, participations, rosters
 from grader.services.teams.mergers import Sum
 from grader.services.teams.participations import EntryState
 from grader.services.teams.rosters import TeamsFrozen
@@ -27,7 +28,7 @@ class OpenMerger:
 
 @dataclass(frozen=True, slots=True)
 class OwnTeam:
-    """A person's team, with its open invitations and merge requests."""
+    """A person's team, with its open invitations and merge requests, and the divisions to choose from."""
 
     team: Team
     members: tuple[TeamMember, ...]
@@ -37,6 +38,7 @@ class OwnTeam:
     invitations: tuple[TeamInvite, ...]
     proposals: tuple[OpenMerger, ...]
     used_total: int
+    divisions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def of_person(session: Session, *, competition: Competition, user: User, now: da
 def _own(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> OwnTeam:
     others = [each for each in rosters.present(session, team=team) if each.user_id != user.id]
     proposals = mergers.of_team(session, team=team)
+    chooses = team.leader_id == user.id and phases.takes_divisions(competition, now)
     return OwnTeam(
         team=team,
         members=tuple(rosters.members(session, team=team)),
@@ -87,6 +90,7 @@ def _own(session: Session, competition: Competition, team: Team, user: User, now
         invitations=tuple(invitations.of_team(session, team=team)),
         proposals=tuple(_proposal(session, competition, team, each, now) for each in proposals),
         used_total=limits.allowance(session, competition=competition, team=team, now=now).used_total,
+        divisions=tuple(divisions.choices(session, competition=competition, user=user)) if chooses else (),
     )
 
 

@@ -23,6 +23,7 @@ from grader.services.closing.checklist import CloseState
 from grader.services.closing.close import ScoringPending
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
+from grader.services.teams import divisions
 
 # None of these rules depends on the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -192,6 +193,16 @@ def test_competing_submissions_are_verified_if_the_live_versions_last_job_found_
     assert found.unverified.startswith(unverified) and bool(found.unverified) is not agrees
     expected = job.get("result") or None
     assert (found.verified and found.verified.as_dict()) == expected
+
+
+def test_ranked_teams_without_a_division_are_counted_after_the_division_deadline(service, state, competition):
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).divisions = "A"
+        session.get_one(Competition, competition.id).division_deadline = service.now + MINUTE
+    for name in ("ada", "bob"):
+        service.score(service.submit(competition, user=name))
+    service.act(divisions.assign_lines, competition=competition, text="ada,A")
+    assert [state(after=after).undivided_count for after in (timedelta(), MINUTE, 2 * DAY)] == [0, 1, 1]
 
 
 def test_jobs_of_a_close_are_the_last_verification_and_five_relevant_bundles(service, competition, add_job):

@@ -34,6 +34,7 @@ from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.moderation import decisions
 from grader.services.standings import final_standings
 from grader.services.standings.final_standings import UnknownFinalBoard
+from grader.services.teams import divisions
 from grader.visibility import Phase
 from grader.worker.scheduled_tasks import Calendar
 from tests.fixtures import rescorings
@@ -289,17 +290,19 @@ def test_disqualification_after_the_end_appends_standings_with_closed_up_ranks(s
 
 
 def test_subscribers_are_notified_of_the_reveal_by_mail(service):
-    competition = service.competition()
+    competition = service.competition(divisions="A\nB")
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
     service.verify_addresses("ada", "bob")
     with service.database.write() as session:
         session.execute(update(User).where(User.name == "bob").values(unwanted_notices=["results"]))
+    service.act(divisions.assign_lines, competition=competition, text="ada,A\nbob,B\ncleo,B")
     reveal(service, competition)
     with service.database.read() as session:
         (letter,) = session.scalars(select(Mail)).all()
     assert letter.to_address == "ada@example.org"
-    assert "Your team ada is ranked" in letter.body and "/competitions/toxicity/results" in letter.body
+    assert "Your team ada is ranked 2 of 3, and 1 in the division A. On the public" in letter.body
+    assert "/competitions/toxicity/results" in letter.body
 
 
 def test_each_step_of_the_close_is_due_from_its_date(service):

@@ -12,7 +12,17 @@ from xml.etree import ElementTree
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
+from grader.models import (
+    AuditEntry,
+    Competition,
+    JobState,
+    OrganizerJob,
+    Score,
+    Solution,
+    Split,
+    Submission,
+    Team,
+)
 from grader.receipts import Receipt, verify
 from grader.sandbox import layers
 from grader.services.audit.log import Actor
@@ -26,6 +36,7 @@ from grader.services.solutions import publication
 from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.submissions import receipts
 from grader.services.submissions.receipts import CommitmentPending, NoReceipt
+from grader.services.teams import divisions
 from grader.visibility import Phase, Viewer
 from grader.worker.organizer_jobs import closing as closing_jobs
 from grader.worker.organizer_jobs import context
@@ -299,6 +310,23 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
 
 
 @on_sqlite
+def test_bundle_names_the_divisions_of_that_time(service, closed: Competition):
+    with service.database.write() as session:
+        session.get_one(Competition, closed.id).divisions = "A\nB"
+    service.act(divisions.assign_lines, competition=closed, text="ada,A\nbob,B")
+    competition = finish(service, closed)
+    with service.database.write() as session:
+        for team in session.scalars(select(Team)):
+            team.division = None
+    files = unpacked(service, run(service, ask_for_bundle(service, competition, with_solution=False)))
+    known = {"ada": "A", "bob": "B", "cyd": None}
+    told = json.loads(files["boards/private.json"])["teams"]
+    assert {team["team"]: team["division"] for team in told} == known
+    lines = csv.DictReader(io.StringIO(files["boards/private.csv"].decode()))
+    assert {line["team"]: line["division"] or None for line in lines} == known
+    assert b"<td>A</td>" in files["results.html"]
+
+
 def test_bundle_with_the_solution_verifies_itself(service, closed: Competition, tmp_path):
     competition = finish(service, closed)
     job = run(service, ask_for_bundle(service, competition, with_solution=True))

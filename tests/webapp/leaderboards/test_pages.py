@@ -23,8 +23,10 @@ from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.moderation import decisions
 from grader.services.standings import rows as daily_ranks
+from grader.services.teams import divisions
 from grader.text import safe
 from grader.visibility import Feedback, Step
+from tests.fixtures.arena import main_text
 from webapp.leaderboards.views import BoardView
 from webapp.presentation import formats
 
@@ -388,9 +390,7 @@ def test_the_page_links_the_divisions_and_keeps_the_chosen_one(arena, divided):
 def test_an_unknown_division_is_an_error(arena, divided, path):
     response = _json(arena, f"{path}?division=Nobody")
     assert response.status_code == 400
-    assert "Choose one of these: Students, Open &amp; free." in response.text or (
-        "Choose one of these: Students, Open & free." in response.text
-    )
+    assert "only one of these: Students, Open &" in response.text
 
 
 def test_a_benchmark_is_listed_by_score_without_a_rank(arena, crowd):
@@ -584,6 +584,43 @@ def test_final_standings_remain_available_on_page_and_api(arena):
     assert [row["team"] for row in first["rows"]] == ["Bob", "Ann"]
     assert [(row["rank"], row["team"]) for row in second["rows"]] == [(1, "Ann")]
     assert _json(arena, f"/api/v1{HERE}/final-standings/3").json["error"] == "unknown_final_board"
+
+
+def test_final_standings_of_a_division_keep_its_ranks_and_prizes(arena):
+    arena.competition(divisions="Students\nOpen", prizes="$9; $3\nStudents: a <book>")
+    people = [arena.person(name) for name in ("Ann", "Bob", "Eve")]
+    for number, person in enumerate(people):
+        arena.submit(person, arena.truth.predictions(noise=1 + number))
+        division = "Open" if number == 0 else "Students"
+        assert person.post(f"{HERE}/team/division", {"division": division}).status_code == 303
+    arena.score_all()
+    page = people[2].browser.get(HERE).text
+    assert "of 3 teams, 2nd in Students" in page
+    assert "1st: <bdi>$9</bdi>; 2nd: <bdi>$3</bdi>" in page and "<bdi>a &lt;book&gt;</bdi>" in page
+    assert "$9" not in _json(arena, BOARD).text
+    arena.reveal()
+    private = _json(arena, f"{BOARD}/private").text
+    assert re.findall(r'<bdi>(\w+)</bdi></a> <small class="pill good"><bdi>(.+?)</bdi>', private) == [
+        ("Ann", "$9"),
+        ("Bob", "$3"),
+    ]
+    assert "a &lt;book&gt;" in _json(arena, f"{BOARD}/private?division=Students").text
+    actor = Actor(None, "tests")
+    with arena.database.write() as session:
+        close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=actor)
+    with arena.database.write() as session:
+        act = acting.begin(session, competition=lookup.get(session, slug="toxicity"), actor=actor)
+        assert divisions.assign_lines(act, "Ann,Students") == 1
+    final = f"/api/v1{HERE}/final-standings"
+    inside = [_json(arena, f"{final}/{number}?division=Students&per_page=1").json for number in (1, 2)]
+    assert [(each["team_count"], each["rows"][0]["team"]) for each in inside] == [(2, "Bob"), (3, "Ann")]
+    following = _json(arena, inside[0]["next"]).json["rows"][0]
+    assert (following["rank"], following["team"], following["public_rank"]) == (2, "Eve", 2)
+    assert [row["division"] for row in _json(arena, f"{final}/1").json["rows"]] == ["Open", *["Students"] * 2]
+    page = _json(arena, f"{BOARD}/final/1?division=Students").text
+    assert "a &lt;book&gt;" in page and "Ann" not in main_text(page)
+    assert 'aria-current="true"><bdi>Students</bdi>' in page
+    assert _json(arena, f"{final}/1?division=Nobody").json["error"] == "unknown_division"
 
 
 def test_the_reveal_date_is_shown_from_the_opening(arena):

@@ -5,8 +5,9 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
+from sqlalchemy import select
 
-from grader.models import EntryMode
+from grader.models import Competition, EntryMode, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, settings
 from tests.fixtures.arena import main_text
@@ -49,6 +50,28 @@ def link_of(leader) -> str:
 def buttons(page) -> set[str]:
     main_part = page.text.partition("<main")[2]
     return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
+
+
+def test_a_leader_chooses_a_division_and_a_merger_names_both(arena, duo):
+    ann, bob, cleo = duo
+    assert 'name="division"' not in ann.browser.get(TEAM).text
+    with arena.database.write() as session:
+        competition = session.scalars(select(Competition)).one()
+        competition.divisions = "Open & free\nStaff = @example.edu"
+    assert 'name="division"' not in bob.browser.get(TEAM).text
+    page = ann.browser.get(TEAM).text
+    assert "<option>Open &amp; free</option>" in page and "Staff" not in page
+    assert ann.post(f"{TEAM}/division", {"division": "Open & free"}).status_code == 303
+    assert "division Open & free" in main_text(ann.browser.get(TEAM))
+    refused = cleo.post(f"{TEAM}/division", {"division": "Staff"})
+    assert refused.status_code == 400 and "only one of these: Open & free" in main_text(refused)
+    with arena.database.write() as session:
+        session.scalars(select(Team).where(Team.name == "Solo")).one().division = "Staff"
+    assert ann.post(f"{TEAM}/mergers", {"name": "Solo"}).status_code == 303
+    asked = cleo.post(f"{TEAM}/mergers/1/accept")
+    assert "The merged team is in the division Open & free, not in Staff." in main_text(asked)
+    told = arena.app.test_client().get(f"{API}/team/mergers/1", headers=cleo.bearer).json
+    assert (told["taken"]["division"], told["into"]["division"]) == ("Staff", "Open & free")
 
 
 def test_the_rules_are_public_and_visitors_are_asked_to_log_in(arena):
@@ -99,6 +122,7 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
     assert team()["team"] == {
         "id": 1,
         "name": "Ann",
+        "division": None,
         "name_held_because": None,
         "leader": "Ann",
         "is_leader": True,

@@ -13,11 +13,12 @@ from grader.models import (
     Role,
 )
 from grader.services.competitions.acting import Act
+from grader.services.competitions.lookup import UnknownDivision
 from grader.services.limits import grants, limits
 from grader.services.limits.grants import GivenGrant
 from grader.services.moderation import decisions, team_search
 from grader.services.people import names
-from grader.services.teams import moderation
+from grader.services.teams import divisions, moderation
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http.actions import Family
@@ -46,6 +47,7 @@ class OrganizersTeam(Answer):
 
     id: int
     name: str
+    division: str | None
     members: list[str]
     counts: dict[str, int]
     last_submitted_at: Moment | None
@@ -106,6 +108,18 @@ class TeamNameRequest(Sent):
 
     name: Text
     reason: Text = ""
+
+
+class TeamDivision(Sent):
+    """The division of a team."""
+
+    division: Text
+
+
+class TeamDivisions(Sent):
+    """The divisions of several teams."""
+
+    lines: Annotated[Text, Field(max_length=100_000, description="CSV without a header: team, division.")]
 
 
 @blueprint.get("")
@@ -218,6 +232,7 @@ def _fields(line: team_search.TeamMatch) -> dict[str, Any]:
     return {
         "id": line.team.id,
         "name": line.team.name,
+        "division": line.team.division,
         "members": [each.name for each in line.members],
         "counts": {status.value: count for status, count in line.counts.items()},
         "last_submitted_at": line.last_submitted_at,
@@ -244,6 +259,8 @@ TEAM = Family(
         moderation.NotGiven,
         moderation.SameName,
         names.InvalidName,
+        divisions.InvalidDivisions,
+        UnknownDivision,
     ),
     show=lambda **shown: (show if "team_id" in shown else index)(**shown),
     home=lambda slug, team_id=None: url_for(
@@ -275,6 +292,24 @@ def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
 def free_team_name(act: Act, team_id: int) -> None:
     """Allow a renamed team to choose its own name again."""
     moderation.free_name(act, team=_name(act, team_id))
+
+
+@TEAM.action("/<int:team_id>/division", method="PUT", page="divide", done="Division changed.")
+def set_team_division(act: Act, sent: TeamDivision, team_id: int) -> None:
+    """Set the division of a team; an empty name removes it."""
+    divisions.assign_all(act, [(moderation.find(act, _name(act, team_id)), sent.division or None)])
+
+
+@TEAM.action(
+    "/divisions",
+    method="PUT",
+    page="divide_all",
+    done=lambda count: f"Divisions changed: {formats.counted(count, 'team')}.",
+    status=204,
+)
+def set_team_divisions(act: Act, sent: TeamDivisions) -> int:
+    """Set the divisions of several teams. If a line is invalid, nothing changes."""
+    return divisions.assign_lines(act, sent.lines)
 
 
 @TEAM.action("/<int:team_id>/disqualification", page="disqualify", done="Team disqualified.")

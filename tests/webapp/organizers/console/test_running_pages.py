@@ -15,6 +15,7 @@ from grader.models import (
     Submission,
     SubmissionKind,
     SubmissionStatus,
+    Team,
 )
 from webapp.organizers.console import exports
 
@@ -185,6 +186,25 @@ def test_a_renamed_team_sees_the_reason_and_keeps_the_name_until_released(desk):
     assert desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"}).status_code == 303
     assert "It insulted people" not in desk.ann.browser.get(f"{HERE}/team").text
     assert desk.ed.post(f"{team}/name/free").status_code == 409
+
+
+def test_divisions_are_set_for_one_team_or_for_several(desk):
+    team_id = submission(desk, desk.scored_id).team_id
+    page = f"{DESK}/teams/{team_id}"
+    assert "ivision" not in desk.ed.browser.get(page).text + desk.ed.browser.get(f"{DESK}/teams").text
+    with desk.database.write() as session:
+        name = session.get_one(Team, team_id).name
+        session.scalars(select(Competition)).first().divisions = "A & B\nC"
+    assert desk.ed.post(f"{page}/division", {"division": "A & B"}).status_code == 303
+    assert "<option selected>A &amp; B</option>" in desk.ed.browser.get(page).text
+    refused = desk.ed.post(f"{DESK}/teams/divisions", {"lines": f"{name},C\nNobody,C\n{name},D"})
+    assert refused.status_code == 409 and "Line 2: There is no team named &#39;Nobody&#39;" in refused.text
+    assert "Line 3: " in refused.text and f"{name},C\nNobody" in refused.text.replace("\r", "")
+    answer = desk.ed.post(f"{DESK}/teams/divisions", {"lines": f"{name},C"})
+    assert answer.status_code == 303
+    assert "Divisions changed: 1 team." in desk.ed.browser.get(f"{DESK}/teams").text
+    assert 'data-label="Division"><bdi>C</bdi>' in desk.ed.browser.get(f"{DESK}/teams").text
+    assert desk.vic.post(f"{page}/division", {"division": "C"}).status_code == 403
 
 
 def test_extra_submissions_increase_the_teams_remaining_submissions(desk):
