@@ -134,6 +134,7 @@ class Competition(_WithTexts, Base):
     feedback_step: Mapped[Step] = mapped_column(
         stored_enum(Step, name="feedback_step"), default=Step.OF_0_002, server_default="0.002"
     )
+    boards: Mapped[str] = mapped_column(Text, default="", server_default="")
     draft_metric: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
     )

@@ -102,7 +102,10 @@ class ContentState(Base):
 
 
 class FinalBoard(Base):
-    """The final standings of a competition; each publication has the next number."""
+    """The final standings of a competition; each publication has the next number.
+
+    `boards` is the setting that defined the named leaderboards at that time.
+    """
 
     __tablename__ = "final_board"
     __table_args__ = (UniqueConstraint("competition_id", "number"),)
@@ -112,19 +115,24 @@ class FinalBoard(Base):
     number: Mapped[int]
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     reason: Mapped[str] = mapped_column(Text)
+    boards: Mapped[str] = mapped_column(Text, default="", server_default="")
     created_at: Mapped[datetime]
 
     lines: Mapped[list["FinalStanding"]] = relationship(back_populates="board")
 
 
 class FinalStanding(Base):
-    """A row of the final standings, with names and scores as displayed when they were stored."""
+    """A row of the final standings, with names and scores as displayed when they were stored.
+
+    `board_key` is the key of a named leaderboard, or empty for the main one.
+    """
 
     __tablename__ = "final_standing"
-    __table_args__ = (UniqueConstraint("board_id", "rank"),)
+    __table_args__ = (UniqueConstraint("board_id", "board_key", "rank"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     board_id: Mapped[int] = mapped_column(ForeignKey("final_board.id"))
+    board_key: Mapped[str] = mapped_column(String(40), default=MAIN_BOARD, server_default=MAIN_BOARD)
     rank: Mapped[int]
     public_rank: Mapped[int | None]
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))

@@ -7,11 +7,11 @@ the competition closed now.
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.ranking import selection
 from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry
-from grader.ranking.selection import Boards, Scored
+from grader.ranking.selection import Boards, Ranking, Scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +154,8 @@ class VersionDifference:
         score changes.
     largest : tuple of ScorePair
         The submissions with the largest changes of a displayed score on either split, largest first.
+    named : mapping of str to (BoardChange, BoardChange)
+        The public and the private changes of each named leaderboard.
     """
 
     public: BoardChange
@@ -163,6 +165,7 @@ class VersionDifference:
     scored_after: int
     changed: int
     largest: tuple[ScorePair, ...]
+    named: Mapping[str, tuple[BoardChange, BoardChange]] = field(default_factory=dict)
 
 
 def compare(
@@ -209,6 +212,10 @@ def compare(
             )
             if change
         ),
+        named={
+            board: _named_change(before.named.get(board, Ranking()), after.named.get(board, Ranking()))
+            for board in sorted(before.named.keys() | after.named.keys())
+        },
     )
 
 
@@ -216,7 +223,11 @@ def _largest_change(pair: ScorePair) -> int:
     return max(abs(pair.public_change or 0), abs(pair.private_change or 0))
 
 
-def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], sign: int) -> BoardChange:
+def _named_change(before: Ranking, after: Ranking) -> tuple[BoardChange, BoardChange]:
+    return _board_change(before.public, after.public), _board_change(before.private, after.private)
+
+
+def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], sign: int = 1) -> BoardChange:
     left = {line.entry.team_id: line for line in before}
     teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line, sign) for line in after]
     teams += [TeamChange(team_id, line, None, sign) for team_id, line in left.items()]

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from grader.ranking import order
 from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry, TeamEntry
@@ -47,6 +48,9 @@ class Scored:
     shown_units : int or None
         The public score as the feedback mode displays it, or None if hidden. The public leaderboard uses only
         this score; the automatic selection uses `public_units`.
+    named : mapping of str to (int or None, int or None)
+        For each named leaderboard, the public and the private value in units of its scale, or None if it is
+        undefined.
     """
 
     submission_id: int
@@ -57,6 +61,7 @@ class Scored:
     kind: SubmissionKind = SubmissionKind.NORMAL
     is_selected: bool = False
     shown_units: int | None = field(kw_only=True)
+    named: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict, kw_only=True)
 
     @property
     def public(self) -> TeamEntry | None:
@@ -70,6 +75,20 @@ class Scored:
         """The submission's entry for the private leaderboard."""
         return TeamEntry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
 
+    def on(self, board: str, *, is_private: bool) -> TeamEntry | None:
+        """Return the submission's entry for a named leaderboard, or None if its value is undefined."""
+        units = self.named.get(board, (None, None))[is_private]
+        return (
+            None if units is None else TeamEntry(self.team_id, self.submission_id, units, self.submitted_at)
+        )
+
+
+class Ranking(NamedTuple):
+    """The public and the private ranking of one leaderboard, best first."""
+
+    public: tuple[RankedEntry, ...] = ()
+    private: tuple[RankedEntry, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Competitor:
@@ -81,19 +100,22 @@ class Competitor:
 
 @dataclass(frozen=True, slots=True)
 class Boards:
-    """Both leaderboards of a competition.
+    """All leaderboards of a competition.
 
     Attributes
     ----------
     public, private : tuple of Standing
         Standings, best first.
     choices : mapping of int to tuple of Choice
-        Submissions that compete on the private leaderboard, by team id.
+        Submissions that compete on the private leaderboards, by team id.
+    named : mapping of str to Ranking
+        The named leaderboards on which a submission has a value.
     """
 
     public: tuple[RankedEntry, ...]
     private: tuple[RankedEntry, ...]
     choices: Mapping[int, tuple[Competitor, ...]]
+    named: Mapping[str, Ranking] = field(default_factory=dict)
 
 
 def compute(
@@ -102,7 +124,10 @@ def compute(
     disqualified: Collection[int] = (),
     selection_count: int = AUTOMATIC_SELECTION_COUNT,
 ) -> Boards:
-    """Compute both leaderboards.
+    """Compute all leaderboards.
+
+    A team is represented by its best submission on each leaderboard. On every private leaderboard, the same
+    submissions compete, which the team selected or which have the best public scores.
 
     Parameters
     ----------
@@ -131,6 +156,7 @@ def compute(
         public=tuple(order.rank(entry for entry in public if entry)),
         private=tuple(order.rank(entry for entry in private if entry)),
         choices=choices,
+        named={board: _named(board, teams, choices) for board in _names(teams)},
     )
 
 
@@ -179,6 +205,29 @@ def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:
         if not steps or entry.score_units > steps[-1].score_units:
             steps.append(entry)
     return steps
+
+
+def _names(teams: Mapping[int, Iterable[Scored]]) -> list[str]:
+    return sorted({board for own in teams.values() for each in own for board in each.named})
+
+
+def _named(
+    board: str, teams: Mapping[int, Iterable[Scored]], choices: Mapping[int, Iterable[Competitor]]
+) -> Ranking:
+    public, private = list[TeamEntry](), list[TeamEntry]()
+    for team_id, own in teams.items():
+        chosen = {choice.submission_id for choice in choices[team_id]}
+        for each in own:
+            if entry := each.on(board, is_private=False):
+                public.append(entry)
+            if each.submission_id in chosen and (entry := each.on(board, is_private=True)):
+                private.append(entry)
+    return Ranking(tuple(order.rank(best_of_teams(public))), tuple(order.rank(best_of_teams(private))))
+
+
+def best_of_teams(entries: Iterable[TeamEntry]) -> Collection[TeamEntry]:
+    """Return the best entry of each team."""
+    return {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}.values()
 
 
 def _public(own: Iterable[Scored]) -> list[TeamEntry]:

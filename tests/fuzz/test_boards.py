@@ -37,10 +37,10 @@ from grader.services.moderation import decisions
 from grader.services.rescoring import preparation, publication
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
-from grader.services.standings import final_standings
+from grader.services.standings import changed_settings, final_standings
 from grader.services.submissions import accepting, selections
 from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualified
-from grader.services.teams import mergers, participations, rosters
+from grader.services.teams import mergers, rosters
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.visibility import Phase
@@ -64,8 +64,14 @@ TESTS = Actor(None, "tests")
 USERS = ("ada", "bob", "cem", "dan")
 ROWS = 60
 IDENTITIES = ("female", "muslim")
-OPEN_FOR, WEEK = timedelta(days=9), timedelta(days=7)
+OPEN_FOR = timedelta(days=9)
 TRUTHS = {name: write_solution(ROWS, seed=seed) for name, seed in (("first", 1), ("second", 2), ("third", 3))}
+# Named leaderboards in both directions.
+BOARDS = (
+    "accuracy = overall_auc\nharm = bnsp_auc lowest",
+    "harm = bnsp_auc highest\nmix = 0.5 * score + 0.5 * subgroup_auc\ngap = bpsn_auc - overall_auc lowest",
+    "",
+)
 # Two of the files are equivalent, and one has unknown ids.
 FILES = {
     "noise": write_predictions(ROWS, seed=1),
@@ -113,6 +119,7 @@ class Installation:
             max_daily_submissions=DAILY_LIMIT,
             max_team_size=TEAM_SIZE,
             selection_count=SELECTION_COUNT,
+            boards=BOARDS[0],
         )
         self.corrected = {name: self._corrected(name) for name in TRUTHS}
         self.shown = recounted()
@@ -163,8 +170,6 @@ class BoardMachine(RuleBasedStateMachine):
         refusal: Any = None
         if model.is_closed(self.now) and not model.is_revealed:
             refusal = CompetitionClosed
-        elif team is None and self.now >= model.closes_at - WEEK:
-            refusal = participations.EntryRefused
         elif team in model.disqualified:
             refusal = TeamDisqualified
         elif model.used_on(team, self.now) >= DAILY_LIMIT:
@@ -316,6 +321,12 @@ class BoardMachine(RuleBasedStateMachine):
                 version.state = "preparing"
             else:
                 model.switch(number)
+
+    @rule(boards=st.sampled_from(BOARDS))
+    def change_named_leaderboards(self, boards: str):
+        with self.service.database.write() as session:
+            act = acting.begin(session, competition=self.here.competition, actor=TESTS)
+            changed_settings.change(act, changes={"boards": boards})
 
     @rule(really=st.integers(0, 4))
     def close(self, really: int):

@@ -54,8 +54,12 @@ class Contest:
         self.rows.append(row | self.scores(score))
 
     def scores(self, score: tuple[int, int]) -> dict[str, int]:
-        """Return displayed and true scores; the true public scores have the reverse order."""
-        return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1]}
+        """Return displayed and true scores; the true public scores have the reverse order.
+
+        A named leaderboard has the same values on the other split; a private value of 0 is undefined on it.
+        """
+        named = {"named public": score[1] or None, "named private": score[0]}
+        return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1], **named}
 
     def select(self, number: int, picked: bool = True):
         for row in self.rows[number : number + 1]:
@@ -93,6 +97,7 @@ class Contest:
                 row["kind"],
                 row["picked"],
                 shown_units=row["public"],
+                named={"named": (row["named public"], row["named private"])},
             )
             for row in self.rows
         ]
@@ -105,9 +110,9 @@ def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, i
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
         if team in contest.out or not own:
             continue
-        if split == "private":
+        if split.endswith("private"):
             own = obvious_choice(own, count)
-        elif not (own := [row for row in own if row["public"] is not None]):
+        if not (own := [row for row in own if row[split] is not None]):
             continue
         stands = own[0]
         for row in own:
@@ -150,13 +155,16 @@ def lines(board: tuple[RankedEntry, ...]) -> list[tuple[int, int, int]]:
 
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
 @examples(600)
-def test_both_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any, ...]], count: int, dice):
+def test_all_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any, ...]], count: int, dice):
     contest = Contest().play(happened)
     scored = contest.scored()
     dice.shuffle(scored)
     boards = selection.compute(scored, disqualified=contest.out, selection_count=count)
     assert lines(boards.public) == obvious_board(contest, "public", count)
     assert lines(boards.private) == obvious_board(contest, "private", count)
+    named = boards.named.get("named", selection.Ranking())
+    assert lines(named.public) == obvious_board(contest, "named public", count)
+    assert lines(named.private) == obvious_board(contest, "named private", count)
     for team, choices in boards.choices.items():
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
         expected = {(row["id"], row["picked"]) for row in obvious_choice(own, count)}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from grader import db
 from grader.models import (
@@ -229,6 +230,9 @@ def _rotate(world: World, columns: tuple[str, ...]):
                 values.insert(0, values.pop())
             for score, value in zip(scores, values[1:] + values[:1], strict=True):
                 setattr(score, column, value)
+        session.flush()
+        # The values of named leaderboards have changed too.
+        _write_public(session, competition)
 
 
 def _set(world: World, feedback: Feedback):
@@ -236,11 +240,11 @@ def _set(world: World, feedback: Feedback):
         competition = lookup.get(session, slug=SLUG)
         competition.feedback = feedback
         session.flush()
-        rows.write(
-            session,
-            competition=competition,
-            scoring_version_id=lookup.live(competition).id,
-            splits=[Split.PUBLIC],
-        )
+        _write_public(session, competition)
         # An unchanged mode would leave the visitors' pages of an earlier test in the cache.
         db.replace_token(session.connection())
+
+
+def _write_public(session: Session, competition: Competition):
+    version_id = lookup.live(competition).id
+    rows.write(session, competition=competition, scoring_version_id=version_id, splits=[Split.PUBLIC])

@@ -42,6 +42,7 @@ TOLD_OF_ONE = (
     "feedback",
     "feedback_note",
     "metric",
+    "boards",
 )
 ON_A_PAGE = (
     "next",
@@ -51,6 +52,7 @@ ON_A_PAGE = (
     "found_count",
     "team_count",
     "split",
+    "board",
     "scoring_version",
     "row_share",
 )

@@ -780,3 +780,98 @@ def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, cl
         seen.append((masked, olga_sees))
     assert seen[0][0] == seen[1][0]
     assert seen[0][1] != seen[1][1]
+
+
+BOARDS = """Small errors = mae
+Fairness = worst group
+Reverse = score highest
+Both = 0.5 * score + 0.5 * worst group"""
+
+
+def named_values(arena, version, split, key):
+    """Return the values of the three teams on a named leaderboard, from their stored scores."""
+    value = {
+        "small-errors": lambda score, worst: score.terms["mae"],
+        "fairness": lambda score, worst: worst,
+        "reverse": lambda score, worst: score.score,
+        "both": lambda score, worst: (score.score + worst) / 2,
+    }[key]
+    scores = stored_scores(arena, version, split)
+    return [value(each, max(group["score"] for group in each.groups["region"].values())) for each in scores]
+
+
+def assert_named_boards(olga, arena, version=1, split=Split.PUBLIC):
+    for key in ("small-errors", "fairness", "reverse", "both"):
+        page = olga("GET", f"{HERE}/leaderboard?board={key}&split={split}").json
+        values = named_values(arena, version, split, key)
+        ranking = sorted(range(3), key=lambda team: -values[team] if key == "reverse" else values[team])
+        rows = [row for row in page["rows"] if row["rank"]]
+        assert page["board"] == key and [row["team"] for row in rows] == [TEAMS[team] for team in ranking]
+        assert [row["score"] for row in rows] == [round(values[team], 5) for team in ranking]
+        yield key, [TEAMS[team] for team in ranking]
+
+
+def test_named_leaderboards_in_several_directions_follow_a_rescoring_to_the_bundle(arena, clock):
+    task = Numbers()
+    olga, (ann, *_), _ = opened(arena, task, feedback="score", reported=["mae"])
+    wrong = olga("PATCH", f"{DESK}/settings", json={"boards": "A = nothing\nB"}, expect=409).json
+    assert [each["fields"] for each in wrong["problems"]] == [["boards"], ["boards"]]
+    assert "line 1: 'nothing' is not a value" in wrong["message"] and "line 2" in wrong["message"]
+    olga("PATCH", f"{DESK}/settings", json={"boards": BOARDS})
+    listed = ann("GET", HERE).json["boards"]
+    assert [(each["key"], each["direction"]) for each in listed] == [
+        ("small-errors", "lowest"),
+        ("fairness", "lowest"),
+        ("reverse", "highest"),
+        ("both", "lowest"),
+    ]
+    # In this mode, everyone sees the score, but no other value before the reveal.
+    before = dict(assert_named_boards(olga, arena))
+    assert ann("GET", f"{HERE}/leaderboard?board=reverse").json["rows"]
+    for key, name in (("small-errors", "Small errors"), ("fairness", "Fairness"), ("both", "Both")):
+        for path in (f"{HERE}/leaderboard?board={key}", f"/competitions/any/leaderboard.csv?board={key}"):
+            assert name in ann("GET", path, expect=403).text
+        assert ann.person.browser.get(f"/competitions/any/leaderboard?board={key}").status_code == 403
+    ann("GET", f"{HERE}/leaderboard?board=nothing", expect=404)
+    page = main_text(ann.person.browser.get("/competitions/any/leaderboard?board=reverse"))
+    assert "This leaderboard ranks by score. The highest value is the best." in page
+    assert "Further leaderboards are shown after the reveal: Small errors, Fairness, Both." in page
+
+    # A corrected solution; a metric without the reported value is refused.
+    task.correct()
+    sent = {"data": solution(task), "content_type": "text/csv"}
+    check = olga("POST", f"{DESK}/solution", **sent, expect=202).json["id"]
+    olga.work()
+    olga("POST", f"{DESK}/rescoring", json={"solution": check, "reason": "Wrong rows."}, expect=202)
+    olga.work()
+    page = main_text(olga.person.browser.get("/competitions/any/organize/rescoring/2/difference"))
+    olga("POST", f"{DESK}/rescoring/2/publish", json={})
+    after = dict(assert_named_boards(olga, arena, 2))
+    for each in listed:
+        moved = sum(a != b for a, b in zip(before[each["key"]], after[each["key"]], strict=True))
+        assert f"{each['name']}: {moved} of 3 teams change rank on the public leaderboard" in page
+    metric = olga("GET", f"{DESK}/rescoring/settings").json["metric"] | {"reported": []}
+    sent = {"identities": [], "metric": metric}
+    refused = olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=409).json
+    assert refused["error"] == "boards_need_values" and "line 1: 'mae'" in refused["message"]
+
+    clock.append(datetime(2030, 2, 2, tzinfo=UTC))
+    olga.work()
+    for act in ("reveal", "finalize"):
+        olga("POST", f"{DESK}/close/{act}")
+    final = dict(assert_named_boards(ann, arena, 2, Split.PRIVATE))
+    bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": False}, expect=202).json["url"]
+    olga.work()
+    files = unpacked(olga("GET", f"{bundle}/file").data)
+    olga("PATCH", f"{DESK}/settings", json={"boards": "Reverse = score"})
+    for key, teams in final.items():
+        rows = ann("GET", f"{HERE}/final-standings/1?board={key}").json["rows"]
+        assert [row["team"] for row in rows] == teams
+        board = list(csv.DictReader(files[f"boards/private-{key}.csv"].splitlines()))
+        assert [(row["team"], float(row["value"])) for row in board] == [
+            (row["team"], row["score"]) for row in rows
+        ]
+    page = main_text(ann.person.browser.get("/competitions/any/leaderboard/final/1?board=fairness"))
+    assert "Final standings 1: Fairness" in page and "ranks by worst group. The lowest value" in page
+    assert ann("GET", f"{HERE}/final-standings/2?board=reverse").json["rows"][0]["team"] == TEAMS[0]
+    ann("GET", f"{HERE}/final-standings/2?board=fairness", expect=404)

@@ -71,6 +71,15 @@ class NamedRules(Answer):
     reported: list[str]
 
 
+class NamedLeaderboard(Answer):
+    """A leaderboard that ranks by a value of the host's choice instead of the score."""
+
+    key: str
+    name: str
+    expression: str
+    direction: Direction
+
+
 class CompetitionDetails(CompetitionLine):
     """A competition with its rules, limits and scoring."""
 
@@ -99,6 +108,7 @@ class CompetitionDetails(CompetitionLine):
     feedback: Feedback
     feedback_note: str | None
     metric: ScoringRules | NamedRules
+    boards: list[NamedLeaderboard]
 
 
 class PostedText(Answer):

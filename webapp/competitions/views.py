@@ -15,8 +15,8 @@ from grader.metrics import MetricSettings
 from grader.metrics.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.models import Competition, CompetitionState
 from grader.scored_files import predicted_columns
+from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
-from grader.services.competitions import phases
 from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import division_names, groups_of, is_web_address, prizes_of
 from grader.services.leaderboards import glance
@@ -112,6 +112,7 @@ class CompetitionView:
         self.discussion_url = competition.discussion_url
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
+        self.boards = boards.of(competition, self._version) if self._version else ()
         self.is_bias = isinstance(self._choice.metric, MetricSettings)
         self.has_solution = self._version is not None
         self.has_published_solution = competition.solution_published_at is not None

@@ -12,7 +12,6 @@ from grader.services.leaderboards.submission_results import CountedEntry, SplitR
 from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
-from webapp.leaderboards.views import counted_id
 from webapp.presentation.terms import TERMS
 from webapp.submissions.answers import GroupTableAnswer, groups, identities
 
@@ -20,6 +19,12 @@ from webapp.submissions.answers import GroupTableAnswer, groups, identities
 def _one_of(words: list[str], description: str) -> Any:
     """Return a query parameter that `requests` parses, with its allowed values."""
     return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
+
+
+NamedBoard = Annotated[
+    str | None,
+    Field(default=None, description="The key of a named leaderboard, from `boards` of the competition."),
+]
 
 
 class PageQuery(Sized):
@@ -39,6 +44,7 @@ class FinalQuery(PageQuery):
     """The requested page of final standings, or of a division in them."""
 
     division: Text | None = None
+    board: NamedBoard
 
 
 class BoardQuery(PageQuery):
@@ -70,6 +76,7 @@ class BoardQuery(PageQuery):
     ]
     q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
     division: Text | None = None
+    board: NamedBoard
 
 
 class WorstGroupAnswer(Answer):
@@ -115,6 +122,7 @@ class BoardPage(Answer):
     """A page of a leaderboard; `own` is the user's row if it is not among the rows."""
 
     split: Split
+    board: str | None
     scoring_version: int
     row_share: float
     team_count: int
@@ -143,6 +151,7 @@ class FinalStandings(Answer):
     """A page of stored final standings; `number` is the version of the standings."""
 
     number: int
+    board: str | None
     newest: int
     reason: str
     created_at: Moment
@@ -213,6 +222,7 @@ def board_page(board: Board, *, tied: Collection[int], page_size: int, next_page
     """Return a leaderboard page as the API model."""
     return BoardPage.of(
         board,
+        board=board.rule and board.rule.key,
         row_share=round(board.row_share, 4),
         rows=[_line(row, board, tied) for row in board.rows],
         own=_line(board.pinned, board, tied) if board.pinned else None,
@@ -222,7 +232,8 @@ def board_page(board: Board, *, tied: Collection[int], page_size: int, next_page
 
 
 def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
-    counts: dict[str, Any] = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
+    has_submission = board.split is Split.PRIVATE and not row.is_benchmark
+    counts: dict[str, Any] = {"submission": row.submission_id} if has_submission else {}
     if board.worst is not None:
         worst = board.worst.get(row.submission_id)
         counts["worst_group"] = worst and WorstGroupAnswer.model_validate(worst)
@@ -242,6 +253,7 @@ def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) 
     """Return a page of final standings as the API model."""
     return FinalStandings.of(
         final,
+        board=final.rule and final.rule.key,
         team_count=final.count,
         rows=[FinalLine.model_validate(row) for row in final.rows],
         page_size=page_size,

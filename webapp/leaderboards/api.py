@@ -43,9 +43,9 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
         wanted = _asked(query, competition, own_team_id=team.id if team else None)
         now = db.now(session)
         board = requests.board(session, competition, split, wanted, now=now)
-        tied = frozenset() if wanted.division else requests.tied(session, competition, split, now=now)
+        tied = requests.tied(session, competition, split, now=now) if wanted.is_main else frozenset()
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
-    address |= {"division": wanted.division}
+    address |= {"division": wanted.division, "board": wanted.board or None}
     next_page = None
     if board.following is not None and query.page is None:
         next_page = url_for("api.leaderboard", **address, cursor=board.following.text())
@@ -85,6 +85,7 @@ def final_standings(slug: str, number: int, query: FinalQuery) -> FinalStandings
             session,
             competition=competition_of(session, slug),
             number=number,
+            key=query.board or "",
             page=page,
             page_size=query.page_size,
             division=query.division,
@@ -92,7 +93,7 @@ def final_standings(slug: str, number: int, query: FinalQuery) -> FinalStandings
     next_page = None
     if standings.page < standings.page_count:
         address: dict[str, Any] = {"slug": slug, "number": number, "per_page": query.per_page}
-        address |= {"division": query.division}
+        address |= {"division": query.division, "board": query.board}
         next_page = url_for("api.final_standings", **address, page=standings.page + 1)
     return answers.final_standings(standings, page_size=query.page_size, next_page=next_page)
 

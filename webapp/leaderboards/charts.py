@@ -62,8 +62,8 @@ def top(board: Board, request: BoardRequest, *, own_team_id: int | None) -> list
 
 
 def is_first(board: Board, request: BoardRequest) -> bool:
-    """Return whether the page has charts, which show the whole leaderboard."""
-    return request.is_plain and board.page == 1 and request.division is None
+    """Return whether the page has charts, which show the whole main leaderboard."""
+    return request.is_plain and board.page == 1 and request.is_main
 
 
 def has_frontier(board: Board, request: BoardRequest) -> bool:

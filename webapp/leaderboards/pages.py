@@ -187,7 +187,12 @@ def final(slug: str, number: int) -> ResponseReturnValue:
         now = db.now(session)
         view = CompetitionView(competition, now)
         standings = final_standings.page_of(
-            session, competition=competition, number=number, page=page, division=division
+            session,
+            competition=competition,
+            number=number,
+            key=asked_text("board"),
+            page=page,
+            division=division,
         )
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         with_pages = team_results.listed_profiles(
@@ -200,7 +205,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
             competition=view,
             board=standings,
             rows=[(row, *change(row.rank_change), row.team_id == own_id) for row in standings.rows],
-            prizes=view.prizes.get(division or "", ()),
+            prizes=() if standings.rule else view.prizes.get(division or "", ()),
             with_pages=with_pages,
         )
     )
@@ -248,8 +253,9 @@ def _board_page(slug: str, split: Split) -> str:
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
-        tied = frozenset() if wanted.division else requests.tied(session, competition, split, now=now)
+        tied = requests.tied(session, competition, split, now=now) if wanted.is_main else frozenset()
         kept = lookups.snapshot(session, competition, now)
+        has_prizes = split is Split.PRIVATE and not wanted.board
         page = split, board.has_terms, board.worst is None, wanted, tied
 
         def draw() -> tuple[BoardView, list[str], str]:
@@ -259,7 +265,7 @@ def _board_page(slug: str, split: Split) -> str:
                 own_team_id=own_team_id,
                 classes=competition,
                 tied_team_ids=tied,
-                prizes=view.prizes.get(wanted.division or "", ()) if split is Split.PRIVATE else (),
+                prizes=view.prizes.get(wanted.division or "", ()) if has_prizes else (),
                 is_revealed=view.is_revealed,
                 is_final=stage is Stage.FINAL,
             )
@@ -283,6 +289,8 @@ def _board_page(slug: str, split: Split) -> str:
         "leaderboards/show.html",
         competition=view,
         board=shown,
+        named=board.named,
+        hidden=board.hidden,
         lines=lines,
         pinned=pinned,
         is_running=stage is Stage.RUNNING,
@@ -348,16 +356,16 @@ def _frontier(
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        division = requests.asked_division(competition)
-        whole = leaderboard.BoardRequest(page_size=WHOLE, division=division)
+        division, board = requests.asked_division(competition), asked_text("board")
+        whole = leaderboard.BoardRequest(page_size=WHOLE, division=division, board=board)
         viewer, phase = lookups.viewer(), phases.phase(competition, now)
         if split is Split.PRIVATE:
             leaderboard.require_private(competition, viewer=viewer, phase=phase)
         kept = lookups.snapshot(session, competition, now)
-        key = "csv", split, viewer is Viewer.ORGANIZER, division
+        key = "csv", split, viewer is Viewer.ORGANIZER, division, board
         text = kept.whole(key, lambda: board_csv(requests.board(session, competition, split, whole, now=now)))
     response = Response(text, mimetype="text/csv")
-    name = f"{competition.slug}-{split.value}-leaderboard.csv"
+    name = f"{competition.slug}-{split.value}-leaderboard{f'-{board}' if board else ''}.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
 

@@ -8,7 +8,7 @@ from flask import request
 
 from grader import db
 from grader.models import Competition, OrganizerJob, Split
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import boards, lookup, phases
 from grader.services.competitions.metric import term_names
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import leaderboard, paired_differences, submission_results, tied_teams
@@ -63,19 +63,21 @@ def asked_division(competition: Competition) -> str | None:
 
 
 def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
-    """Parse `page`, `sort`, `order`, `q` and `division`.
+    """Parse `page`, `sort`, `order`, `q`, `division` and `board`.
 
-    Raises Unreadable, UnknownColumn, UnknownOrder or UnknownDivision.
+    Raises Unreadable, UnknownColumn, UnknownOrder, UnknownDivision or UnknownBoard.
     """
-    version = competition.live_scoring_version
+    version, key = competition.live_scoring_version, asked_text("board")
+    rule = boards.find(boards.of(competition, version) if version else (), key)
     return BoardRequest(
-        lowest_best=lowest_best(version) if version else frozenset(),
+        lowest_best=lowest_best(version, rule) if version else frozenset(),
         page=asked_page(),
         sort=_sort(request.args.get("sort", Sort.RANK.value), competition),
         descending=_is_descending(request.args.get("order", "")),
         search=asked_text("q"),
         own_team_id=own_team_id,
         division=asked_division(competition),
+        board=key,
     )
 
 

@@ -106,12 +106,13 @@ class BoardView:
         self.search = wanted.search.strip()
         self.is_plain = wanted.is_plain
         self.division, self.divisions, self.prizes = wanted.division, board.divisions, prizes
+        self.rule, self.key = board.rule, wanted.board or None
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
         self.terms = terms_of(board.about) if board.has_terms else ()
         self.about = None if board.metric else board.about
         self.has_groups = board.worst is not None
-        self.heading = _heading(board.split, is_final=is_final)
+        self.heading = _heading(board, is_final=is_final)
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
         self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
@@ -126,10 +127,9 @@ class BoardView:
         self.query = _query(wanted)
 
 
-def _heading(split: Split, *, is_final: bool) -> str:
-    if split is Split.PUBLIC:
-        return "Public leaderboard"
-    return "Final leaderboard" if is_final else "Private leaderboard"
+def _heading(board: Board, *, is_final: bool) -> str:
+    kind = "Public" if board.split is Split.PUBLIC else "Final" if is_final else "Private"
+    return f"{kind} leaderboard{f': {board.rule.name}' if board.rule else ''}"
 
 
 def _basis(board: Board) -> str:
@@ -161,7 +161,7 @@ def _columns(board: Board, classes: ClassNames, terms: Sequence[Term]) -> list[t
         (Sort.RANK, "Rank", "number rank", ""),
         *([(Sort.CHANGE, "Change", "change", f"Ranks gained or lost {since}.")] if board.has_changes else []),
         (Sort.TEAM, "Team", "team", ""),
-        (Sort.SCORE, "Score", "score", score),
+        (Sort.SCORE, board.rule.name if board.rule else "Score", "score", score),
         *((term.key, term.name, "term", f"{term.explained(classes)}.") for term in terms),
         *([("", "Worst group", "term", group)] if board.worst is not None else []),
         (Sort.ENTRIES, "Entries", "number entries", ""),
@@ -197,6 +197,7 @@ def _query(wanted: BoardRequest) -> dict[str, str]:
     """Return the query parameters that links to the leaderboard's other pages keep."""
     query = {"q": wanted.search.strip()} if wanted.search.strip() else {}
     query |= {"division": wanted.division} if wanted.division else {}
+    query |= {"board": wanted.board} if wanted.board else {}
     if wanted.sort != Sort.RANK or wanted.is_descending:
         query |= {"sort": str(wanted.sort), "order": "desc" if wanted.is_descending else "asc"}
     return query
@@ -291,8 +292,8 @@ def worst_group(row: ShownRow, board: Board) -> tuple[str, str]:
 
 
 def counted_id(row: ShownRow, board: Board) -> int | None:
-    """Return the id of the submission behind a row of the private leaderboard."""
-    return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
+    """Return the id of the submission behind a row of the main private leaderboard."""
+    return None if board.split is Split.PUBLIC or board.rule or row.is_benchmark else row.submission_id
 
 
 def term_texts(terms: Mapping[str, float], board: Board) -> dict[str, str]:

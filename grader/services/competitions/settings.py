@@ -12,10 +12,10 @@ from sqlalchemy.orm import object_session
 from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState, Team
+from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
-from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import NamedMetric
+from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     KINDS,
@@ -73,6 +73,8 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
         )
     if "divisions" in changed:
         yield f"The divisions are now: {', '.join(division_names(after.divisions)) or 'none'}."
+    if "boards" in changed:
+        yield f"The named leaderboards are now: {'; '.join(after.boards.splitlines()) or 'none'}."
     if _feedback(after) != _feedback(before):
         yield f"The feedback mode changed from {_feedback(before)} to {_feedback(after)}."
 
@@ -207,6 +209,11 @@ def refusals(
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
     faults = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    live = competition.live_scoring_version
+    if live is not None and "boards" in changed and "metric" not in changed:
+        known = {fault.sentence for fault in faults}
+        lacking = boards.faults(after.boards, Rules.of(live))
+        faults += [Fault(each, ("boards",)) for each in lacking if each not in known]
     if not is_upload and metric_choice.is_other_file(before.metric, after.metric):
         faults.append(Fault("Upload the metric.py to change it.", ("metric",)))
     if "divisions" in changed and not faults:

@@ -351,6 +351,17 @@ class CompetitionSettings(BaseModel):
             choices={step: step.value for step in Step},
         ),
     ] = Step.OF_0_002
+    boards: Annotated[
+        Lines,
+        Setting(
+            "boards",
+            "Named leaderboards",
+            "named leaderboards",
+            help="One per line, such as Fairness = worst group or Both = 0.5 * score + 0.5 * worst group. "
+            "Each ranks teams by a term of the metric, the worst group or a weighted sum of values. Add "
+            "lowest or highest at the end to set the direction.",
+        ),
+    ] = ""
     positive_name: Annotated[
         Name,
         Setting(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from grader.errors import OrganizerError, SeveralProblems
+from grader.metrics import boards
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
@@ -59,6 +60,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     faults = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
     if isinstance(settings.metric, NamedMetric):
         faults += [Fault(sentence, ("metric",)) for sentence in settings.metric.problems()]
+    faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None).faults]
     if settings.opens_at is None and not is_draft:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
     return [*faults, *_order_problems(settings), *_reveal_problems(settings), *_prize_problems(settings)]

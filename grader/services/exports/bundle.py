@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 
 from grader.charts.frontier import frontier_file, labeled
 from grader.errors import OrganizerError
+from grader.metrics.boards import BoardRule
 from grader.models import (
     Competition,
     FinalBoard,
-    FinalStanding,
     OrganizerJob,
     OrganizerJobKind,
     ScoringVersion,
@@ -24,6 +24,7 @@ from grader.models import (
     Submission,
 )
 from grader.receipts import Receipt
+from grader.services.competitions import boards as rules
 from grader.services.competitions import lookup, organizers, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules, term_names
@@ -84,6 +85,7 @@ class FinalResults:
     boards: Mapping[Split, tuple[BundleLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
     chart: str | None
+    named: Mapping[str, tuple[BundleLine, ...]]
     receipts: tuple[Receipt, ...] = ()
     has_divisions: bool = False
 
@@ -140,6 +142,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         ),
         has_divisions=bool(competition.divisions),
         chart=_chart(session, competition, boards[Split.PRIVATE]),
+        named={rule.key: _named(session, board, rule) for rule in rules.rules(board.boards, version)},
         receipts=tuple(
             receipts.all_whole(session, submissions=[*submissions.values()], version=version)
             if with_receipts
@@ -160,9 +163,7 @@ def _chart(session: Session, competition: Competition, lines: Sequence[BundleLin
 
 def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BundleLine, ...]:
     """Return the rows of the final standings with the team names of that time."""
-    lines = session.scalars(
-        select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
-    ).all()
+    lines = session.scalars(final_standings.rows_of(board)).all()
     ranks = {line.team_id: line.rank for line in lines}
     loaded = _rows(session, version, Split.PRIVATE, ranks, board.created_at)
     hashes = _hashes(session, (line.submission_id for line in lines))
@@ -176,6 +177,26 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
             score=version.scale.text(line.score_units),
             terms=loaded[line.team_id].terms if line.team_id in loaded else {},
             division=line.division,
+            public_rank=line.public_rank,
+        )
+        for line in lines
+    )
+
+
+def _named(session: Session, board: FinalBoard, rule: BoardRule) -> tuple[BundleLine, ...]:
+    """Return the final rows of a named leaderboard, without members and terms."""
+    lines = session.scalars(final_standings.rows_of(board, rule.key)).all()
+    hashes = _hashes(session, (line.submission_id for line in lines))
+    return tuple(
+        BundleLine(
+            rank=line.rank,
+            team=line.team_name,
+            members=(),
+            submission_id=line.submission_id,
+            sha256=hashes[line.submission_id],
+            division=line.division,
+            score=rules.scale(rule).text(line.score_units),
+            terms={},
             public_rank=line.public_rank,
         )
         for line in lines

@@ -44,7 +44,7 @@ README = """\
 Results of {title}: final standings {number}, finalized on {date} UTC.
 
 results.html              all results as a printable page
-boards/                   both leaderboards as CSV and JSON; the private one is the final one
+boards/                   both leaderboards as CSV and JSON; the private one is the final one{named}
 {chart}{tables}metric.md, metric.json    the metric, its settings and the version of its code
 hashes.csv                the sha256 of every file that counted, and the commitment to the solution
 CITATION.cff              how to cite these results
@@ -55,6 +55,7 @@ SHA256SUMS                checksums of all these files; verify them with sha256s
 CHART = """\
 accuracy-fairness.svg     scatter plot of both values of each team on the private rows, with the Pareto front
 """
+NAMED = "\nboards/private-*.csv      the final named leaderboards"
 IDENTITIES = """\
 identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits
 """
@@ -100,6 +101,13 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
             files[f"identities/{split}.csv"] = csv_lines(_identity_rows(results, split))
         elif _has_groups(results):
             files[f"groups/{split}.csv"] = csv_lines(_group_rows(results, split))
+    header = ["rank", "team", "value", "submission", "sha256", "public_rank"]
+    for key, lines in results.named.items():
+        cells = [
+            [each.rank, each.team, each.score, each.submission_id, each.sha256, each.public_rank]
+            for each in lines
+        ]
+        files[f"boards/private-{key}.csv"] = csv_lines([header, *cells])
     if results.chart is not None:
         files["accuracy-fairness.svg"] = results.chart
     if results.nonce is not None:
@@ -129,6 +137,7 @@ def _readme(results: FinalResults) -> str:
     solution = WITH_SOLUTION.format(evidence="counts" if is_bias else "counts or sums")
     return README.format(
         chart=CHART if results.chart else "",
+        named=NAMED if results.named else "",
         tables=(IDENTITIES if is_bias else GROUPS if has_groups else "")
         + (METRIC_FILE if results.rules.as_settings().get("source") else ""),
         decimals=shown,

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings, registry
+from grader.metrics.boards import BoardRule
 from grader.metrics.interface import Description
-from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
+from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import lookup, metric, phases
+from grader.services.competitions import boards, lookup, metric, phases
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import lines as board_lines
@@ -23,7 +24,7 @@ from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.paging import PAGE_SIZE, Paging, paging
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
-from grader.visibility import Field, Phase, Viewer, visible
+from grader.visibility import Field, Phase, Viewer, visible, visible_fields
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 # With these ids, a position sorts after all entries that have the same score and time.
@@ -83,7 +84,7 @@ class BoardRequest:
     If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
     it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
     `lowest_best` are the columns whose lowest value is the best. If `division` is set, the rows and ranks are
-    those of this division.
+    those of this division. `board` is the key of a named leaderboard, or empty.
     """
 
     page: int = 1
@@ -95,6 +96,12 @@ class BoardRequest:
     after: BoardCursor | None = None
     lowest_best: frozenset[str] = frozenset()
     division: str | None = None
+    board: str = MAIN_BOARD
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the main leaderboard with all divisions."""
+        return not (self.division or self.board)
 
     @property
     def is_descending(self) -> bool:
@@ -121,7 +128,8 @@ class Board:
     exist, `has_terms` if the viewer may see the terms. `following` is the position after which the next page
     in rank order starts. `leader_units` is the displayed score of the first team. `divisions` are those of
     the competition. `worst` contains the worst groups by submission id; it is None if there are no groups or
-    the viewer may not see them.
+    the viewer may not see them. `rule` is that of a named leaderboard. `named` are the rules of the named
+    leaderboards that the viewer may see, and `hidden` those of the others.
     """
 
     split: Split
@@ -142,6 +150,9 @@ class Board:
     about: Description = field(default_factory=registry.default)
     divisions: tuple[str, ...] = ()
     worst: Mapping[int, WorstGroup] | None = None
+    rule: BoardRule | None = None
+    named: tuple[BoardRule, ...] = ()
+    hidden: tuple[BoardRule, ...] = ()
 
 
 def board_of(
@@ -157,7 +168,7 @@ def board_of(
 ) -> Board:
     """Return a page of a leaderboard, from the snapshot if possible; a page past the end is empty.
 
-    Raises HiddenColumn, BoardNotRevealed or BoardNotComputed.
+    Raises HiddenColumn, BoardNotRevealed, BoardNotComputed, UnknownBoard or HiddenBoard.
     """
     request, now = request or BoardRequest(), now or db.now(session)
     phase = phase or phases.phase(competition, now)
@@ -169,7 +180,12 @@ def board_of(
     has_terms = visible(terms, viewer, phase, competition.feedback)
     if board_lines.is_term(request.sort) and not has_terms:
         raise HiddenColumn(name=request.sort)
-    of = _Of(session, competition, version, split, has_terms, now, snapshot, request.division)
+    rules = boards.of(competition, version)
+    rule, seen = boards.find(rules, request.board), visible_fields(viewer, phase, competition.feedback)
+    named = tuple(each for each in rules if boards.is_visible(each, split, seen))
+    if rule is not None and rule not in named:
+        raise boards.HiddenBoard(name=rule.name)
+    of = _Of(session, competition, version, split, has_terms, now, snapshot, request.division, rule)
     page = replace(request, own_team_id=None)
     if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
         board = _read(of, page)
@@ -177,8 +193,13 @@ def board_of(
         board = snapshot.page(("board", split, has_terms, page), lambda: _read(of, page))
     own_id = request.own_team_id
     if own_id is not None and all(row.team_id != own_id or row.is_benchmark for row in board.rows):
-        own = snapshot.page(("own", split, has_terms, own_id, request.division), lambda: _own(of, own_id))
+        own = snapshot.page(
+            ("own", split, has_terms, own_id, request.division, request.board), lambda: _own(of, own_id)
+        )
         board = replace(board, pinned=own)
+    if rules:
+        hidden = tuple(each for each in rules if each not in named)
+        board = replace(board, rule=rule, named=named, hidden=hidden)
     if not (version.metric_settings.get("groups") and visible(groups, viewer, phase, competition.feedback)):
         return board
     ids = [row.submission_id for row in (*board.rows, board.pinned) if row]
@@ -199,6 +220,7 @@ class _Of:
     now: datetime
     snapshot: Snapshot
     division: str | None
+    rule: BoardRule | None
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -207,7 +229,14 @@ class _Of:
 
     @property
     def standings(self) -> Standings:
-        return Standings(self.session, self.version.id, self.split, division=self.division)
+        key = MAIN_BOARD if self.rule is None else self.rule.key
+        return Standings(self.session, self.version.id, self.split, key, self.division)
+
+    @property
+    def scale(self) -> Scale:
+        return (
+            shown_scores.scale(self.competition, self.split) if self.rule is None else boards.scale(self.rule)
+        )
 
     def load(self, ranks: Mapping[int, int]) -> Mapping[int, ShownRow]:
         """Return the rows of teams with known ranks."""
@@ -217,7 +246,8 @@ class _Of:
             ranks=ranks,
             terms=self.terms,
             now=self.now,
-            scale=shown_scores.scale(self.competition, self.split),
+            scale=self.scale,
+            rule=self.rule,
             has_errors=self.split is Split.PRIVATE or not self.competition.feedback.is_coarse,
         )
 
@@ -226,7 +256,9 @@ def _read(of: _Of, request: BoardRequest) -> Board:
     """Return a page without the viewer's row."""
     competition, version, split, standings = of.competition, of.version, of.split, of.standings
     team_count, best = standings.count_and_best()
-    unranked = board_lines.benchmark_rows(standings, competition=competition, version=version, terms=of.terms)
+    unranked = board_lines.benchmark_rows(
+        standings, competition=competition, version=version, terms=of.terms, rule=of.rule
+    )
     following = None
     if request.is_plain:
         place = paging(team_count, page=request.page, page_size=request.page_size)
@@ -243,6 +275,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
             search=request.search,
             benchmarks=unranked,
             now=of.now,
+            is_lowest_best=of.scale.is_lowest_best,
             snapshot=of.snapshot,
         )
         found_count = sum(not isinstance(line, ShownRow) for line in all_lines)
@@ -260,7 +293,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         page_count=place.page_count,
         team_count=team_count,
         leader_units=best,
-        scale=shown_scores.scale(competition, split),
+        scale=of.scale,
         found_count=found_count,
         has_changes=any(row.rank_change is not None for row in loaded.values())
         or board_lines.has_changes(standings, of.now),

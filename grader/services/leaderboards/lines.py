@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, Subquery, func, null, select
 from sqlalchemy.orm import Session, defer
 
+from grader.metrics.boards import BoardRule
 from grader.metrics.interface import Direction
 from grader.metrics.registry import is_default
 from grader.models import (
@@ -30,6 +31,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
+from grader.services.competitions import boards
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
@@ -79,6 +81,7 @@ def load(
     terms: Sequence[str],
     now: datetime,
     scale: Scale,
+    rule: BoardRule | None = None,
     has_errors: bool = False,
 ) -> dict[int, ShownRow]:
     """Return the rows of teams whose ranks are known, in the same number of queries for every page.
@@ -91,7 +94,7 @@ def load(
         part = team_ids[first : first + MAX_PARAMETERS]
         before = earlier_ranks(standings, team_ids=part, now=now)
         known = {team_id: ranks[team_id] for team_id in part}
-        rows |= _load_part(standings, version, known, terms, before, scale, has_errors=has_errors)
+        rows |= _load_part(standings, version, known, terms, before, scale, rule, has_errors=has_errors)
     return rows
 
 
@@ -102,6 +105,7 @@ def _load_part(
     terms: Sequence[str],
     before: Mapping[int, int],
     scale: Scale,
+    rule: BoardRule | None,
     *,
     has_errors: bool,
 ) -> dict[int, ShownRow]:
@@ -141,7 +145,7 @@ def _load_part(
             entry_count=done[line.team_id][0],
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
-            errors=shown_errors(line.errors, terms) if has_errors else {},
+            errors=_errors_on(rule, shown_errors(line.errors, terms)) if has_errors else {},
             division=line.division,
         )
         for line in lines
@@ -162,6 +166,15 @@ def shown_errors(errors: Mapping[str, float] | None, terms: Collection[str]) -> 
     """Return the standard errors of the score and these terms, to two digits."""
     shown = {name: error for name, error in (errors or {}).items() if name in ("score", *terms)}
     return {name: float(f"{error:.2g}") for name, error in shown.items()}
+
+
+def _errors_on(rule: BoardRule | None, errors: dict[str, float]) -> dict[str, float]:
+    """Return the errors with that of the value of a named leaderboard as `score`; a sum has none."""
+    if rule is None:
+        return errors
+    own = errors.get(rule.single.name) if rule.single else None
+    rest = {name: error for name, error in errors.items() if name != "score"}
+    return rest if own is None else {"score": own, **rest}
 
 
 def earlier_ranks(
@@ -241,6 +254,7 @@ def benchmark_rows(
     competition: Competition,
     version: ScoringVersion,
     terms: Sequence[str],
+    rule: BoardRule | None = None,
 ) -> Sequence[PlacedBenchmark]:
     """Return the benchmarks of a leaderboard, best first, with the visible terms.
 
@@ -263,13 +277,16 @@ def benchmark_rows(
         .limit(MAX_COUNT)
         .options(defer(Score.evidence))
     ).all()
-    entries = [
-        TeamEntry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
-        for each, _, score in rows
-    ]
+    entries, shown = list[TeamEntry](), []
+    for row in rows:
+        units = _units(competition, split, row[2], rule)
+        if units is not None:
+            entries.append(TeamEntry(row[0].team_id, row[0].id, units, row[0].submitted_at))
+            shown.append(row)
     places = standings.places_of(entries)
-    scale, decimals = shown_scores.scale(competition, split), term_decimals(version)
-    placed = zip(entries, rows, places, strict=True)
+    scale = shown_scores.scale(competition, split) if rule is None else boards.scale(rule)
+    decimals = term_decimals(version)
+    placed = zip(entries, shown, places, strict=True)
     return [
         PlacedBenchmark(
             _row(entry, each, name, rounded_terms(score.terms, terms, decimals), scale), place - 1
@@ -278,9 +295,11 @@ def benchmark_rows(
     ]
 
 
-def _units(competition: Competition, split: Split, score: float) -> int:
-    shown = shown_scores.units(competition, score) if split is Split.PUBLIC else None
-    return competition.scale.units(score) if shown is None else shown
+def _units(competition: Competition, split: Split, score: Score, rule: BoardRule | None) -> int | None:
+    if rule is not None:
+        return shown_scores.named_units(rule, (score.score, score.terms, score.groups))
+    shown = shown_scores.units(competition, score.score) if split is Split.PUBLIC else None
+    return competition.scale.units(score.score) if shown is None else shown
 
 
 def _row(
@@ -320,11 +339,12 @@ def is_usually_descending(sort: str, lowest_best: Collection[str] = ()) -> bool:
     return sort not in (Sort.RANK, Sort.TEAM, *lowest_best)
 
 
-def lowest_best(version: ScoringVersion) -> frozenset[str]:
-    """Return the columns whose lowest value is the best."""
+def lowest_best(version: ScoringVersion, rule: BoardRule | None = None) -> frozenset[str]:
+    """Return the columns of a leaderboard whose lowest value is the best."""
     about = of_version(version).describe()
+    direction = about.direction if rule is None else rule.direction
     terms = [term.name for term in about.terms if term.direction is Direction.LOWEST]
-    return frozenset([*terms, *([Sort.SCORE] if about.direction is Direction.LOWEST else [])])
+    return frozenset([*terms, *([Sort.SCORE] if direction is Direction.LOWEST else [])])
 
 
 def is_term(sort: str) -> bool:
@@ -341,6 +361,7 @@ def sorted_lines(
     search: str,
     benchmarks: Sequence[PlacedBenchmark],
     now: datetime,
+    is_lowest_best: bool,
     snapshot: Snapshot = NOTHING_KEPT,
 ) -> list[Line]:
     """Return all rows whose team name contains `search`, sorted; rows with equal values are in rank order.
@@ -348,7 +369,7 @@ def sorted_lines(
     The snapshot keeps the folded names and the values of all teams.
     """
     wanted, decimals, session = folded(search.strip()), term_decimals(version), standings.session
-    if sort == Sort.SCORE and version.scale.is_lowest_best:
+    if sort == Sort.SCORE and is_lowest_best:
         descending = not descending  # The values of this column are ranks.
 
     def names() -> list[str]:

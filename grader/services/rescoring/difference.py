@@ -5,14 +5,16 @@ submissions as well as those of disqualified teams.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Select, String, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.errors import ErrorKind, OrganizerError
+from grader.metrics.boards import BoardRule
 from grader.models import (
     Competition,
     JobState,
@@ -29,7 +31,7 @@ from grader.ranking import comparison
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, VersionDifference
 from grader.ranking.order import RankedEntry, Scale
 from grader.ranking.selection import Scored
-from grader.services.competitions import lookup, metric
+from grader.services.competitions import boards, lookup, metric
 from grader.services.jobs import leased_rows
 from grader.services.rescoring import preparation
 from grader.services.standings import shown_scores
@@ -79,7 +81,8 @@ class Preview:
     """The complete differences between two versions, with team names.
 
     `term_means` and `group_means` contain the mean of each term, and of the score in each of the first
-    groups, before and after, over the submissions scored under both versions.
+    groups, before and after, over the submissions scored under both versions. `boards` are the names of the
+    named leaderboards by key.
     """
 
     versions: Compared
@@ -88,6 +91,7 @@ class Preview:
     term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
     gaps: Gaps
     group_means: Mapping[Split, Mapping[tuple[str, str], tuple[float, float]]] = field(default_factory=dict)
+    boards: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scale(self) -> Scale:
@@ -137,6 +141,7 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         term_means=_means(session, competition, versions, _terms(versions.after)),
         gaps=gaps(session, competition=competition, version=versions.after),
         group_means=_means(session, competition, versions, _groups(versions.after)),
+        boards={rule.key: rule.name for rule in boards.of(competition, versions.after)},
     )
 
 
@@ -195,6 +200,7 @@ def state(session: Session, *, competition: Competition, versions: Compared) -> 
     parts = [
         competition.id,
         competition.selection_count,
+        competition.boards,
         [version.id for version in versions],
         session.execute(jobs).all(),
         _listed(session, competition, Submission, "team_id", "kind", "is_selected", "status"),
@@ -240,12 +246,14 @@ def pairs(
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
     own, (one, other) = [version.scale for version in versions], versions.scales
     factors = [10 ** (one.decimals - each.decimals) for each in own]
+    rules = [boards.of(competition, version) for version in versions]
+    width = 6 if competition.boards else 2
     sign = 1 if one.is_lowest_best == other.is_lowest_best else -1
     for row in rows:
-        *known, team = row[:-4]
+        *known, team = row[: -2 * width]
         before, after = (
-            _scored(competition, known, scale, factor, *scores)
-            for scale, factor, scores in zip(own, factors, (row[-4:-2], row[-2:]), strict=True)
+            _scored(competition, known, *each)
+            for each in zip(own, factors, rules, (row[-2 * width : -width], row[-width:]), strict=True)
         )
         yield team, ScorePair(before, after, sign)
 
@@ -255,9 +263,10 @@ def _scored(
     known: list[Any],
     scale: Scale,
     factor: int,
-    public: float | None,
-    private: float | None,
+    rules: Sequence[BoardRule],
+    values: Sequence[Any],
 ) -> Scored | None:
+    public, private, *more = values
     if public is None or private is None:
         return None
     shown = shown_scores.units(competition, public, scale)
@@ -271,6 +280,9 @@ def _scored(
         kind=kind,
         is_selected=is_selected,
         shown_units=None if shown is None else shown * factor,
+        named=shown_scores.named(competition, rules, (public, *more[:2]), (private, *more[2:]))
+        if rules
+        else {},
     )
 
 
@@ -283,7 +295,7 @@ def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, .
         Submission.kind,
         Submission.is_selected,
         Team.name,
-        *(score.score for score in scores.values()),
+        *(value for side in ("before", "after") for value in _values(competition, scores, side)),
     ).join(Team, Team.id == Submission.team_id)
     for (side, split), score in scores.items():
         query = query.outerjoin(
@@ -296,6 +308,13 @@ def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, .
         )
     anything = or_(*(scores[side, Split.PUBLIC].id.is_not(None) for side in ("before", "after")))
     return query.where(Submission.competition_id == competition.id, anything).order_by(Submission.id)
+
+
+def _values(competition: Competition, scores: Mapping[tuple[str, Split], Any], side: str) -> list[Any]:
+    """Return the columns of both scores and, for named leaderboards, of their terms and groups."""
+    both = [scores[side, split] for split in Split]
+    more = [value for each in both for value in (each.terms, each.groups)] if competition.boards else []
+    return [*(each.score for each in both), *more]
 
 
 def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
@@ -411,7 +430,13 @@ def _sentences(preview: Preview) -> Iterator[str]:
     difference = preview.difference
     public, private = difference.public, difference.private
     is_same = difference.scored_before == difference.scored_after and not difference.changed
-    if is_same and not (public.moved or private.moved or difference.selections):
+    named = [
+        f"{preview.boards.get(key, key)}: {_moving(one)} on the public leaderboard and {_moving(other)} on "
+        "the private one."
+        for key, (one, other) in difference.named.items()
+    ]
+    is_moved = any(each.moved for each in (public, private, *chain(*difference.named.values())))
+    if is_same and not (is_moved or difference.selections):
         yield "Nothing changes. Every submission keeps its displayed scores, and every team keeps its rank."
         return
     if public.moved or private.moved:
@@ -420,6 +445,7 @@ def _sentences(preview: Preview) -> Iterator[str]:
         moves = "No team changes rank on either leaderboard"
     leaders = [*_leaders(preview, public, "public"), *_leaders(preview, private, "private")]
     yield f"{moves}; {'; '.join(leaders) or 'the leader stays the same on both leaderboards'}."
+    yield from named
     yield _score_sentence(preview)
     if difference.selections:
         competes = "competes" if len(difference.selections) == 1 else "compete"
@@ -474,7 +500,7 @@ def _largest(preview: Preview) -> int:
 
 def _parts(preview: Preview) -> list[object]:
     difference = preview.difference
-    boards = (difference.public, difference.private)
+    boards = (difference.public, difference.private, *chain(*difference.named.values()))
     return [
         [version.id for version in preview.versions],
         [[_place(team) for team in board.moved] for board in boards],

@@ -24,7 +24,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.data_files import checks
 from grader.services.jobs import leased_rows
@@ -118,7 +118,10 @@ def prepare(
     changes: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Add a scoring version and all its jobs; raise RescoringNeedsReason or RescoringUnderWay.
+    """Add a scoring version and all its jobs.
+
+    Raises RescoringNeedsReason, RescoringUnderWay, or BoardsNeedValues if a named leaderboard needs a value
+    that the metric lacks.
 
     Rejected files stay rejected because all solutions of a competition have the same row ids. Each new
     submission gets a job under both versions. `changes` are stored with the solution's report.
@@ -127,6 +130,7 @@ def prepare(
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     require_none_open(session, competition=competition)
+    boards.require(competition, solution.rules)
     if changes is not None:
         report = {**solution.report, "changes": dict(changes)}
         solution = solution.model_copy(update={"report": report})

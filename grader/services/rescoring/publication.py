@@ -28,8 +28,9 @@ from grader.models import (
 from grader.services import notifications
 from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, settings
+from grader.services.competitions import boards, lookup, settings
 from grader.services.competitions.acting import Act
+from grader.services.competitions.metric import Rules
 from grader.services.data_files import files
 from grader.services.jobs import leased_rows
 from grader.services.limits import grants
@@ -197,8 +198,8 @@ def roll_back(
 
     This happens immediately if every submission has a result. Otherwise, the version is prepared again, with
     jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
-    UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded or
-    InvalidPublication.
+    UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded,
+    BoardsNeedValues or InvalidPublication.
     """
     reason = preparation.checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -206,6 +207,7 @@ def roll_back(
     version = preparation.get(session, competition=competition, number=number)
     if version.state is not ScoringVersionState.RETIRED:
         raise NotRetired(version=version)
+    boards.require(competition, Rules.of(version))
     version.reason = reason
     preparation.add_missing_jobs(session, version=version, now=now)
     # The version's standings were not updated while it was retired.

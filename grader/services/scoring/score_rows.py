@@ -1,13 +1,16 @@
 """Stored scores of a submission on both splits, and its entry in the standings."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from grader.metrics.boards import BoardRule
 from grader.metrics.interface import MetricResult
-from grader.models import Competition, Score, ScoringJob, ScoringVersion, Split, SubmissionKind
+from grader.models import MAIN_BOARD, Competition, Score, ScoringJob, ScoringVersion, Split, SubmissionKind
 from grader.ranking.order import Scale, TeamEntry
+from grader.services.competitions import boards
 from grader.services.standings import rows, shown_scores
 
 Results = Mapping[Split, MetricResult]
@@ -25,9 +28,13 @@ def enter_standings(
     ranked = [(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL]
     if not ranked:
         return
-    version_id = ranked[0][0].scoring_version_id
-    scale = session.get_one(ScoringVersion, version_id).scale
-    if entries := [entry for job, results in ranked if (entry := _entry(competition, scale, job, results))]:
+    version = session.get_one(ScoringVersion, ranked[0][0].scoring_version_id)
+    version_id, scale, rules = version.id, version.scale, boards.of(competition, version)
+    entries = defaultdict[str, list[TeamEntry]](list)
+    for job, results in ranked:
+        for board, entry in _entries(competition, scale, rules, job, results):
+            entries[board].append(entry)
+    if entries:
         rows.enter(session, entries=entries, scoring_version_id=version_id)
     # The private standings of a version in preparation are written when it is published.
     if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
@@ -49,11 +56,18 @@ def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime
     )
 
 
-def _entry(competition: Competition, scale: Scale, job: ScoringJob, results: Results) -> TeamEntry | None:
-    submission = job.submission
-    units = shown_scores.units(competition, results[Split.PUBLIC].score, scale)
-    return (
-        None
-        if units is None
-        else TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
-    )
+def _entries(
+    competition: Competition, scale: Scale, rules: Sequence[BoardRule], job: ScoringJob, results: Results
+) -> Iterator[tuple[str, TeamEntry]]:
+    """Yield a file's public entry for each leaderboard on which it has a displayed value."""
+    submission, (public, private) = job.submission, (_values(results[split]) for split in Split)
+    named = shown_scores.named(competition, rules, public, private)
+    shown = {MAIN_BOARD: shown_scores.units(competition, results[Split.PUBLIC].score, scale)}
+    shown |= {board: units for board, (units, _) in named.items()}
+    for board, units in shown.items():
+        if units is not None:
+            yield board, TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
+
+
+def _values(result: MetricResult) -> shown_scores.Values:
+    return result.score, result.terms, result.groups

@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, CompetitionState
+from grader.services.competitions import boards
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
+from grader.services.competitions.metric import Rules
 from grader.services.competitions.phases import Archived
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, problems, sentences
@@ -66,6 +68,9 @@ def missing(competition: Competition, *, now: datetime) -> list[Fault]:
                 "No solution has been accepted. Upload one and accept the result of its check.", (SOLUTION,)
             )
         )
+    else:
+        lacking = boards.faults(competition.boards, Rules.of(competition.live_scoring_version))
+        faults += [Fault(sentence, ("boards",)) for sentence in lacking]
     return faults + unpublishable(competition_settings.of(competition), now=now)
 
 

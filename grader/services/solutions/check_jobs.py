@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
+from grader.metrics import registry
 from grader.models import (
     Competition,
     CompetitionState,
@@ -26,7 +27,7 @@ from grader.models import (
     ScoringVersion,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, metric
+from grader.services.competitions import boards, lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import AnyMetric, MetricChoice, NamedMetric, Rules
 from grader.services.jobs import organizer_jobs
@@ -228,6 +229,9 @@ def add_settings_check(
     rules = _completed(rules, Rules.of(live))
     if rules == Rules.of(live):
         raise NotAcceptable("These settings are already in use. Change at least one.")
+    # A metric.py has no terms before its check.
+    if competition.state is not CompetitionState.DRAFT and not registry.is_python(rules.as_settings()):
+        boards.require(competition, rules)
     return organizer_jobs.add(
         session,
         competition=competition,

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
+from grader.metrics.boards import BoardRule
 from grader.models import (
+    MAIN_BOARD,
     STANDING_ORDER,
     Competition,
     FinalBoard,
@@ -16,10 +18,9 @@ from grader.models import (
     Split,
     Standing,
     Team,
-    on_board,
 )
 from grader.ranking.order import Scale
-from grader.services.competitions import lookup
+from grader.services.competitions import boards, lookup
 from grader.services.paging import PAGE_SIZE, Page, page_of_query
 from grader.services.standings.ranks import Standings
 
@@ -51,8 +52,13 @@ class FinalRow:
 
 @dataclass(frozen=True, slots=True)
 class FinalPage(Page[FinalRow]):
-    """One page of final standings, with the reason for them and their time."""
+    """One page of final standings, with the reason for them and their time.
 
+    `rule` is that of a named leaderboard, or None for the main one; `rules` are those of all named ones.
+    """
+
+    rule: BoardRule | None
+    rules: tuple[BoardRule, ...]
     number: int
     newest: int
     reason: str
@@ -64,26 +70,36 @@ class FinalPage(Page[FinalRow]):
 
 def append(session: Session, *, competition: Competition, reason: str, now: datetime) -> FinalBoard:
     """Store the private standings of the live scoring version as the next final standings."""
-    version_id = lookup.live(competition).id
+    version = lookup.live(competition)
     board = FinalBoard(
         competition_id=competition.id,
         number=newest(session, competition=competition) + 1,
-        scoring_version_id=version_id,
+        scoring_version_id=version.id,
         reason=reason,
+        boards=competition.boards,
         created_at=now,
     )
     session.add(board)
     session.flush()
-    public_ranks = Standings(session, version_id, Split.PUBLIC).ranks()
+    for key in (MAIN_BOARD, *(rule.key for rule in boards.of(competition, version))):
+        _append(session, board, key)
+    session.flush()
+    return board
+
+
+def _append(session: Session, board: FinalBoard, key: str) -> None:
+    standings = Standings(session, board.scoring_version_id, Split.PRIVATE, key)
+    public_ranks = replace(standings, split=Split.PUBLIC).ranks()
     lines = session.execute(
         select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units, Team.division)
         .join(Team, Team.id == Standing.team_id)
-        .where(*on_board(version_id, Split.PRIVATE))
+        .where(*standings.rows)
         .order_by(*STANDING_ORDER)
     )
     session.add_all(
         FinalStanding(
             board_id=board.id,
+            board_key=key,
             rank=rank,
             public_rank=public_ranks.get(team_id),
             team_id=team_id,
@@ -94,8 +110,6 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
         )
         for rank, (team_id, name, submission_id, units, division) in enumerate(lines, 1)
     )
-    session.flush()
-    return board
 
 
 def append_if_final(session: Session, *, competition: Competition, reason: str, now: datetime) -> None:
@@ -121,23 +135,27 @@ def page_of(
     *,
     competition: Competition,
     number: int,
+    key: str = MAIN_BOARD,
     page: int = 1,
     page_size: int = PAGE_SIZE,
     division: str | None = None,
 ) -> FinalPage:
     """Return a page of final standings, or of a division with its own ranks; it is empty past the end.
 
-    Raises UnknownFinalBoard or UnknownDivision.
+    Raises UnknownFinalBoard, UnknownDivision, or UnknownBoard if there was no leaderboard with this key.
     """
     found = session.execute(
-        select(FinalBoard, ScoringVersion.number)
+        select(FinalBoard, ScoringVersion)
         .join(ScoringVersion, ScoringVersion.id == FinalBoard.scoring_version_id)
         .where(FinalBoard.competition_id == competition.id, FinalBoard.number == number)
     ).one_or_none()
     if found is None:
         raise UnknownFinalBoard(number=number)
-    board, version_number = found
-    query = select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
+    board, version = found
+    named = boards.rules(board.boards, version)
+    rule = boards.find(named, key)
+    scale = version.scale if rule is None else boards.scale(rule)
+    query = rows_of(board, key)
     divisions: tuple[str, ...] = ()
     if competition.divisions or division is not None:
         known = query.with_only_columns(FinalStanding.division).where(FinalStanding.division.is_not(None))
@@ -150,7 +168,7 @@ def page_of(
         ranked = query.with_only_columns(FinalStanding.team_id, place)
         public = dict(session.execute(ranked.where(FinalStanding.public_rank.is_not(None))).all())
     lines = page_of_query(session, query, page=page, page_size=page_size)
-    rows = tuple(_row(line, competition.scale) for line in lines.rows)
+    rows = tuple(_row(line, scale) for line in lines.rows)
     if division is not None:
         first = (lines.page - 1) * page_size + 1
         rows = tuple(
@@ -162,14 +180,22 @@ def page_of(
         page=lines.page,
         page_count=lines.page_count,
         count=lines.count,
+        rule=rule,
+        rules=named,
         number=number,
         newest=newest(session, competition=competition),
         reason=board.reason,
         created_at=board.created_at,
-        scoring_version=version_number,
+        scoring_version=version.number,
         division=division,
         divisions=divisions,
     )
+
+
+def rows_of(board: FinalBoard, key: str = MAIN_BOARD) -> Select[FinalStanding]:
+    """Return the query for the rows of one leaderboard in final standings, best first."""
+    mine = FinalStanding.board_id == board.id, FinalStanding.board_key == key
+    return select(FinalStanding).where(*mine).order_by(FinalStanding.rank)
 
 
 def _row(line: FinalStanding, scale: Scale) -> FinalRow:

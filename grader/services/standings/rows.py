@@ -1,12 +1,13 @@
 """Standing rows without disqualified teams: updates, rebuilds, and ranks at the start of each UTC day."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
+    MAIN_BOARD,
     Competition,
     CompetitionState,
     DailyRank,
@@ -18,10 +19,10 @@ from grader.models import (
     Submission,
     SubmissionKind,
     Team,
-    on_board,
 )
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
+from grader.ranking.selection import Ranking
 from grader.services.competitions import lookup
 from grader.services.standings import shown_scores
 from grader.visibility import Feedback
@@ -126,11 +127,12 @@ def _start(day: date) -> datetime:
     return datetime.combine(day, time(tzinfo=UTC))
 
 
-def to_row(entry: TeamEntry, *, scoring_version_id: int, split: Split) -> Standing:
+def to_row(entry: TeamEntry, *, scoring_version_id: int, split: Split, board: str = MAIN_BOARD) -> Standing:
     """Return an entry as a row."""
     return Standing(
         scoring_version_id=scoring_version_id,
         split=split,
+        board=board,
         team_id=entry.team_id,
         submission_id=entry.submission_id,
         score_units=entry.score_units,
@@ -143,35 +145,52 @@ def to_entry(row: Standing) -> TeamEntry:
     return TeamEntry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
 
 
-def enter(session: Session, *, entries: Collection[TeamEntry], scoring_version_id: int) -> None:
-    """Store new public entries that are their teams' best, except those of disqualified teams."""
-    best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
+def enter(session: Session, *, entries: Mapping[str, Collection[TeamEntry]], scoring_version_id: int) -> None:
+    """Store new public entries of each leaderboard that are their teams' best.
+
+    Entries of disqualified teams are not stored.
+    """
+    best = {
+        (board, entry.team_id): entry
+        for board, own in entries.items()
+        for entry in selection.best_of_teams(own)
+    }
     # The teams' rows serve as locks: if two scores are recorded concurrently, the better one must win.
     qualified = session.execute(
         select(Team.id, Team.disqualified_at)
-        .where(Team.id.in_(best))
+        .where(Team.id.in_({team_id for _, team_id in best}))
         .order_by(Team.id)
         .with_for_update(key_share=True)
     )
-    teams = [team_id for team_id, disqualified_at in qualified if disqualified_at is None]
+    teams = {team_id for team_id, disqualified_at in qualified if disqualified_at is None}
     present = session.scalars(
         select(Standing)
         .where(
-            *on_board(scoring_version_id, Split.PUBLIC),
+            Standing.scoring_version_id == scoring_version_id,
+            Standing.split == Split.PUBLIC,
+            Standing.board.in_(entries),
             Standing.team_id.in_(teams),
         )
         .execution_options(populate_existing=True)
     )
-    rows = {row.team_id: row for row in present}
-    for team_id in teams:
-        entry, row = best[team_id], rows.get(team_id)
+    rows = {(row.board, row.team_id): row for row in present}
+    for (board, team_id), entry in best.items():
+        if team_id not in teams:
+            continue
+        row = rows.get((board, team_id))
         if row is None:
-            session.add(to_row(entry, scoring_version_id=scoring_version_id, split=Split.PUBLIC))
+            session.add(to_row(entry, scoring_version_id=scoring_version_id, split=Split.PUBLIC, board=board))
         elif order.order(entry) < order.order(to_entry(row)):
             row.submission_id = entry.submission_id
             row.score_units = entry.score_units
             row.submitted_at = entry.submitted_at
     session.flush()
+
+
+def in_use(session: Session, *, competition: Competition) -> Sequence[ScoringVersion]:
+    """Return the scoring versions that have standings: the live one and the one in preparation."""
+    mine = ScoringVersion.competition_id == competition.id
+    return session.scalars(select(ScoringVersion).where(mine, ScoringVersion.state.in_(_IN_USE))).all()
 
 
 def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int]) -> None:
@@ -182,12 +201,12 @@ def rebuild(session: Session, *, competition: Competition, team_ids: Collection[
     daily ranks.
     """
     forget_daily_ranks(session, competition=competition)
-    versions = session.scalars(
-        select(ScoringVersion).where(
-            ScoringVersion.competition_id == competition.id, ScoringVersion.state.in_(_IN_USE)
-        )
-    ).all()
-    for version in versions:
+    rewrite(session, competition=competition, team_ids=team_ids)
+
+
+def rewrite(session: Session, *, competition: Competition, team_ids: Collection[int] | None = None) -> None:
+    """Rewrite the standings of teams, by default all, without the daily ranks."""
+    for version in in_use(session, competition=competition):
         splits = [Split.PUBLIC]
         if competition.settled_at is not None and version.state is ScoringVersionState.LIVE:
             splits.append(Split.PRIVATE)
@@ -217,10 +236,11 @@ def write(
         disqualified=shown_scores.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,
     )
-    lines = {Split.PUBLIC: boards.public, Split.PRIVATE: boards.private}
+    rankings = {MAIN_BOARD: Ranking(boards.public, boards.private), **boards.named}
     session.add_all(
-        to_row(line.entry, scoring_version_id=scoring_version_id, split=split)
+        to_row(line.entry, scoring_version_id=scoring_version_id, split=split, board=board)
+        for board, ranking in rankings.items()
         for split in splits
-        for line in lines[split]
+        for line in (ranking.private if split is Split.PRIVATE else ranking.public)
     )
     session.flush()

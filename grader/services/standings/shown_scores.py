@@ -1,12 +1,14 @@
 """Ranked submissions and their displayed public scores."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
+from grader.metrics.boards import BoardRule
 from grader.models import (
     Competition,
     Score,
@@ -19,8 +21,11 @@ from grader.models import (
 )
 from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
+from grader.services.competitions import boards
 from grader.visibility import Feedback
 
+# The score, the terms and the groups of a submission on one split.
+Values = Sequence[Any]
 # The kinds of files that a team submits as a participant.
 KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 
@@ -51,6 +56,26 @@ def scale(competition: Competition, split: Split = Split.PUBLIC, own: Scale | No
     return replace(own, shown_decimals=min(competition.feedback_step.decimals, own.decimals))
 
 
+def named(
+    competition: Competition, rules: Iterable[BoardRule], public: Values, private: Values
+) -> dict[str, tuple[int | None, int | None]]:
+    """Return the units of a submission's public and private value on each named leaderboard.
+
+    In the blind mode, there are no public leaderboards.
+    """
+    is_blind = competition.feedback is Feedback.BLIND
+    return {
+        rule.key: (None if is_blind else named_units(rule, public), named_units(rule, private))
+        for rule in rules
+    }
+
+
+def named_units(rule: BoardRule, values: Values) -> int | None:
+    """Return the units of a value on a named leaderboard, or None if it is undefined."""
+    value = rule.value(*values)
+    return None if value is None else boards.scale(rule).units(value)
+
+
 def scored(
     session: Session,
     *,
@@ -63,6 +88,8 @@ def scored(
     public, private = aliased(Score), aliased(Score)
     version = session.get_one(ScoringVersion, scoring_version_id)
     competition, own = session.get_one(Competition, version.competition_id), version.scale
+    rules = boards.of(competition, version)
+    values = [value for side in (public, private) for value in (side.terms, side.groups)] if rules else []
     query = (
         select(
             Submission.id,
@@ -72,6 +99,7 @@ def scored(
             private.score,
             Submission.kind,
             Submission.is_selected,
+            *values,
         )
         .join(public, public.submission_id == Submission.id)
         .join(private, private.submission_id == Submission.id)
@@ -98,8 +126,9 @@ def scored(
             kind,
             is_selected,
             shown_units=units(competition, public, own),
+            named=named(competition, rules, (public, *more[:2]), (private, *more[2:])),
         )
-        for submission_id, team_id, submitted_at, public, private, kind, is_selected in (
+        for submission_id, team_id, submitted_at, public, private, kind, is_selected, *more in (
             session.execute(query)
         )
     ]

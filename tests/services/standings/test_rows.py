@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
+from grader.models import MAIN_BOARD, Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.standings import rows as standing_rows
@@ -49,7 +49,7 @@ class World:
 
     def enter(self, *entries: TeamEntry):
         with self.service.database.write() as session:
-            standing_rows.enter(session, entries=entries, scoring_version_id=self.live)
+            standing_rows.enter(session, entries={MAIN_BOARD: entries}, scoring_version_id=self.live)
 
     def rebuild(self, *team_ids: int):
         with self.service.database.write() as session:
@@ -120,7 +120,7 @@ def test_entry_written_concurrently_by_another_process_is_compared(world: World)
             execution_options={"synchronize_session": False},
         )
         assert known.score_units == old.score_units
-        standing_rows.enter(session, entries=[ours], scoring_version_id=world.live)
+        standing_rows.enter(session, entries={MAIN_BOARD: [ours]}, scoring_version_id=world.live)
     assert [each.score_units for each in world.entries(Split.PUBLIC)] == [theirs.score_units]
 
 

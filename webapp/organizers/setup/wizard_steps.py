@@ -42,6 +42,7 @@ _FORMULA = (
     ("Weights (must sum to 1)", tuple(WEIGHTS)),
 )
 _IDENTITIES = "Identities in the score"
+_BOARDS = "More leaderboards"
 _CLASS_NAMES = ("positive_name", "negative_name")
 STEPS = (
     SettingsStep(
@@ -103,10 +104,11 @@ STEPS = (
         (
             (_IDENTITIES, ("identities", "min_class_rows")),
             ("Feedback before the reveal", ("feedback", "feedback_step")),
+            (_BOARDS, ("boards",)),
             *_FORMULA,
         ),
         helps={"identities": "One name per line. If blank, the solution check proposes them."},
-        folded=tuple(heading for heading, _ in _FORMULA),
+        folded=(_BOARDS, *(heading for heading, _ in _FORMULA)),
     ),
 )
 BY_KEY = {step.key: step for step in STEPS}

@@ -1,0 +1,229 @@
+"""Named leaderboards, which rank by terms, the worst group or a weighted sum instead of the score.
+
+A line defines one: a name, `=`, and a value such as `0.5 * overall + 0.5 * worst group`. The word `lowest` or
+`highest` at the end sets the direction.
+"""
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from grader.metrics.interface import Description, Direction
+
+MOST_BOARDS, NAME_MAX_LENGTH, KEY_MAX_LENGTH = 10, 40, 40
+SCORE, WORST_GROUP, OVERALL = "score", "worst group", "overall"
+LARGEST_WEIGHT, LARGEST_PART = 1e6, 1e300  # A few parts of this size can be added.
+_SHOWN_NAMES = 12
+_WEIGHT = re.compile(r" ?(?:([0-9]*\.?[0-9]+(?:e-?[0-9]+)?) ?\*)? ?")
+_OPERATOR = re.compile(r" ?[+-]")
+_SIGNS = str.maketrans({"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-"})
+
+
+class BoardValue(NamedTuple):
+    """A value of a submission that a leaderboard can rank by: the score, the worst group or a term."""
+
+    name: str
+    title: str
+    direction: Direction
+    is_term: bool = False
+
+    def of(self, score: float, terms: Mapping[str, float], groups: Mapping[str, Any]) -> float | None:
+        """Return the value of a submission on one split, or None if it is undefined."""
+        if self.is_term:
+            return terms.get(self.name)
+        if self.name == SCORE:
+            return score
+        worst = min if self.direction is Direction.HIGHEST else max
+        values = (each["score"] for column in groups.values() for each in column.values())
+        return worst(values, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRule:
+    """The rule by which a named leaderboard ranks.
+
+    Attributes
+    ----------
+    name, key : str
+        The name, and its form in URLs.
+    parts : tuple of (float, BoardValue)
+        The weights and the values of the sum.
+    direction : Direction
+        Which value is the best.
+    decimals : int
+        The number of displayed decimals.
+    """
+
+    name: str
+    key: str
+    parts: tuple[tuple[float, BoardValue], ...]
+    direction: Direction
+    decimals: int
+
+    @property
+    def expression(self) -> str:
+        """The weighted sum as text, such as ``0.5 * Overall + 0.5 * worst group``."""
+        sizes = [f"{abs(weight):g} * " if abs(weight) != 1 else "" for weight, _ in self.parts]
+        signs = ["- " if weight < 0 else "+ " for weight, _ in self.parts]
+        text = zip(signs, sizes, (value.title for _, value in self.parts), strict=True)
+        return " ".join(map("".join, text)).removeprefix("+ ")
+
+    @property
+    def single(self) -> BoardValue | None:
+        """The value by which the leaderboard ranks if it is a single one without a weight, or None."""
+        ((weight, value), *others) = self.parts
+        return None if others or abs(weight) != 1 else value
+
+    def value(self, score: float, terms: Mapping[str, float], groups: Mapping[str, Any]) -> float | None:
+        """Return the value of a submission on one split, or None if a part of it is undefined.
+
+        Parameters
+        ----------
+        score : float
+            The score.
+        terms, groups : mapping
+            The terms and the values of groups, as in a `MetricResult`.
+        """
+        parts = []
+        for weight, value in self.parts:
+            found = value.of(score, terms, groups)
+            if found is None or not abs(weight * found) < LARGEST_PART:
+                return None
+            parts.append(weight * found)
+        return math.fsum(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The values of a metric by their names and titles, with the decimals of sums and of single terms."""
+
+    values: Mapping[str, BoardValue]
+    decimals: int
+    term_decimals: int
+
+    @classmethod
+    def of(cls, about: Description, *, has_groups: bool, term_decimals: int) -> "Vocabulary":
+        """Return the values of a metric, the worst group only if it has groups."""
+        score = BoardValue(SCORE, SCORE, about.direction)
+        values = {SCORE: score}
+        if has_groups:
+            values[WORST_GROUP] = BoardValue(WORST_GROUP, WORST_GROUP, about.direction)
+        terms = [(each, BoardValue(each.name, each.title, each.direction, True)) for each in about.terms]
+        for kind in ("name", "title", "heading"):
+            for term, value in terms:
+                if name := getattr(term, kind):
+                    values.setdefault(_folded(name), value)
+        values.setdefault(OVERALL, score)
+        return cls(values, about.decimals, term_decimals)
+
+    def parts(self, text: str) -> Iterator[tuple[float, BoardValue]]:
+        """Yield the weights and values of a sum; raise ValueError with the reason."""
+        sign, rest = (text[0], text[1:]) if text[:1] in ("+", "-") else ("+", text)
+        while True:
+            weight = _WEIGHT.match(rest)
+            rest = rest[weight.end() :] if weight else rest
+            size = float(weight[1]) if weight and weight[1] else 1.0
+            if not rest:
+                raise ValueError(f"a value is missing at the end of {text!r}")
+            if not 0 < size <= LARGEST_WEIGHT:
+                raise ValueError(f"a weight must be above 0 and at most {LARGEST_WEIGHT:,.0f}")
+            # Names may contain signs, so the longest name counts.
+            ends = [len(rest), *(each.start() for each in reversed([*_OPERATOR.finditer(rest)]))]
+            end = next((each for each in ends if rest[:each] in self.values), None)
+            if end is None:
+                unknown = rest[: ends[-1]] or rest
+                raise ValueError(f"{unknown!r} is not a value of this metric, which has {self.names}")
+            yield (size if sign == "+" else -size), self.values[rest[:end]]
+            sign, rest = rest[end:].lstrip()[:1], rest[end:].lstrip()[1:]
+            if not sign:
+                return
+
+    @property
+    def names(self) -> str:
+        """The names of the values as text."""
+        names = list(dict.fromkeys(each.name for each in self.values.values()))
+        more = [f"and {len(names) - _SHOWN_NAMES:,} more"] if len(names) > _SHOWN_NAMES else []
+        return ", ".join([*names[:_SHOWN_NAMES], *more])
+
+
+class ParsedBoards(NamedTuple):
+    """The valid rules in a setting, and the faults of the other lines."""
+
+    rules: tuple[BoardRule, ...]
+    faults: tuple[str, ...]
+
+
+def parse(text: str, vocabulary: Vocabulary | None) -> ParsedBoards:
+    """Parse the lines of the setting.
+
+    Parameters
+    ----------
+    text : str
+        One leaderboard per line.
+    vocabulary : Vocabulary or None
+        The values of the metric. Without it, there are no rules, and only names are checked.
+
+    Returns
+    -------
+    ParsedBoards
+        The rules, and one sentence for each other line, with its number.
+    """
+    rules, faults, keys = list[BoardRule](), list[str](), dict[str, int]()
+    for number, line in enumerate(text.splitlines(), 1):
+        name, equals, value = (_spaced(part) for part in line.partition("="))
+        key = key_of(name)
+        fault = ""
+        if not (name and equals and value):
+            fault = "write a name, an equals sign and a value, such as Fairness = worst group."
+        elif len(name) > NAME_MAX_LENGTH:
+            fault = f"the name must have at most {NAME_MAX_LENGTH} characters."
+        elif keys.setdefault(key, number) != number:
+            fault = f"line {keys[key]} has the same address, {key}. Choose another name."
+        elif number > MOST_BOARDS:
+            fault = f"there can be at most {MOST_BOARDS} named leaderboards."
+        elif vocabulary:
+            try:
+                rules.append(_rule(name, key, value, vocabulary))
+            except ValueError as error:
+                fault = f"{error}."
+        if fault:
+            faults.append(f"Named leaderboards, line {number}: {fault}")
+    return ParsedBoards(tuple(rules), tuple(faults))
+
+
+def key_of(name: str) -> str:
+    """Return the key of a name, such as ``worst-group``; names without letters from a to z get a hash."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    key = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:KEY_MAX_LENGTH].strip("-")
+    return key or f"board-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _rule(name: str, key: str, text: str, vocabulary: Vocabulary) -> BoardRule:
+    text = _folded(text.translate(_SIGNS))
+    rest, _, last = text.rpartition(" ")
+    chosen = Direction(last) if last in list(Direction) and text not in vocabulary.values else None
+    parts = tuple(vocabulary.parts(rest if chosen else text))
+    direction = chosen or _direction(parts)
+    rule = BoardRule(name, key, parts, direction, vocabulary.decimals)
+    is_term = rule.single is not None and rule.single.is_term
+    return replace(rule, decimals=vocabulary.term_decimals) if is_term else rule
+
+
+def _direction(parts: Sequence[tuple[float, BoardValue]]) -> Direction:
+    """Return the common direction of the parts; a negative weight reverses one. Raise ValueError."""
+    highest = {(each.direction is Direction.HIGHEST) is (weight > 0) for weight, each in parts}
+    if len(highest) > 1:
+        raise ValueError("the values have different directions, so add lowest or highest at the end")
+    return Direction.HIGHEST if highest.pop() else Direction.LOWEST
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _folded(text: str) -> str:
+    return _spaced(text).casefold()

@@ -1,0 +1,98 @@
+"""The named leaderboards of a competition under a scoring version, their scales and their visibility."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from grader.errors import ErrorKind, OrganizerError, ParticipantError, SeveralProblems
+from grader.metrics import boards
+from grader.metrics.boards import SCORE, BoardRule
+from grader.metrics.interface import Direction
+from grader.models import MAIN_BOARD, Competition, ScoringVersion, Split
+from grader.ranking.order import TERM_DECIMALS, Scale
+from grader.services.competitions.metric import Rules
+from grader.visibility import Field
+
+_FIELDS: Mapping[Split, tuple[Field, Field, Field, Field]] = {
+    Split.PUBLIC: (
+        Field.PUBLIC_RANK,
+        Field.PUBLIC_EXACT,
+        Field.PUBLIC_TERMS,
+        Field.PUBLIC_IDENTITIES,
+    ),
+    Split.PRIVATE: (
+        Field.PRIVATE_RANK,
+        Field.PRIVATE_SCORE,
+        Field.PRIVATE_TERMS,
+        Field.PRIVATE_IDENTITIES,
+    ),
+}
+
+
+class UnknownBoard(ParticipantError):
+    """The competition has no leaderboard with this key."""
+
+    public_name = "unknown_board"
+    kind = ErrorKind.NOT_FOUND
+    message = "There is no leaderboard {key!r} in this competition."
+
+
+class HiddenBoard(ParticipantError):
+    """The leaderboard ranks by values that the viewer may not see before the reveal."""
+
+    public_name = "hidden_board"
+    kind = ErrorKind.FORBIDDEN
+    message = "The leaderboard {name!r} is visible after the reveal, because it shows values that are hidden."
+
+
+class BoardsNeedValues(SeveralProblems, OrganizerError):
+    """A metric lacks a value by which a named leaderboard ranks."""
+
+    public_name = "boards_need_values"
+
+
+def of(competition: Competition, version: ScoringVersion) -> tuple[BoardRule, ...]:
+    """Return the named leaderboards of a competition under a scoring version."""
+    return rules(competition.boards, version)
+
+
+def rules(text: str, version: ScoringVersion) -> tuple[BoardRule, ...]:
+    """Return the named leaderboards that the setting defines under a scoring version."""
+    return boards.parse(text, _vocabulary(Rules.of(version))).rules if text else ()
+
+
+def faults(text: str, metric: Rules) -> tuple[str, ...]:
+    """Return a sentence for each invalid line of the setting."""
+    return boards.parse(text, _vocabulary(metric)).faults if text else ()
+
+
+def require(competition: Competition, metric: Rules) -> None:
+    """Raise BoardsNeedValues if the metric lacks a value that a named leaderboard needs."""
+    if lacking := faults(competition.boards, metric):
+        raise BoardsNeedValues([*lacking, "Change the setting or the metric."])
+
+
+def find(named: Iterable[BoardRule], key: str) -> BoardRule | None:
+    """Return the leaderboard with this key, or None for the main one; raise UnknownBoard."""
+    if key == MAIN_BOARD:
+        return None
+    found = next((each for each in named if each.key == key), None)
+    if found is None:
+        raise UnknownBoard(key=key)
+    return found
+
+
+def is_visible(rule: BoardRule, split: Split, seen: Collection[Field]) -> bool:
+    """Return whether a viewer who sees these fields may see the leaderboard."""
+    rank, score, terms, groups = _FIELDS[split]
+    needed = (terms if each.is_term else score if each.name == SCORE else groups for _, each in rule.parts)
+    return {rank, *needed} <= set(seen)
+
+
+def scale(rule: BoardRule) -> Scale:
+    """Return the scale of the leaderboard's values."""
+    return Scale(rule.decimals, rule.direction is Direction.LOWEST)
+
+
+def _vocabulary(metric: Rules) -> boards.Vocabulary:
+    decimals = TERM_DECIMALS if metric.is_bias else metric.about.decimals
+    has_groups = bool(metric.as_settings().get("groups"))
+    return boards.Vocabulary.of(metric.about, has_groups=has_groups, term_decimals=decimals)
