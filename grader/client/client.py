@@ -315,10 +315,15 @@ class Client:
         *,
         split: str = "public",
         search: str | None = None,
+        division: str | None = None,
         most: int | None = None,
     ) -> Leaderboard:
-        """Return up to `most` rows of the ``public`` or ``private`` leaderboard, filtered by `search`."""
-        pages = self._transport.pages(f"{self._place(competition)}/leaderboard", split=split, q=search)
+        """Return up to `most` rows of the ``public`` or ``private`` leaderboard, filtered by `search`.
+
+        With a `division`, the rows and ranks are those inside the division.
+        """
+        asked = {"split": split, "q": search, "division": division}
+        pages = self._transport.pages(f"{self._place(competition)}/leaderboard", **asked)
         first = next(pages)
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
         return Leaderboard.of(first | {"rows": list(islice(rows, most))})

@@ -260,6 +260,7 @@ def _cell(value: float | None) -> str:
 @competition_option
 @click.option("--private", is_flag=True, help="Show the private leaderboard (available after the reveal).")
 @click.option("--search", help="Show only teams whose name contains this text.")
+@click.option("--division", help="Show only this division, with the ranks inside it.")
 @click.option(
     "--rows",
     type=click.IntRange(1, 10**6),
@@ -273,6 +274,7 @@ def leaderboard(
     competition: str | None,
     private: bool,
     search: str | None,
+    division: str | None,
     rows: int,
     is_whole: bool,
     server: str | None,
@@ -281,7 +283,10 @@ def leaderboard(
     """Print the leaderboard; if your row is not included, it is added at the end."""
     with connected(server, as_json=as_json, competition=competition) as client:
         board = client.leaderboard(
-            split="private" if private else "public", search=search, most=None if is_whole else rows
+            split="private" if private else "public",
+            search=search,
+            division=division,
+            most=None if is_whole else rows,
         )
     if as_json:
         show_json(board.data)
