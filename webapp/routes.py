@@ -23,6 +23,7 @@ from webapp.competitions import downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site, site_link
+from webapp.leaderboards import exchange
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.organizers.closing import pages as closing_pages
 from webapp.organizers.console import (
@@ -70,6 +71,7 @@ ADDED_TO_FAMILIES = (
     comparison,
     diagnosis,
     ties,
+    exchange,
     difference_page,
     version_page,
     profile,
@@ -116,6 +118,7 @@ def _about_the_site() -> dict[str, object]:
     return {
         "can_sign_up": site.settings.password_login and site.settings.sign_up is not SignUp.CLOSED,
         "contact": site.settings.contact,
+        "site_settings": site.settings,
         "providers": [each.provider for each in site.providers.values()],
         "password_login": site.settings.password_login,
         "has_password": partial(identities.has_password, settings=site.settings),

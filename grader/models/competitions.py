@@ -172,6 +172,7 @@ class Competition(_WithTexts, Base):
     selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
     takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
     marks_ties: Mapped[bool] = mapped_column(default=True, server_default=false())
+    embeddable: Mapped[bool] = mapped_column(default=False, server_default=false())
     reveal_rule: Mapped[RevealRule] = mapped_column(
         stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
     )

@@ -9,6 +9,8 @@ PATHS = {
     "/competitions/toxicity": 200,
     "/competitions/toxicity/data/sample_submission.csv": 200,
     "/competitions/toxicity/submit": 302,
+    "/competitions/toxicity/leaderboard/embed.html": 404,
+    "/competitions/toxicity/leaderboard/embed.json": 404,
     "/login": 200,
     "/static/fairboard.css": 200,
     "/static/nothing.css": 404,
@@ -133,3 +135,4 @@ def _check(answer):
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Referrer-Policy"] == "same-origin"
     assert answer.headers["X-Frame-Options"] == "DENY"
+    assert "Access-Control-Allow-Origin" not in answer.headers

@@ -10,6 +10,7 @@ from tests.fixtures.routes import ROUTES, Route
 from tests.fixtures.walks import methods, values_of
 
 API = "/api/v1"
+POLICY, RESOURCE_POLICY = "Content-Security-Policy", "Cross-Origin-Resource-Policy"
 ROLES = ("stranger", "outsider", "owner")
 READ_BY_POST = frozenset({
     *("POST kaggle.list_competition_hosts", "POST kaggle.get_competition_settings"),
@@ -53,6 +54,18 @@ def test_viewers_of_a_competition_change_nothing_in_it(make_scene):
                 wrong.append(f"{name}: {answer.status_code}")
     assert not wrong
     assert sorted(blob.sha256 for blob in scene.arena.storage.blobs()) == kept
+
+
+def test_other_sites_can_only_frame_and_read_the_embedded_leaderboard(make_scene):
+    scene, framed, read = make_scene(revealed=True), set(), set()
+    for name, _, path in _routes(scene):
+        if name.startswith("GET "):
+            headers = _ask(scene, "owner", name, path).headers
+            if headers.get("X-Frame-Options") != "DENY" or "frame-ancestors *" in headers[POLICY]:
+                framed.add(name)
+            if "Access-Control-Allow-Origin" in headers or "cross-origin" in headers[RESOURCE_POLICY]:
+                read.add(name)
+    assert framed == read == {"GET leaderboards.embed"}
 
 
 def test_unsafe_requests_need_a_csrf_token(make_scene):

@@ -34,9 +34,13 @@ WITHOUT_FACTOR = frozenset(
         *("account.second_factors", "account.unlock_factors", "account.add_factor"),
     }
 )
+# Users who must accept the site's notice can use these in addition.
+WITHOUT_NOTICE = WITHOUT_FACTOR | {"account.notice", "account.delete"}
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
+# These responses are the same for everyone. Other sites embed leaderboards.
+WITHOUT_USER = OPEN_CALLS | {None, "static", "leaderboards.embed"}
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
 # Facts from the check of a request's headers that are used again for the complete request. An action still
 # identifies the user and decides in its own transaction.
@@ -45,12 +49,28 @@ ACTIONS: set[str] = set()
 """Endpoints of actions that identify the user themselves, in their write transaction."""
 
 
-class SecondFactorMissing(ParticipantError):
+class UnfinishedAccount(ParticipantError):
+    """A request of a user who must complete `page` before using other pages."""
+
+    public_name = "unfinished_account"
+    kind = ErrorKind.FORBIDDEN
+    page: str
+
+
+class SecondFactorMissing(UnfinishedAccount):
     """A request of a user who must set up a second factor first."""
 
     public_name = "second_factor_missing"
-    kind = ErrorKind.FORBIDDEN
+    page = "account.second_factors"
     message = "This site requires a second factor for your account. Set one up first."
+
+
+class NoticeNotAccepted(UnfinishedAccount):
+    """A request of a user who has not accepted the current version of the site's notice."""
+
+    public_name = "notice_not_accepted"
+    page = "account.notice"
+    message = "Open any page of this site and accept its notice first."
 
 
 class LoginNeeded(ParticipantError):
@@ -265,6 +285,10 @@ def _identify(session: Any) -> None:
         required = current_site().settings.require_second_factor
         if second_factors.is_missing(session, user=g.user, required=required):
             raise SecondFactorMissing
+    version = current_site().settings.notice_version
+    has_login = g.login is not None and request.endpoint not in WITHOUT_NOTICE
+    if version and has_login and g.user.notice_version != version:
+        raise NoticeNotAccepted
 
 
 def _identify_again(session: Any) -> None:
@@ -282,7 +306,7 @@ def _identify_again(session: Any) -> None:
 
 def _secret() -> str | None:
     """Return the token or cookie that identifies the user; None for endpoints that need none."""
-    if request.endpoint in (None, "static", *OPEN_CALLS) or request.blueprint == "health":
+    if request.endpoint in WITHOUT_USER or request.blueprint == "health":
         return None
     if request.blueprint in TOKEN_BLUEPRINTS:
         return _sent_token()

@@ -318,6 +318,15 @@ class CompetitionSettings(BaseModel):
             help="The name of a figure, such as cover.jpg. By default, a cover is generated from the title.",
         ),
     ] = ""
+    embeddable: Annotated[
+        Check,
+        Setting(
+            "embeddable",
+            "Allow other sites to embed the leaderboard",
+            "embedding setting",
+            help="Scripts of other sites may then also read its first rows, as the public sees them.",
+        ),
+    ] = False
     feedback: Annotated[
         Feedback,
         Kind.CHOICE,

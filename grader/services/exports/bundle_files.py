@@ -13,6 +13,7 @@ from grader.metrics import registry
 from grader.metrics.interface import ColumnKind, Exactness
 from grader.models import Split
 from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS, term_text
+from grader.services.exports import croissant
 from grader.services.exports.bundle import BundleLine, FinalResults
 from grader.services.leaderboards.group_tables import text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
@@ -47,6 +48,7 @@ results.html              all results as a printable page
 boards/                   both leaderboards as CSV and JSON; the private one is the final one{named}
 {chart}{tables}metric.md, metric.json    the metric, its settings and the version of its code
 hashes.csv                the sha256 of every file that counted, and the commitment to the solution
+croissant.json            description of the tables for tools such as mlcroissant (Croissant 1.0, JSON-LD)
 CITATION.cff              how to cite these results
 SHA256SUMS                checksums of all these files; verify them with sha256sum -c SHA256SUMS
 {more}
@@ -108,6 +110,18 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
             for each in lines
         ]
         files[f"boards/private-{key}.csv"] = csv_lines([header, *cells])
+    files["croissant.json"] = croissant.document(
+        title=results.title,
+        address=address,
+        creators=_creators(results),
+        number=results.number,
+        published=results.finalized_at,
+        tables={
+            name.removesuffix(".csv").replace("/", "-"): (name, text)
+            for name, text in files.items()
+            if name.endswith(".csv") and "/" in name
+        },
+    )
     if results.chart is not None:
         files["accuracy-fairness.svg"] = results.chart
     if results.nonce is not None:
@@ -117,6 +131,10 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
     for receipt in results.receipts:
         files[f"receipts/{receipt.submission}.json"] = receipt.to_json()
     return files
+
+
+def _creators(results: FinalResults) -> tuple[str, ...]:
+    return results.organizers or (f"Organizers of {results.title}",)
 
 
 def _term_decimals(results: FinalResults) -> int:
@@ -302,7 +320,6 @@ def _hashes(results: FinalResults) -> str:
 
 def _citation(results: FinalResults, address: str) -> str:
     """Return a CITATION.cff (1.2.0); JSON strings are valid YAML."""
-    names = results.organizers or (f"Organizers of {results.title}",)
     said = f"Final standings {results.number} of {results.title}"
     lines = [
         "cff-version: 1.2.0",
@@ -310,7 +327,7 @@ def _citation(results: FinalResults, address: str) -> str:
         "type: dataset",
         f"title: {_yaml(f'{results.title}: final results')}",
         "authors:",
-        *(f"  - name: {_yaml(name)}" for name in names),
+        *(f"  - name: {_yaml(name)}" for name in _creators(results)),
         f"version: {_yaml(str(results.number))}",
         f"date-released: {_day(results.finalized_at)}",
         f"url: {_yaml(address)}",

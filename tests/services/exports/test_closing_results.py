@@ -278,6 +278,7 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
         "boards/private.json",
         "boards/public.csv",
         "boards/public.json",
+        "croissant.json",
         "hashes.csv",
         "identities/private.csv",
         "identities/public.csv",
@@ -297,6 +298,10 @@ def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Co
     solution = competition.live_scoring_version.solution
     told = b"".join(files.values()).decode()
     assert solution.commitment in told and solution.nonce not in told and solution.digest not in told
+    described = json.loads(files["croissant.json"])
+    hashes = {each["contentUrl"]: each["sha256"] for each in described["distribution"]}
+    tables = [name for name in files if name.endswith(".csv") and "/" in name]
+    assert hashes == {name: hashlib.sha256(files[name]).hexdigest() for name in tables}
     chart = ElementTree.fromstring(files["accuracy-fairness.svg"])
     texts = {each.text for each in chart.iter("{http://www.w3.org/2000/svg}text")}
     assert {"Overall AUC", "Worst bias term"} < texts and texts & {"ada", "bob", "cyd"}
