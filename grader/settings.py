@@ -303,6 +303,21 @@ class Settings(BaseSettings):
             "Contact for people who need an account or a new password, such as a name and an address."
         ),
     )
+    imprint_url: str = Field(
+        "", description="Address of the imprint, which the footer of every page links to."
+    )
+    privacy_url: str = Field("", description="Address of the privacy policy, which the footer links to.")
+    notice: str = Field(
+        "",
+        description="Markdown text that people must accept when they sign up, such as terms of use. "
+        "Requires a version.",
+    )
+    notice_version: str = Field(
+        "",
+        max_length=64,
+        description="Version of the notice, such as 2026-10-01. After a change, everyone must accept it "
+        "again.",
+    )
     smtp_host: str | None = Field(
         None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )
@@ -368,6 +383,13 @@ class Settings(BaseSettings):
             "." * name.startswith(".") + ascii_host(name.strip(".[]")).strip("[]") for name in _listed(text)
         )
 
+    @field_validator("imprint_url", "privacy_url")
+    @classmethod
+    def _are_pages(cls, url: str) -> str:
+        if url and urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError("expected a URL that starts with https://")
+        return url
+
     @field_validator("backup_target")
     @classmethod
     def _is_a_target(cls, target: str | None) -> str | None:
@@ -406,6 +428,12 @@ class Settings(BaseSettings):
     def _someone_can_log_in(self) -> Self:
         if not self.password_login and not (self.providers() and self.rescue_administrator):
             raise ValueError("password_login=false requires oidc_providers and rescue_administrator")
+        return self
+
+    @model_validator(mode="after")
+    def _notice_has_a_version(self) -> Self:
+        if bool(self.notice) != bool(self.notice_version):
+            raise ValueError("notice and notice_version must be set together")
         return self
 
     @model_validator(mode="after")
