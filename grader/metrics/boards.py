@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from grader.metrics.interface import Description, Direction
+from grader.text import listed
 
 MOST_BOARDS, NAME_MAX_LENGTH, KEY_MAX_LENGTH = 10, 40, 40
 SCORE, WORST_GROUP, OVERALL = "score", "worst group", "overall"
 LARGEST_WEIGHT, LARGEST_PART = 1e6, 1e300  # A few parts of this size can be added.
 _SHOWN_NAMES = 12
-_WEIGHT = re.compile(r" ?(?:([0-9]*\.?[0-9]+(?:e-?[0-9]+)?) ?\*)? ?")
 _OPERATOR = re.compile(r" ?[+-]")
+_START = re.compile(r" ?([+-]) ?(?:([0-9]*\.?[0-9]+(?:e-?[0-9]+)?) ?\*)? ?")
 _SIGNS = str.maketrans({"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-"})
 
 
@@ -67,10 +68,10 @@ class BoardRule:
     @property
     def expression(self) -> str:
         """The weighted sum as text, such as ``0.5 * Overall + 0.5 * worst group``."""
-        sizes = [f"{abs(weight):g} * " if abs(weight) != 1 else "" for weight, _ in self.parts]
-        signs = ["- " if weight < 0 else "+ " for weight, _ in self.parts]
-        text = zip(signs, sizes, (value.title for _, value in self.parts), strict=True)
-        return " ".join(map("".join, text)).removeprefix("+ ")
+        sizes = (f"{abs(weight):g} * " if abs(weight) != 1 else "" for weight, _ in self.parts)
+        parts = zip(sizes, self.parts, strict=True)
+        text = " ".join(f"{'-' if weight < 0 else '+'} {size}{each.title}" for size, (weight, each) in parts)
+        return text.removeprefix("+ ")
 
     @property
     def single(self) -> BoardValue | None:
@@ -122,32 +123,22 @@ class Vocabulary:
 
     def parts(self, text: str) -> Iterator[tuple[float, BoardValue]]:
         """Yield the weights and values of a sum; raise ValueError with the reason."""
-        sign, rest = (text[0], text[1:]) if text[:1] in ("+", "-") else ("+", text)
-        while True:
-            weight = _WEIGHT.match(rest)
-            rest = rest[weight.end() :] if weight else rest
-            size = float(weight[1]) if weight and weight[1] else 1.0
+        rest = text if text[:1] in ("+", "-") else f"+{text}"
+        while start := _START.match(rest):
+            rest, weight = rest[start.end() :], float(f"{start[1]}{start[2] or 1}")
             if not rest:
                 raise ValueError(f"a value is missing at the end of {text!r}")
-            if not 0 < size <= LARGEST_WEIGHT:
+            if not 0 < abs(weight) <= LARGEST_WEIGHT:
                 raise ValueError(f"a weight must be above 0 and at most {LARGEST_WEIGHT:,.0f}")
             # Names may contain signs, so the longest name counts.
             ends = [len(rest), *(each.start() for each in reversed([*_OPERATOR.finditer(rest)]))]
             end = next((each for each in ends if rest[:each] in self.values), None)
             if end is None:
-                unknown = rest[: ends[-1]] or rest
-                raise ValueError(f"{unknown!r} is not a value of this metric, which has {self.names}")
-            yield (size if sign == "+" else -size), self.values[rest[:end]]
-            sign, rest = rest[end:].lstrip()[:1], rest[end:].lstrip()[1:]
-            if not sign:
-                return
-
-    @property
-    def names(self) -> str:
-        """The names of the values as text."""
-        names = list(dict.fromkeys(each.name for each in self.values.values()))
-        more = [f"and {len(names) - _SHOWN_NAMES:,} more"] if len(names) > _SHOWN_NAMES else []
-        return ", ".join([*names[:_SHOWN_NAMES], *more])
+                names = list(dict.fromkeys(each.name for each in self.values.values()))
+                reason = f"is not a value of this metric, which has {listed(names, most=_SHOWN_NAMES)}"
+                raise ValueError(f"{rest[: ends[-1]] or rest!r} {reason}")
+            yield weight, self.values[rest[:end]]
+            rest = rest[end:]
 
 
 class ParsedBoards(NamedTuple):
@@ -191,7 +182,7 @@ def parse(text: str, vocabulary: Vocabulary | None) -> ParsedBoards:
             except ValueError as error:
                 fault = f"{error}."
         if fault:
-            faults.append(f"Named leaderboards, line {number}: {fault}")
+            faults.append(f"Named leaderboards, line {number}{f' ({name})' if name else ''}: {fault}")
     return ParsedBoards(tuple(rules), tuple(faults))
 
 

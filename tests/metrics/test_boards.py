@@ -90,7 +90,9 @@ def test_all_faults_are_reported_with_their_lines():
     ]
     assert len(parsed.faults) == len(expected)
     for fault, (number, words) in zip(parsed.faults, expected, strict=True):
-        assert fault.startswith(f"Named leaderboards, line {number}: ") and words in fault
+        name = lines[number - 1].partition("=")[0].strip()
+        where = f"Named leaderboards, line {number} ({name}): ".replace(" ()", "")
+        assert fault.startswith(where) and words in fault
 
 
 def test_values_with_different_directions_need_a_direction():

@@ -231,8 +231,8 @@ def _rotate(world: World, columns: tuple[str, ...]):
             for score, value in zip(scores, values[1:] + values[:1], strict=True):
                 setattr(score, column, value)
         session.flush()
-        # The values of named leaderboards have changed too.
-        _write_public(session, competition)
+        if columns:  # The values of named leaderboards have changed too.
+            _write_public(session, competition)
 
 
 def _set(world: World, feedback: Feedback):

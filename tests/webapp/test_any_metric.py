@@ -816,7 +816,7 @@ def test_named_leaderboards_in_several_directions_follow_a_rescoring_to_the_bund
     olga, (ann, *_), _ = opened(arena, task, feedback="score", reported=["mae"])
     wrong = olga("PATCH", f"{DESK}/settings", json={"boards": "A = nothing\nB"}, expect=409).json
     assert [each["fields"] for each in wrong["problems"]] == [["boards"], ["boards"]]
-    assert "line 1: 'nothing' is not a value" in wrong["message"] and "line 2" in wrong["message"]
+    assert "line 1 (A): 'nothing' is not a value" in wrong["message"] and "line 2" in wrong["message"]
     olga("PATCH", f"{DESK}/settings", json={"boards": BOARDS})
     listed = ann("GET", HERE).json["boards"]
     assert [(each["key"], each["direction"]) for each in listed] == [
@@ -853,7 +853,7 @@ def test_named_leaderboards_in_several_directions_follow_a_rescoring_to_the_bund
     metric = olga("GET", f"{DESK}/rescoring/settings").json["metric"] | {"reported": []}
     sent = {"identities": [], "metric": metric}
     refused = olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=409).json
-    assert refused["error"] == "boards_need_values" and "line 1: 'mae'" in refused["message"]
+    assert refused["error"] == "boards_need_values" and "line 1 (Small errors): 'mae'" in refused["message"]
 
     clock.append(datetime(2030, 2, 2, tzinfo=UTC))
     olga.work()

@@ -1,6 +1,6 @@
 """The named leaderboards of a competition under a scoring version, their scales and their visibility."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError, SeveralProblems
 from grader.metrics import boards
@@ -10,21 +10,6 @@ from grader.models import MAIN_BOARD, Competition, ScoringVersion, Split
 from grader.ranking.order import TERM_DECIMALS, Scale
 from grader.services.competitions.metric import Rules
 from grader.visibility import Field
-
-_FIELDS: Mapping[Split, tuple[Field, Field, Field, Field]] = {
-    Split.PUBLIC: (
-        Field.PUBLIC_RANK,
-        Field.PUBLIC_EXACT,
-        Field.PUBLIC_TERMS,
-        Field.PUBLIC_IDENTITIES,
-    ),
-    Split.PRIVATE: (
-        Field.PRIVATE_RANK,
-        Field.PRIVATE_SCORE,
-        Field.PRIVATE_TERMS,
-        Field.PRIVATE_IDENTITIES,
-    ),
-}
 
 
 class UnknownBoard(ParticipantError):
@@ -82,7 +67,8 @@ def find(named: Iterable[BoardRule], key: str) -> BoardRule | None:
 
 def is_visible(rule: BoardRule, split: Split, seen: Collection[Field]) -> bool:
     """Return whether a viewer who sees these fields may see the leaderboard."""
-    rank, score, terms, groups = _FIELDS[split]
+    score = Field.PUBLIC_EXACT if split is Split.PUBLIC else Field.PRIVATE_SCORE
+    terms, groups, rank = (Field(f"{split}_{name}") for name in ("terms", "identities", "rank"))
     needed = (terms if each.is_term else score if each.name == SCORE else groups for _, each in rule.parts)
     return {rank, *needed} <= set(seen)
 

@@ -194,9 +194,13 @@ def test_file_without_a_value_has_no_rank(service, competition):
 
 
 def test_metric_without_a_needed_value_is_refused_and_the_board_named(service, competition):
-    with pytest.raises(InvalidCompetition, match="line 4: 'worst group' is not a value of this metric"):
+    with pytest.raises(
+        InvalidCompetition, match=r"line 4 \(Fair\): 'worst group' is not a value of this metric"
+    ):
         change(service, competition, f"{SETTING}\nFair = worst group")
     solution = versions._as_stored(lookup.live(competition))
     other = solution.model_copy(update={"rules": Rules(metric=NamedMetric(name="rmse"))})
-    with pytest.raises(BoardsNeedValues, match="line 1: 'overall_auc' is not a value of this metric"):
+    with pytest.raises(
+        BoardsNeedValues, match=r"line 1 \(Accuracy\): 'overall_auc' is not a value of this metric"
+    ):
         service.act(preparation.prepare, competition=competition, solution=other, reason="Other.")
