@@ -23,7 +23,7 @@ def _one_of(words: list[str], description: str) -> Any:
 
 NamedBoard = Annotated[
     str | None,
-    Field(default=None, description="The key of a named leaderboard, from `boards` of the competition."),
+    Field(default=None, description="The key of a named leaderboard of the competition."),
 ]
 
 

@@ -63,7 +63,7 @@ def asked_division(competition: Competition) -> str | None:
 
 
 def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
-    """Parse `page`, `sort`, `order`, `q`, `division` and `board`.
+    """Parse the parameters of a leaderboard.
 
     Raises Unreadable, UnknownColumn, UnknownOrder, UnknownDivision or UnknownBoard.
     """

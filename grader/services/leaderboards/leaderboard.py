@@ -84,7 +84,7 @@ class BoardRequest:
     If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
     it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
     `lowest_best` are the columns whose lowest value is the best. If `division` is set, the rows and ranks are
-    those of this division. `board` is the key of a named leaderboard, or empty.
+    those of this division. A key selects a named leaderboard.
     """
 
     page: int = 1

@@ -81,8 +81,8 @@ class Preview:
     """The complete differences between two versions, with team names.
 
     `term_means` and `group_means` contain the mean of each term, and of the score in each of the first
-    groups, before and after, over the submissions scored under both versions. `boards` are the names of the
-    named leaderboards by key.
+    groups, before and after, over the submissions scored under both versions. `named` contains the names
+    of the named leaderboards by key.
     """
 
     versions: Compared
@@ -91,7 +91,7 @@ class Preview:
     term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
     gaps: Gaps
     group_means: Mapping[Split, Mapping[tuple[str, str], tuple[float, float]]] = field(default_factory=dict)
-    boards: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scale(self) -> Scale:
@@ -141,7 +141,7 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         term_means=_means(session, competition, versions, _terms(versions.after)),
         gaps=gaps(session, competition=competition, version=versions.after),
         group_means=_means(session, competition, versions, _groups(versions.after)),
-        boards={rule.key: rule.name for rule in boards.of(competition, versions.after)},
+        named={rule.key: rule.name for rule in boards.of(competition, versions.after)},
     )
 
 
@@ -431,7 +431,7 @@ def _sentences(preview: Preview) -> Iterator[str]:
     public, private = difference.public, difference.private
     is_same = difference.scored_before == difference.scored_after and not difference.changed
     named = [
-        f"{preview.boards.get(key, key)}: {_moving(one)} on the public leaderboard and {_moving(other)} on "
+        f"{preview.named.get(key, key)}: {_moving(one)} on the public leaderboard and {_moving(other)} on "
         "the private one."
         for key, (one, other) in difference.named.items()
     ]
