@@ -6,13 +6,16 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.metrics import PairCounts, report
-from grader.models import Score, Split, Standing, Team
+from grader.models import Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking import order
 from grader.services.competitions import lookup
+from grader.services.competitions.boards import UnknownBoard
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.submission_results import Overview
+from grader.services.moderation import decisions
+from grader.services.standings import changed_settings
 from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer
@@ -54,8 +57,6 @@ def private(
 
 
 def summary_of(service, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Overview:
-    from grader.models import Submission
-
     with service.database.read() as session:
         submission = session.get_one(Submission, submission_id)
         return submission_results.summary(session, submission=submission, viewer=viewer, phase=phase)
@@ -237,3 +238,61 @@ def test_scores_of_a_list_are_read_in_one_query(service, competition):
         )
     assert found.keys() == {submission.id for submission in submissions}
     assert all(result.identities == () for result in found.values())
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("direction", ["highest", "lowest"])
+def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(service, competition, direction):
+    changes = {"boards": f"Missed harm = bnsp_auc {direction}"}
+    service.act(changed_settings.change, competition=competition, changes=changes)
+    marked = service.submit(competition, user="zoe", seed=3, skill=0.2)
+    service.score(marked)
+    service.act(
+        decisions.mark,
+        competition=competition,
+        submission_id=marked.submission.id,
+        kind=SubmissionKind.BENCHMARK,
+    )
+    competition = service.reload(competition)
+    with service.database.read() as session:
+        scores = session.execute(
+            select(Score.terms["bnsp_auc"].as_float(), Submission.team_id, Submission.id, Team.name)
+            .join(Submission, Submission.id == Score.submission_id)
+            .join(Team, Team.id == Submission.team_id)
+            .where(Score.split == Split.PUBLIC)
+            .order_by(Submission.id)
+        ).all()
+    sign = -1 if direction == "highest" else 1
+    best = sorted(scores, key=lambda each: (sign * round(each[0], 4), each[2]))
+    is_first = [each[1] not in {other[1] for other in best[:place]} for place, each in enumerate(best)]
+    expected = [each for each, first in zip(best, is_first, strict=True) if first]
+    texts = [(each[3], f"{each[0]:.4f}") for each in expected]
+
+    found, request = [], {"board": "missed-harm", "page_size": 2}
+    board = public(service, competition, **request)
+    while True:
+        found += [(row.team, row.score) for row in board.rows]
+        assert all(row.rank is None for row in board.rows if row.team == "zoe")
+        if board.following is None:
+            break
+        board = public(service, competition, **request, after=board.following)
+    assert found == texts
+    assert (board.team_count, board.rule.name, board.scale.text(board.leader_units)) == (
+        5,
+        "Missed harm",
+        next(score for team, score in texts if team != "zoe"),
+    )
+    lowest = frozenset(["score"]) if direction == "lowest" else frozenset()
+    options = {"board": "missed-harm", "sort": "score", "lowest_best": lowest}
+    for descending in (True, False):
+        rows = public(service, competition, **options, descending=descending).rows
+        is_best_first = descending is (direction == "highest")
+        assert [row.team for row in rows] == [team for team, _ in texts][:: 1 if is_best_first else -1]
+    (row,) = public(service, competition, board="missed-harm", search="CLE").rows
+    place = [team for team, _ in texts if team != "zoe"].index("cleo") + 1
+    assert (row.team, row.rank, row.rank_change) == ("cleo", place, None)
+    last = next(team_id for _, team_id, _, team in reversed(expected) if team != "zoe")
+    pinned = public(service, competition, **request, own_team_id=last).pinned
+    assert (pinned.team_id, pinned.rank) == (last, 5)
+    with pytest.raises(UnknownBoard):
+        public(service, competition, board="missed")
