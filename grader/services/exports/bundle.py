@@ -15,6 +15,7 @@ from grader.charts.frontier import frontier_file, labeled
 from grader.errors import OrganizerError
 from grader.metrics.boards import BoardRule
 from grader.models import (
+    MAIN_BOARD,
     Competition,
     FinalBoard,
     OrganizerJob,
@@ -142,7 +143,9 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         ),
         has_divisions=bool(competition.divisions),
         chart=_chart(session, competition, boards[Split.PRIVATE]),
-        named={rule.key: _named(session, board, rule) for rule in rules.rules(board.boards, version)},
+        named={
+            rule.key: _private(session, board, version, rule) for rule in rules.rules(board.boards, version)
+        },
         receipts=tuple(
             receipts.all_whole(session, submissions=[*submissions.values()], version=version)
             if with_receipts
@@ -161,11 +164,17 @@ def _chart(session: Session, competition: Competition, lines: Sequence[BundleLin
     )
 
 
-def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BundleLine, ...]:
-    """Return the rows of the final standings with the team names of that time."""
-    lines = session.scalars(final_standings.rows_of(board)).all()
+def _private(
+    session: Session, board: FinalBoard, version: ScoringVersion, rule: BoardRule | None = None
+) -> tuple[BundleLine, ...]:
+    """Return the rows of the final standings with the team names of that time.
+
+    Those of a named leaderboard have neither members nor terms.
+    """
+    lines = session.scalars(final_standings.rows_of(board, rule.key if rule else MAIN_BOARD)).all()
     ranks = {line.team_id: line.rank for line in lines}
-    loaded = _rows(session, version, Split.PRIVATE, ranks, board.created_at)
+    loaded = {} if rule else _rows(session, version, Split.PRIVATE, ranks, board.created_at)
+    scale = rules.scale(rule) if rule else version.scale
     hashes = _hashes(session, (line.submission_id for line in lines))
     return tuple(
         BundleLine(
@@ -174,29 +183,9 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
             members=loaded[line.team_id].members if line.team_id in loaded else (),
             submission_id=line.submission_id,
             sha256=hashes[line.submission_id],
-            score=version.scale.text(line.score_units),
+            score=scale.text(line.score_units),
             terms=loaded[line.team_id].terms if line.team_id in loaded else {},
             division=line.division,
-            public_rank=line.public_rank,
-        )
-        for line in lines
-    )
-
-
-def _named(session: Session, board: FinalBoard, rule: BoardRule) -> tuple[BundleLine, ...]:
-    """Return the final rows of a named leaderboard, without members and terms."""
-    lines = session.scalars(final_standings.rows_of(board, rule.key)).all()
-    hashes = _hashes(session, (line.submission_id for line in lines))
-    return tuple(
-        BundleLine(
-            rank=line.rank,
-            team=line.team_name,
-            members=(),
-            submission_id=line.submission_id,
-            sha256=hashes[line.submission_id],
-            division=line.division,
-            score=rules.scale(rule).text(line.score_units),
-            terms={},
             public_rank=line.public_rank,
         )
         for line in lines
