@@ -5,6 +5,7 @@ import pytest
 from grader.metrics import boards, registry
 from grader.metrics.boards import Vocabulary
 from grader.metrics.interface import Direction, Options, TermSpec
+from grader.metrics.python_metric import PythonMetric, PythonSettings
 
 BIAS = Vocabulary.of(registry.default(), has_groups=False, term_decimals=4)
 RMSE = Vocabulary.of(registry.metric("rmse", Options()).describe(), has_groups=True, term_decimals=5)
@@ -150,3 +151,13 @@ def test_names_of_terms_come_before_titles_and_headings():
         "three": "two",
         "overall": "score",
     }
+
+
+def test_values_of_a_metric_in_python_have_its_direction():
+    settings = PythonSettings(direction=Direction.LOWEST, terms=("score", "miss_rate", "delay"), width=3)
+    metric = PythonMetric.of({"source": "0" * 64, "python": settings.as_dict()})
+    known = Vocabulary.of(metric.describe(), has_groups=False, term_decimals=5)
+    rule = only("A = 0.5 * miss_rate + delay", known)
+    assert (rule.direction, rule.value(9, {"miss_rate": 0.5, "delay": 2.0}, {})) == (Direction.LOWEST, 2.25)
+    assert only("A = delay highest", known).direction is Direction.HIGHEST
+    assert rule.value(9, {"delay": 2.0}, {}) is None
