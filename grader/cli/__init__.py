@@ -92,6 +92,7 @@ main = CommandGroup(
             "migrate": CliEntry(
                 "grader.cli.maintenance", "Upgrade the database schema to the installed version."
             ),
+            "migrate-to": CliEntry("grader.cli.maintenance", "Copy a SQLite database to PostgreSQL."),
             "backup": CliEntry("grader.cli.maintenance", "Create, list, verify and restore backups."),
             "restore": CliEntry("grader.cli.maintenance", "Restore a backup into an empty installation."),
             "orphans": CliEntry("grader.cli.maintenance", "List or delete unreferenced blobs."),

@@ -123,7 +123,7 @@ class CommandGroup(click.Group):
         if cmd_name not in self._entries:
             return None
         entry = self._entries[cmd_name]
-        return imported(entry.module, cmd_name, cmd_name, entry.extra)
+        return imported(entry.module, cmd_name.replace("-", "_"), cmd_name, entry.extra)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete command names without importing any command."""

@@ -19,6 +19,7 @@ from grader.storage import disk
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 
+NO_PERMISSION, TOO_LONG = "42501", "22001"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -84,13 +85,16 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         if disk.is_full(error):
             raise click.ClickException(DISK_FULL) from error
         reason = " ".join(str(error.orig).split())
-        hint = f"Check that it is running and that {PREFIX}DATABASE_URL is correct."
+        hint = f"Check that it is running and that its URL ({PREFIX}DATABASE_URL) is correct."
         if isinstance(error.orig, sqlite3.Error):
             hint = "Check its disk, the permissions of its file and folder, and which processes use it."
         raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
     except DatabaseError as error:
-        if isinstance(error, InternalError):  # raised by a read-only PostgreSQL replica
-            raise click.ClickException(f"The database cannot be used: {error.orig}.") from error
+        state = getattr(error.orig, "sqlstate", None)
+        # A read-only PostgreSQL replica raises InternalError.
+        if isinstance(error, InternalError) or state in (NO_PERMISSION, TOO_LONG):
+            reason = str(error.orig).partition("\n")[0]
+            raise click.ClickException(f"The database cannot be used: {reason}.") from error
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
             raise
         raise click.ClickException(

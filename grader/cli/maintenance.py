@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import SecretStr
+from sqlalchemy import make_url
 
 from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder, require_entry
@@ -24,7 +27,7 @@ from grader.cli.installation import (
 from grader.cli.output import ProgressLine
 from grader.cli.parameters import LocalPath
 from grader.db import Database
-from grader.maintenance import backup_store, backups, doctor_checks, schema
+from grader.maintenance import backup_store, backups, database_copies, doctor_checks, schema
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
 from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings, backup_target
@@ -35,6 +38,10 @@ from grader.supervisor import status as site_status
 from grader.supervisor.service import SETUP_PATH
 from grader.text import aligned, counted
 
+# An unescaped @ in the password would move a part of it into the host, which messages show.
+POSTGRESQL_URL = re.compile(
+    r"postgresql(\+psycopg)?://([^@]*@)?(\[[^]@]+\]|[^]@/?:[]*)(:\d+)?/[^@/?]+(\?[^@]*)?"
+)
 MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
 
 
@@ -263,6 +270,39 @@ def migrate(without_backup: bool, for_serve: bool) -> None:
         click.echo(f"Created the administrator {created.name}.")
     if token:
         click.echo(f"{SETUP_PATH}{token}")
+
+
+@click.command("migrate-to")
+@click.argument("url")
+def migrate_to(url: str) -> None:
+    """Copy the SQLite database of a stopped installation to an empty PostgreSQL database.
+
+    \b
+    fairboard migrate-to postgresql://user:password@host/name
+
+    Compares all rows. The SQLite file does not change, and an interrupted copy leaves the target empty.
+    """
+    if not POSTGRESQL_URL.fullmatch(url):  # no message repeats it, because it contains a password
+        raise click.ClickException(
+            "The URL must be postgresql://user:password@host/name. Write @ in the password as %40."
+        )
+    with opened() as here:  # checks the schema
+        source = make_url(here.settings.database())
+    if source.get_backend_name() != "sqlite":
+        raise click.ClickException("This installation does not use SQLite.")
+    file = Path(source.database or "").resolve()
+    settings = here.settings.model_copy(update={"database_url": SecretStr(url)})
+    with (
+        lock.hold(settings.data_dir.resolve()),
+        opened_database(settings) as target,
+        ProgressLine("rows") as line,
+    ):
+        count = database_copies.move(file, target, tell=line.show)
+    click.echo(
+        f"Copied and compared {counted(count, 'row')}. Set {PREFIX}DATABASE_URL to the URL of the target for "
+        "every process, then start the service. Blobs and the secret key stay where they are.\n"
+        f"{file} is unchanged: until the site has new data, you can return to it with the previous setting."
+    )
 
 
 @click.command()

@@ -106,16 +106,17 @@ class ProgressLine:
         if self._bar:
             self._bar.stop()
 
-    def show(self, done: int, total: int) -> None:
-        """Show that `done` of `total` items are done."""
+    def show(self, done: int, total: int, where: str = "") -> None:
+        """Show that `done` of `total` items are done, and what is in progress."""
+        what = f"{self._what} ({where})" if where else self._what
         if self._bar and self._task is not None:
-            self._bar.update(self._task, completed=done, total=total)
+            self._bar.update(self._task, completed=done, total=total, description=what)
             return
         if not total:  # The number of items is not known yet.
             return
         is_due = done == total or time.monotonic() - self._shown_at >= SECONDS_BETWEEN_LINES
         if is_due and (done, total) != self._shown:
-            click.echo(f"{done:,} of {total:,} {self._what}", err=True)
+            click.echo(f"{done:,} of {total:,} {what}", err=True)
             self._shown, self._shown_at = (done, total), time.monotonic()
 
 

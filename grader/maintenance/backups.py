@@ -501,7 +501,10 @@ def _filled(database: Database, backup: Backup) -> Iterator[Session]:
     contents = backup.contents
     with (
         database_copies.filled(
-            database, revision=contents.revision, copies=contents.tables, open_part=backup.open_part
+            database,
+            revision=contents.revision,
+            copies=contents.tables,
+            rows_of=lambda name: database_copies.rows_in_parts(contents.tables[name], backup.open_part),
         ) as connection,
         Session(connection) as session,
     ):

@@ -10,7 +10,7 @@ from datetime import timedelta
 import click
 import pyrage
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import make_url, text, update
 from sqlalchemy.exc import OperationalError
 
 from grader import db
@@ -22,6 +22,7 @@ from grader.models import Submission
 from grader.sandbox import Layers
 from grader.services.mail import outbox
 from grader.settings import HostMetrics
+from grader.supervisor import lock
 from grader.supervisor import status as site_status
 from grader.worker.scheduled_tasks import Keeper
 
@@ -108,6 +109,40 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     assert re.match(r"Restored the state as of \S+: 4 blobs", restored.stdout)
     assert "e-mails that will not be sent, because they may have been sent already: 1." in restored.stdout
     assert "toxicity" in admin("competition", "list").stdout
+
+
+@on_sqlite
+def test_a_site_moves_to_postgresql_without_printing_its_password(
+    admin, service, empty_postgresql_url, monkeypatch
+):
+    service.submit(service.competition())
+    service.database.dispose()
+    url = make_url(empty_postgresql_url).set(drivername="postgresql", password="s3cret")
+    target = url.render_as_string(hide_password=False)
+    moved = admin("migrate-to", target)
+    assert moved.exit_code == 0, moved.output
+    assert re.match(r"Copied and compared [\d,]+ rows\. Set FAIRBOARD_DATABASE_URL to", moved.stdout)
+    assert re.search(r"rows \(table \d+ of \d+: \w+\)\n", moved.stderr)
+    refused = admin("migrate-to", target)
+    assert "The target is not empty" in refused.stderr
+    absent = admin("migrate-to", "postgresql://fair:s3cret@127.0.0.1:1/site")
+    assert "The database cannot be used" in absent.stderr
+    wrong = [
+        admin("migrate-to", each)
+        for each in ("postgresql://fair:s3cret@x@host/site", "mysql://fair:s3cret@host/site", "s3cret")
+    ]
+    for result in wrong:
+        assert "The URL must be postgresql://user:password@host/name" in result.stderr
+    with lock.hold(service.settings.data_dir.resolve()):
+        served = admin("migrate-to", target)
+        assert "is already served by process" in served.stderr
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", target)
+    assert "toxicity" in admin("competition", "list").stdout
+    settled = admin("migrate-to", target)
+    assert "This installation does not use SQLite." in settled.stderr
+    for result in (moved, refused, absent, *wrong, served, settled):
+        assert "s3cret" not in result.output + result.stderr
+        assert result is moved or result.exit_code == 1
 
 
 def test_misspelled_command_makes_no_backup(admin, service, monkeypatch, tmp_path):
@@ -306,7 +341,7 @@ def test_the_doctor_continues_without_a_database_and_without_storage(admin, serv
     code, found = findings(admin)
     alarms = {subject: message for level, subject, message in found if level == "alarm"}
     assert code == 1
-    assert "that FAIRBOARD_DATABASE_URL is correct." in alarms["database"]
+    assert "that its URL (FAIRBOARD_DATABASE_URL) is correct." in alarms["database"]
     assert (
         "Check its free space, its permissions and its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
     )

@@ -123,6 +123,21 @@ def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_killed_move_to_postgresql_leaves_it_empty_and_can_be_repeated(
+    service, settings: Settings, processes, empty_postgresql_url: str
+):
+    service.submit(service.competition())
+    service.database.dispose()
+    command = "-m", "grader.cli", "migrate-to", empty_postgresql_url.replace("+psycopg", "")
+    processes.crash(settings, *command, at="move.before_commit")
+    database = Database(empty_postgresql_url)
+    assert schema.current(database) is None
+    assert processes.python(settings, *command).wait() == 0
+    assert schema.is_current(database)
+    database.dispose()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_two_sweepers_make_one_scheduled_backup_at_a_time(
     service, settings: Settings, processes, eventually: Callable[..., None]
 ):

@@ -207,7 +207,7 @@ def test_verification_finds_rows_that_differ(service, configured: Settings, monk
     backup.contents.tables["submission"].digest = "0" * 64
     with backups.scratch_database(configured, backup) as scratch:
         assert backups.verify(backup, scratch) == [
-            "The restored rows differ from the backup in these tables: submission. No table was changed."
+            "The inserted rows differ from the copied ones in these tables: submission. No table was changed."
         ]
 
 
