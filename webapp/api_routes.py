@@ -17,6 +17,7 @@ from webapp.organizers.console import (
     disputes,
     exports,
     organizers,
+    roster,
     ties,
 )
 from webapp.organizers.console import (
@@ -60,6 +61,7 @@ ROUTES = (
     diagnosis,
     ties,
     organizers,
+    roster,
     audit,
     exports,
     fair_play,

@@ -33,6 +33,7 @@ from webapp.organizers.console import (
     diagnosis,
     disputes,
     exports,
+    roster,
     submissions,
     teams,
     ties,
@@ -61,7 +62,7 @@ FAMILIES = (
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),
     *(console, submissions, teams, disputes, announcements),
-    *(organizers_page, audit, exports, fair_play_pages, rescoring_pages, closing_pages),
+    *(organizers_page, roster, audit, exports, fair_play_pages, rescoring_pages, closing_pages),
 )
 # These modules add their pages to another module's blueprint.
 ADDED_TO_FAMILIES = (
@@ -89,6 +90,7 @@ PAGES = {
     "organize_rescoring": "Rescoring",
     "organize_settings": "Setup",
     "organize_organizers": "Organizers",
+    "organize_roster": "Roster",
     "organize_audit": "Audit",
     "organize_close": "Close & results",
 }
@@ -139,7 +141,11 @@ def _may(role: str) -> bool:
 def _organizers_pages() -> list[tuple[str, str, str]]:
     """Return the available pages of the organizers' navigation: blueprint, endpoint and label."""
     fronts = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
-    return [(family, endpoint, words) for family, endpoint, words in fronts if endpoint]
+    return [
+        (family, endpoint, words)
+        for family, endpoint, words in fronts
+        if endpoint and (family != "organize_roster" or _may("editor"))
+    ]
 
 
 def _organizers_page() -> str | None:

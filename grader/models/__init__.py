@@ -16,6 +16,8 @@ from grader.models.competitions import (
     Participation,
     RevealRule,
     Role,
+    RosterEntry,
+    SectionUse,
 )
 from grader.models.notifications import Mail, Notification, NotificationRead
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
@@ -114,11 +116,13 @@ __all__ = [
     "RequestState",
     "RevealRule",
     "Role",
+    "RosterEntry",
     "Score",
     "ScoringJob",
     "ScoringVersion",
     "ScoringVersionState",
     "SecondFactor",
+    "SectionUse",
     "SetupLink",
     "Solution",
     "Split",

@@ -67,6 +67,14 @@ class RevealRule(enum.StrEnum):
     ORGANIZER = "organizer"
 
 
+class SectionUse(enum.StrEnum):
+    """The use of a roster's sections: none, as divisions, or as teams with all their students."""
+
+    NOTHING = "nothing"
+    DIVISIONS = "divisions"
+    TEAMS = "teams"
+
+
 class Color(enum.StrEnum):
     """The colors of competitions; `auto` derives the color from the slug."""
 
@@ -108,6 +116,7 @@ class Competition(_WithTexts, Base):
     A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
+    `section_use` is None for a competition without a roster.
     """
 
     __tablename__ = "competition"
@@ -177,7 +186,11 @@ class Competition(_WithTexts, Base):
         stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
     )
     reveals_at: Mapped[datetime | None]
+    grade_points: Mapped[str] = mapped_column(Text, default="", server_default="")
     selection_deadline: Mapped[datetime | None]
+    section_use: Mapped[SectionUse | None] = mapped_column(
+        stored_enum(SectionUse, name="section_use", is_checked=False)
+    )
     paused_at: Mapped[datetime | None]
     pause_message: Mapped[str] = mapped_column(Text, default="", server_default="")
     solution_published_at: Mapped[datetime | None]
@@ -248,6 +261,32 @@ class Participation(Base):
 
     competition: Mapped[Competition] = relationship()
     user: Mapped[User] = relationship()
+
+
+class RosterEntry(Base):
+    """A student on the roster of a class.
+
+    `user` is None until an account is linked. Only the organizers have stated the `email`.
+    `has_made_account` is true if the roster created the account.
+    """
+
+    __tablename__ = "roster_entry"
+    __table_args__ = (
+        UniqueConstraint("competition_id", "student_id"),
+        UniqueConstraint("competition_id", "user_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    name: Mapped[str] = mapped_column(String(256))
+    student_id: Mapped[str | None] = mapped_column(String(64))
+    email: Mapped[str | None] = mapped_column(String(254))
+    section: Mapped[str] = mapped_column(String(64), default="")
+    has_made_account: Mapped[bool] = mapped_column(default=False)
+
+    user: Mapped[User | None] = relationship()
 
 
 class DataCheckState(enum.StrEnum):

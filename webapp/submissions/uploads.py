@@ -18,6 +18,7 @@ from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
 from grader.services import uploads
+from grader.services.accounts import roster_file
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.metric import Rules
 from grader.services.data_files import files
@@ -55,6 +56,8 @@ ORGANIZERS_LIMITS = {
     "api.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # the upload may include test.csv
     "api.upload_solution": 2 * SIZE_CAP,
+    "organize_roster.create_accounts": roster_file.MOST_BYTES,
+    "api.create_accounts": roster_file.MOST_BYTES,
     "organize_settings.upload_metric_file": METRIC_BYTES,
     "api.upload_metric_file": METRIC_BYTES,
 }

@@ -9,7 +9,7 @@ import click
 from grader.cli.group import PartlyLocalGroup
 from grader.cli.organize import closing, running, setup
 from grader.cli.organize.generated import Generated
-from grader.text import aligned, counted
+from grader.text import aligned, counted, csv_lines
 
 
 def _granted(given: Mapping[str, Any], answer: Any) -> str:
@@ -31,7 +31,11 @@ def _retried(_given: Mapping[str, Any], answer: Any) -> str:
 
 
 def _accounts(_given: Mapping[str, Any], answer: Any) -> str:
-    return "\n".join(f"{each['name']},{each['token'] or each['url']}" for each in answer["accounts"])
+    for note in answer["remarks"]:
+        click.echo(note, err=True)
+    values = ("student", "student_id", "section", "name")
+    rows = [[*(each[name] for name in values), each["token"] or each["url"]] for each in answer["accounts"]]
+    return csv_lines([["name", "student id", "section", "account", "link"], *rows], line_end="\n").rstrip()
 
 
 def _organizers(_given: Mapping[str, Any], answer: Any) -> str:
@@ -86,6 +90,7 @@ GENERATED = {
         "give_team_name", "{team} is now called {answer[name]}.", {"name": "NAME"}, ("reason",)
     ),
     "resume": Generated("resume_submissions", "Submissions to {slug} are open again."),
+    "roster": Generated("create_accounts", _accounts, {"names": "FILE"}),
     "retry": Generated("retry_submission", _retried, optional="submission", without="retry_submissions"),
     "unarchive": Generated("unarchive_competition", "{slug} is {answer[state]} again."),
     "verify": Generated(

@@ -11,7 +11,7 @@ from grader.cli.organize.acts import act_on_site
 from grader.cli.parameters import LocalPath
 from grader.client import Client, Refused
 
-KINDS, FORMATS = ("submissions", "standings", "scores", "audit"), ("csv", "json")
+KINDS, FORMATS = ("submissions", "standings", "scores", "audit", "grades"), ("csv", "json")
 ROLES = ("owner", "editor", "viewer")
 PAGE_ROWS = 50
 
@@ -26,7 +26,7 @@ PAGE_ROWS = 50
 def export(
     client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
 ) -> tuple[Any, str]:
-    """Export the submissions, the standings, the scores (with all breakdowns) or the audit log of SLUG."""
+    """Export submissions, standings, scores (with breakdowns), students' grades or the audit log of SLUG."""
     text = client.organize(slug).text(f"exports/{kind}.{form}", version=number)
     if output is None:
         return {"text": text}, text.removesuffix("\n")

@@ -28,6 +28,7 @@ from grader.models import (
     RecoveryCode,
     RepeatableRequest,
     RequestState,
+    RosterEntry,
     SecondFactor,
     Team,
     TeamInvite,
@@ -151,11 +152,6 @@ def named(name: str, *, password_hash: str, now: datetime) -> User:
     except names.InvalidName as error:
         raise InvalidAccount({"name": error.message}) from None
     return _user(shown, password_hash, now, is_admin=False)
-
-
-def unknown_password(passwords: PasswordHasher) -> str:
-    """Return the hash of a random password."""
-    return passwords.hash(secrets.token_urlsafe(32))
 
 
 def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> User:
@@ -352,7 +348,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 
 def _forget_traces(session: Session, person: User) -> None:
-    """Delete the user's links, e-mails, uploads, webhooks and login data; withdraw requests."""
+    """Delete links, e-mails, uploads, webhooks, roster entries and login data; withdraw requests."""
     tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail, RepeatableRequest)
     for table in (*tables, *NOTIFIED, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
@@ -362,6 +358,8 @@ def _forget_traces(session: Session, person: User) -> None:
         .where(Participation.user_id == person.id, Participation.state == RequestState.OPEN)
         .values(state=RequestState.WITHDRAWN)
     )
+    has_address = func.lower(RosterEntry.email) == (person.email_key or "")
+    session.execute(delete(RosterEntry).where((RosterEntry.user_id == person.id) | has_address))
     session.execute(delete(TeamInvite).where(TeamInvite.user_id == person.id))
     session.execute(delete(TeamInvite).where(TeamInvite.created_by_id == person.id))
 

@@ -1,4 +1,4 @@
-"""Organizers' exports of submissions, standings, scores and the audit log as CSV or JSON.
+"""Organizers' exports of submissions, standings, scores, grades and the audit log as CSV or JSON.
 
 Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 """
@@ -29,6 +29,7 @@ from grader.models import (
 )
 from grader.services.audit import log
 from grader.services.competitions.metric import Rules, term_names
+from grader.services.exports import grades
 from grader.text import csv_lines
 
 Row = Mapping[str, Any]
@@ -84,6 +85,7 @@ class TableKind(enum.StrEnum):
     STANDINGS = "standings"
     SCORES = "scores"
     AUDIT = "audit"
+    GRADES = "grades"
 
 
 class Format(enum.StrEnum):
@@ -112,7 +114,7 @@ def write(
     format_: Format,
     version_number: int | None = None,
 ) -> Iterator[str]:
-    """Yield an export in pieces, by default for the live version; raise NothingToExport."""
+    """Yield an export in pieces, by default for the live version; see `require_there`."""
     version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
     rows = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
@@ -126,8 +128,10 @@ def write(
 def require_there(
     session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> None:
-    """Raise NothingToExport if `write` would raise it."""
-    _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
+    """Raise NothingToExport or UnknownThresholds if `write` would raise it."""
+    version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
+    if version is not None and kind is TableKind.GRADES:
+        grades.thresholds(session, competition, version)
 
 
 def file_name(competition: Competition, kind: TableKind, format_: Format) -> str:
@@ -155,7 +159,7 @@ def _version(
 
 
 def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
-    if version is None or kind not in _OF_A_VERSION:
+    if version is None or kind not in _OF_A_VERSION or kind is TableKind.GRADES:
         return _COLUMNS[kind]
     terms, columns = term_names(version), list(_COLUMNS[kind])
     place = columns.index("score") + 1
@@ -324,12 +328,13 @@ def _iso(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-_OF_A_VERSION = frozenset({TableKind.STANDINGS, TableKind.SCORES})
+_OF_A_VERSION = frozenset({TableKind.STANDINGS, TableKind.SCORES, TableKind.GRADES})
 _ROWS: Mapping[TableKind, Callable[..., Iterator[Row]]] = {
     TableKind.SUBMISSIONS: _submission_rows,
     TableKind.STANDINGS: _standing_rows,
     TableKind.SCORES: _score_rows,
     TableKind.AUDIT: _audit_rows,
+    TableKind.GRADES: grades.rows,
 }
 _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
     TableKind.SUBMISSIONS: (
@@ -345,4 +350,5 @@ _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
         "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
         "public_text",
     ),
+    TableKind.GRADES: grades.COLUMNS,
 }  # fmt: skip

@@ -30,6 +30,7 @@ from grader.models import (
     OrganizerJob,
     Participation,
     Role,
+    RosterEntry,
     Score,
     ScoringJob,
     ScoringVersion,
@@ -39,6 +40,8 @@ from grader.models import (
     Submission,
     SubmissionGrant,
     SubmissionStatus,
+    Team,
+    TeamMember,
     User,
     Webhook,
 )
@@ -66,6 +69,8 @@ STORED: tuple[type[Base], ...] = (
     Notification,
     SubmissionGrant,
     Participation,
+    RosterEntry,
+    TeamMember,
     Organizer,
     ScoringVersion,
     Solution,
@@ -205,7 +210,10 @@ def delete_draft(act: Act) -> None:
             .where(model.__table__.c.competition_id == draft.id)
             .execution_options(synchronize_session=False)
         )
+    of_sections = Team.competition_id == draft.id, ~Team.is_organizers
+    session.execute(delete(Team).where(*of_sections).execution_options(synchronize_session=False))
     settings.apply(CompetitionSettings(), draft)
+    draft.section_use = None
     draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
     act.record(
         "competition.delete",

@@ -53,6 +53,7 @@ class OwnMembership:
     participation: Participation | None
     is_entry_open: bool
     is_in_groups: bool
+    is_expected: bool
     can_grow: bool
     is_running: bool
     max_used: int | None
@@ -67,6 +68,7 @@ def of_person(session: Session, *, competition: Competition, user: User, now: da
     return OwnMembership(
         entry=participations.state(competition, participation),
         participation=participation,
+        is_expected=participations.is_expected(session, competition=competition, user=user),
         is_in_groups=participations.is_in_groups(session, competition=competition, user=user),
         is_entry_open=participations.is_entry_open(competition, now),
         can_grow=_allows(rosters.require_changeable, competition, now),

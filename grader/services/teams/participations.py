@@ -16,6 +16,7 @@ from grader.models import (
     KeptIdentity,
     Participation,
     RequestState,
+    SectionUse,
     Team,
     TeamMember,
     User,
@@ -25,7 +26,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import groups_of
 from grader.services.data_files import files
 from grader.services.people import names
-from grader.services.teams import mail, rosters
+from grader.services.teams import mail, rosters, students
 from grader.visibility import Phase
 
 
@@ -140,7 +141,8 @@ def entry_page(competition: Competition) -> str:
 def must_ask(competition: Competition) -> bool:
     """Return whether users must join explicitly; otherwise, their first submission joins them."""
     is_open = competition.entry_mode is EntryMode.OPEN and not competition.entry_groups
-    return bool(competition.rules) or not is_open
+    has_teams = competition.section_use is SectionUse.TEAMS  # joining places students in their team
+    return bool(competition.rules) or not is_open or has_teams
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
@@ -243,14 +245,15 @@ def join(
     present = state(act.competition, participation)
     if present is EntryState.REFUSED:
         raise NotAdmitted
+    is_student = is_expected(act.session, competition=act.competition, user=act.user)
     if present is EntryState.OUTSIDE:
-        _require_entry(act.competition, code=code, now=act.now)
-        if not is_in_groups(act.session, competition=act.competition, user=act.user):
+        _require_entry(act.competition, code=None if is_student else code, now=act.now)
+        if not is_student and not is_in_groups(act.session, competition=act.competition, user=act.user):
             raise NotInGroup(act.competition)
     _require_rules(act.competition, accepted_rules_version)
     if participation is None or present is EntryState.OUTSIDE:
         role = organizers.role_of(act.session, competition=act.competition, user=act.user)
-        waits = act.competition.entry_mode is EntryMode.APPROVAL and role is None
+        waits = act.competition.entry_mode is EntryMode.APPROVAL and role is None and not is_student
         entered = _enter(act.session, act.competition, act.user, participation, waits=waits, now=act.now)
         if waits:
             mail.asked_to_join(
@@ -260,6 +263,11 @@ def join(
     participation.rules_version = act.competition.rules_version
     act.session.flush()
     return participation
+
+
+def is_expected(session: Session, *, competition: Competition, user: User) -> bool:
+    """Return whether a user is on the roster, so that only the rules and the deadline apply."""
+    return rosters.student(session, competition=competition, user=user) is not None
 
 
 def is_in_groups(session: Session, *, competition: Competition, user: User) -> bool:
@@ -280,8 +288,10 @@ def refusal(
             return EntryPending()
         case EntryState.REFUSED:
             return NotAdmitted()
-        case EntryState.RULES_CHANGED:
+        case EntryState.RULES_CHANGED if participation is not None and participation.rules_version:
             return RulesChanged(competition)
+        case EntryState.RULES_CHANGED:  # admitted by an organizer
+            return RulesNotAccepted(competition=competition)
         case EntryState.OUTSIDE:
             return _entry_closed(competition, now) or (
                 NotJoined(competition) if must_ask(competition) else None
@@ -348,10 +358,11 @@ def require_unbound(session: Session, participation: Participation, *, to: Team 
         raise LeftTeam(team=bound)
 
 
-def _require_entry(competition: Competition, *, code: str, now: datetime) -> None:
+def _require_entry(competition: Competition, *, code: str | None, now: datetime) -> None:
+    """Raise EntryClosed or WrongEntryCode; None means that no code is needed."""
     if refused := _entry_closed(competition, now):
         raise refused
-    if competition.entry_mode is EntryMode.CODE:
+    if competition.entry_mode is EntryMode.CODE and code is not None:
         entered, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
         if not hmac.compare_digest(entered, right):
             raise WrongEntryCode
@@ -407,4 +418,5 @@ def _enter(
         entered.bound_team_id = bound_to.id
     session.add(entered)
     session.flush()
+    students.enter(session, competition=competition, user=user, now=now)
     return entered

@@ -1,6 +1,6 @@
 """Team members: find, add, remove, count, choose the next leader."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
@@ -13,6 +13,8 @@ from grader.models import (
     MergeRequest,
     Notification,
     Participation,
+    RosterEntry,
+    SectionUse,
     Submission,
     SubmissionGrant,
     SubmissionStatus,
@@ -24,7 +26,8 @@ from grader.models import (
 )
 from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import phases
-from grader.services.competitions.settings_model import PeopleGroup, divisions_of
+from grader.services.competitions.settings_model import PeopleGroup, division_names, divisions_of
+from grader.services.mail import addresses
 from grader.services.people import names
 from grader.visibility import Phase
 
@@ -177,11 +180,7 @@ def matching_groups(session: Session, *, user: User, groups: Collection[PeopleGr
     """Return the groups to which a user belongs, according to verified addresses and claims."""
     if not groups:
         return []
-    person = session.get_one(User, user.id, populate_existing=True)
-    known = session.scalars(select(Identity).where(Identity.user_id == person.id)).all()
-    addresses = [each.email for each in known if each.email]
-    if person.email and person.email_verified_at:
-        addresses.append(person.email)
+    known, confirmed = _confirmed(session, user)
     values = {
         (each.provider, claim, value)
         for each in known
@@ -189,12 +188,37 @@ def matching_groups(session: Session, *, user: User, groups: Collection[PeopleGr
         for value in claimed
     }
     return [
-        each for each in groups if (any(map(each.contains, addresses)) if each.domain else each[1:] in values)
+        each for each in groups if (any(map(each.contains, confirmed)) if each.domain else each[1:] in values)
     ]
 
 
+def _confirmed(session: Session, user: User) -> tuple[Sequence[Identity], list[str]]:
+    """Return a user's identities and verified addresses."""
+    person = session.get_one(User, user.id, populate_existing=True)
+    known = session.scalars(select(Identity).where(Identity.user_id == person.id)).all()
+    confirmed = [each.email for each in known if each.email]
+    if person.email and person.email_verified_at:
+        confirmed.append(person.email)
+    return known, confirmed
+
+
+def student(session: Session, *, competition: Competition, user: User) -> RosterEntry | None:
+    """Return the user's entry on the roster or, if none is linked, one with a verified address."""
+    if competition.section_use is None:  # without a roster, no statement is sent
+        return None
+    here = RosterEntry.competition_id == competition.id
+    linked = session.scalar(select(RosterEntry).where(here, RosterEntry.user_id == user.id))
+    keys = [addresses.key(each) for each in _confirmed(session, user)[1]]
+    is_theirs = here, RosterEntry.user_id.is_(None), func.lower(RosterEntry.email).in_(keys)
+    return linked or session.scalar(select(RosterEntry).where(*is_theirs).order_by(RosterEntry.id).limit(1))
+
+
 def claimed_divisions(session: Session, *, competition: Competition, user: User) -> list[str]:
-    """Return the names of the divisions to whose groups a user belongs."""
+    """Return the names of the divisions to whose groups a user belongs, or the student's section."""
+    if competition.section_use is SectionUse.DIVISIONS:
+        entry = student(session, competition=competition, user=user)
+        if entry is not None and entry.section in division_names(competition.divisions):
+            return [entry.section]
     groups = {each.group: each.name for each in divisions_of(competition.divisions) if each.group}
     return [groups[each] for each in matching_groups(session, user=user, groups=groups)]
 

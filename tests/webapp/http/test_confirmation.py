@@ -21,7 +21,7 @@ __all__ = ["check", "people"]
 ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
 organize_close.now organize_publishing.archive account.unlink_identity people.unlink
-account.remove_factor people.reset_second_factors
+account.remove_factor people.reset_second_factors people.suspend people.delete
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
 organize_settings.save organize_teams.disqualify organize_webhooks.delete
@@ -40,7 +40,7 @@ organize_teams.rename submissions.question submissions.submit
 # Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
-organize_announcements.edit organize_organizers.create_accounts account.new_recovery_codes
+organize_announcements.edit organize_roster.create_accounts account.new_recovery_codes
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
 account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle
@@ -58,6 +58,7 @@ organize_webhooks.redeliver organize_webhooks.test people.create_reset_link peop
 submissions.select submissions.submit_again team_webhooks.change
 team_webhooks.create team_webhooks.redeliver team_webhooks.test teams.accept_link teams.answer_invitation
 teams.create teams.invite teams.make_link teams.rename teams.request_merge teams.revoke_link
+teams.choose_division organize_teams.divide organize_teams.divide_all
 """
 
 

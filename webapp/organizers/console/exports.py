@@ -1,4 +1,4 @@
-"""Exports of submissions, standings, scores and the audit log as CSV or JSON."""
+"""Exports of submissions, standings, scores, grades and the audit log as CSV or JSON."""
 
 import threading
 from collections.abc import Iterator
@@ -15,19 +15,20 @@ from grader.services.exports import tables
 from grader.services.exports.tables import Format, TableKind
 from webapp.http import api
 from webapp.http.auth import organizers_only
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, reading, require_role
 from webapp.http.fields import Number, Sent
 from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.parameters import asked_number
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
-EXPORTS = f"{DESK}/exports/<any(submissions, standings, scores, audit):kind>"
+KINDS = "<any(submissions, standings, scores, audit, grades):kind>"
+EXPORTS = f"{DESK}/exports/{KINDS}"
 MOST_AT_ONCE = 2  # an export of 10,000 teams occupies a thread and the interpreter for up to 40 s
 slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 
 
-@blueprint.get("/<any(submissions, standings, scores, audit):kind>.<any(csv, json):form>")
+@blueprint.get(f"/{KINDS}.<any(csv, json):form>")
 @organizers_only(Role.VIEWER)
 def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     """Send an export; `?version=` selects a scoring version other than the live one."""
@@ -44,9 +45,11 @@ class ExportsRunning(OrganizerError):
 
 
 def send_export(slug: str, wanted: TableKind, format_: Format, number: int | None) -> Response:
-    """Stream an export; raise NothingToExport or ExportsRunning."""
+    """Stream an export; raise NothingToExport, UnknownThresholds, NotOrganizer or ExportsRunning."""
     with reading() as session:
         competition = competition_of(session, slug)
+        if wanted is TableKind.GRADES:  # with personal data
+            require_role(session, slug, Role.EDITOR)
         tables.require_there(session, competition=competition, kind=wanted, version_number=number)
     if not slots.acquire(blocking=False):
         raise ExportsRunning
@@ -77,12 +80,12 @@ class ExportQuery(Sent):
 @api.blueprint.get(f"{EXPORTS}.csv")
 @organizers_operation(Role.VIEWER, tag="running", answers_file="text/csv")
 def export_csv(slug: str, kind: str, query: ExportQuery) -> Response:
-    """Return all submissions, standings, scores or audit entries as CSV."""
+    """Return all submissions, standings, scores, audit entries or, for editors, grades as CSV."""
     return send_export(slug, TableKind(kind), Format.CSV, query.version)
 
 
 @api.blueprint.get(f"{EXPORTS}.json")
 @organizers_operation(Role.VIEWER, tag="running", answers_file="application/json")
 def export_json(slug: str, kind: str, query: ExportQuery) -> Response:
-    """Return all submissions, standings, scores or audit entries as JSON."""
+    """Return all submissions, standings, scores, audit entries or, for editors, grades as JSON."""
     return send_export(slug, TableKind(kind), Format.JSON, query.version)

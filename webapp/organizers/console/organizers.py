@@ -1,28 +1,22 @@
-"""Organizers and their roles, and class accounts (page and API)."""
+"""Organizers and their roles (page and API)."""
 
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 from flask import Blueprint, g, render_template, request, url_for
-from pydantic import Field
 
 from grader import db
 from grader.models import Competition, Role, User
-from grader.services.accounts import accounts, class_accounts
-from grader.services.accounts.class_accounts import NewAccount
-from grader.services.accounts.passwords import TooManyHashes
 from grader.services.competitions import organizers
 from grader.services.competitions.acting import Act
 from grader.services.people import names
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
-from webapp.http.actions import Family, entered
+from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.http.organizer_operations import DESK, organizers_operation
-from webapp.http.site import current_site, site_link
 
 blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
 WHAT_ROLES_MAY = {
@@ -30,7 +24,7 @@ WHAT_ROLES_MAY = {
     Role.EDITOR: (
         "can do everything except publish, archive or delete the competition or change its organizers"
     ),
-    Role.VIEWER: "can see everything but change nothing",
+    Role.VIEWER: "can see everything except the roster and the grades, but change nothing",
 }
 
 
@@ -45,30 +39,6 @@ class RoleRequest(Confirmation):
     """The new role of an organizer."""
 
     role: Role
-
-
-class ClassRequest(Sent):
-    """Accounts to create for a class."""
-
-    names: Annotated[list[Text], Field(description="The names of the accounts, at most 200.")]
-    with_tokens: Annotated[
-        bool,
-        Field(description="Whether each account gets an API token for this competition instead of a link."),
-    ] = False
-
-
-class ClassAccount(Answer):
-    """A new account, with a secret that is shown only in this response."""
-
-    name: str
-    url: Annotated[str | None, Field(description="One-time link to set the password, valid for 14 days.")]
-    token: Annotated[str | None, Field(description="API token that can read and submit, valid for a year.")]
-
-
-class ClassAccounts(Answer):
-    """The new accounts, in the order of their names in the request."""
-
-    accounts: Annotated[list[ClassAccount], Field(description="The new accounts with their secrets.")]
 
 
 class OrganizerLine(Answer):
@@ -88,14 +58,7 @@ class OrganizerList(Answer):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(
-    slug: str,
-    *,
-    problem: Any = None,
-    class_problem: Any = None,
-    made: list[ClassAccount] | None = None,
-    **_: Any,
-) -> str:
+def index(slug: str, *, problem: Any = None, **_: Any) -> str:
     """List the organizers and their roles."""
     with reading() as session:
         competition = competition_of(session, slug)
@@ -109,9 +72,6 @@ def index(
         asked_role=request.form.get("role", Role.EDITOR.value),
         name=request.form.get("name", ""),
         problem=problem.message if problem else "",
-        class_problem=class_problem,
-        made=made,
-        form=request.form,
     )
 
 
@@ -217,51 +177,3 @@ def _organizer(act: Act, user_id: int) -> User:
         if each.user_id == user_id:
             return each.user
     raise names.UnknownUser(name=f"#{user_id}")
-
-
-CLASS = replace(
-    ORGANIZERS,
-    api=DESK,
-    refusals=(class_accounts.InvalidClass, class_accounts.TooManyClasses, TooManyHashes),
-    show=lambda slug, problem: index(slug=slug, class_problem=problem),
-)
-
-
-def _password_hash(**_: Any) -> str:
-    """Return the hash of a random password. Hashing is slow, so it runs before the transaction."""
-    passwords = current_site().passwords
-    with passwords.turn():
-        return accounts.unknown_password(passwords)
-
-
-def _accounts(made: list[NewAccount]) -> list[ClassAccount]:
-    return [
-        ClassAccount(
-            name=each.name,
-            url=site_link("account.reset", token=each.link_token) if each.link_token else None,
-            token=each.api_token,
-        )
-        for each in made
-    ]
-
-
-@CLASS.action(
-    "/accounts",
-    page="create_accounts",
-    form=lambda _act: {**entered(ClassRequest), "names": request.form.get("names", "").splitlines()},
-    before=_password_hash,
-    shown=lambda made, slug: (index(slug=slug, made=_accounts(made)), 201),
-    answers=ClassAccounts,
-    answer=lambda _act, made: ClassAccounts(accounts=_accounts(made)),
-    status=201,
-    creates=True,
-    shows_secret=True,
-)
-def create_accounts(act: Act, sent: ClassRequest, prepared: str) -> list[NewAccount]:
-    """Create accounts for a class, each with a one-time link or an API token.
-
-    Either all accounts are created or none.
-    """
-    return class_accounts.create_all(
-        act, names=sent.names, with_tokens=sent.with_tokens, password_hash=prepared
-    )

@@ -95,8 +95,9 @@ STEPS = (
             ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
             ("Restriction to groups", ("entry_groups",)),
             ("Divisions and prizes", ("divisions", "division_choice", "division_deadline", "prizes")),
+            ("Grades", ("grade_points",)),
         ),
-        folded=("Restriction to groups", "Divisions and prizes"),
+        folded=("Restriction to groups", "Divisions and prizes", "Grades"),
     ),
     SettingsStep(
         "metric",

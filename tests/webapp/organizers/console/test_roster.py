@@ -1,4 +1,4 @@
-"""Class accounts, created on the page, over the API or in the shell."""
+"""Rosters, imported on the page, over the API or in the shell."""
 
 import re
 from pathlib import Path
@@ -9,14 +9,14 @@ from sqlalchemy import func, select
 
 from grader.cli import main
 from grader.models import AuditEntry, Role, User
-from grader.services.accounts import class_accounts
+from grader.services.accounts import class_rosters, roster_file
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from tests.fixtures.desk import API, Desk
 
 HERE = f"{API}/competitions/toxicity"
 DESK = f"{HERE}/organize"
-PAGE = "/competitions/toxicity/organize/organizers"
+PAGE = "/competitions/toxicity/organize/roster"
 
 
 @pytest.fixture
@@ -62,17 +62,17 @@ def test_each_token_is_limited_to_this_competition(olga: Desk):
 
 def test_all_problems_are_reported_and_no_account_is_created(olga: Desk):
     before = count(olga.arena)
-    names = ["Fay", "fay", "Olga", "x" * 200]
+    names = ["Fay", "fay", "Admin", "x" * 200]
     refused = olga("POST", f"{DESK}/accounts", json={"names": names}, expect=422).json
     assert refused["error"] == "invalid_class"
     assert [each["message"].partition(":")[0] for each in refused["problems"]] == names[1:]
-    olga("POST", f"{DESK}/accounts", json={"names": ["n"] * (class_accounts.MOST + 1)}, expect=422)
+    olga("POST", f"{DESK}/accounts", json={"names": ["n"] * (roster_file.MOST + 1)}, expect=422)
     olga("POST", f"{DESK}/accounts", json={"names": [" "]}, expect=422)
     assert count(olga.arena) == before
 
 
 def test_the_number_of_lists_per_competition_and_day_is_limited(olga: Desk):
-    for number in range(5):
+    for number in range(class_rosters.CLASSES[0].count):
         olga("POST", f"{DESK}/accounts", json={"names": [f"Student {number}"]}, expect=201)
     refused = olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
     assert (refused.json["error"], int(refused.headers["Retry-After"]) > 3600) == ("too_many_classes", True)
@@ -83,7 +83,7 @@ def test_the_number_of_lists_per_user_and_day_is_limited(olga: Desk):
         given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": olga.arena.now()}
         second = lookup.get(session, slug="second")
         organizers.add(session, competition=second, user=olga.person.user, **given)
-    for number in range(5):
+    for number in range(class_rosters.CLASSES[0].count):
         slug = ("toxicity", "second")[number % 2]
         path = f"{API}/competitions/{slug}/organize/accounts"
         olga("POST", path, json={"names": [f"Student {number}"]}, expect=201)
@@ -91,8 +91,8 @@ def test_the_number_of_lists_per_user_and_day_is_limited(olga: Desk):
 
 
 def test_the_page_shows_the_secrets_once_and_keeps_the_entered_values(olga: Desk):
-    refused = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nOlga"})
-    assert (refused.status_code, ">Fay\nOlga</textarea>" in refused.text.replace("\r", "")) == (422, True)
+    refused = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nAdmin"})
+    assert (refused.status_code, ">Fay\nAdmin</textarea>" in refused.text.replace("\r", "")) == (422, True)
     made = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nGus"})
     assert (made.status_code, len(re.findall(r"/reset/[\w-]+", made.text))) == (201, 2)
     assert "/reset/" not in olga.person.browser.get(PAGE).text
@@ -110,4 +110,7 @@ def test_the_shell_prints_the_names_with_their_links(
     command = ["competition", "accounts", "toxicity", str(tmp_path / "names.txt")]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
-    assert re.fullmatch(r"Fay,http://\S+/reset/\S+\nGus,http://\S+/reset/\S+\n", done.output)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "name,student id,section,account,link"
+    assert re.fullmatch(r"Fay,,,Fay,http://\S+/reset/\S+", lines[1])
+    assert len(lines) == 3

@@ -1,0 +1,283 @@
+"""Rosters of classes: import, accounts with one-time links or API tokens, use of the sections."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select, union_all
+from sqlalchemy.orm import joinedload
+
+from grader.errors import ErrorKind, OrganizerError
+from grader.models import (
+    DivisionChoice,
+    Identity,
+    Organizer,
+    Participation,
+    RequestState,
+    Role,
+    RosterEntry,
+    SectionUse,
+    Team,
+    User,
+)
+from grader.services import counting
+from grader.services.accounts import accounts, api_tokens, password_resets, roster_file, sign_ups
+from grader.services.accounts.roster_file import InvalidClass, Student
+from grader.services.competitions import settings
+from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_model import division_names
+from grader.services.counting import DAY, RateLimit
+from grader.services.mail import addresses, letters
+from grader.services.people import names
+from grader.services.teams import divisions, rosters, students
+from grader.text import counted, folded, listed
+
+KIND = "class accounts"
+CLASSES = (RateLimit(10, DAY),)
+TOKEN_LIFETIME = timedelta(days=365)
+MOST_LISTED = 100
+
+
+class TooManyClasses(OrganizerError):
+    """The competition or the user has reached the daily limit on class lists."""
+
+    public_name = "too_many_classes"
+    kind = ErrorKind.LIMITED
+
+    def __init__(self, *, free_at: datetime, now: datetime) -> None:
+        self.retry_after = free_at - now
+        super().__init__(
+            f"Each user and each competition is limited to {CLASSES[0].count} lists with new accounts per "
+            f"day. Try again {counting.when(free_at, now)}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """A student's account with a secret that is shown only once; without one, the link was mailed."""
+
+    entry: RosterEntry
+    name: str
+    link_token: str | None
+    api_token: str | None
+
+
+def import_lines(
+    act: Act,
+    *,
+    lines: Sequence[str],
+    sections: SectionUse | None = None,
+    own_accounts: bool = False,
+    by_mail: bool = False,
+    with_tokens: bool = False,
+    renew_links: bool = False,
+    remove_missing: bool = False,
+) -> tuple[list[NewAccount], list[str]]:
+    """Add and change students, and return the new accounts with notes; raise InvalidClass or TooManyClasses.
+
+    Accounts with a student's verified address, or of the same student on another roster of the actor, are
+    linked. Others are created, unless students use their `own_accounts`. All are admitted. `sections` is by
+    default as before. `renew_links` replaces the links of created accounts without a password.
+    """
+    session, competition = act.session, act.competition
+    found, notes = roster_file.read(lines)
+    use = sections or competition.section_use or SectionUse.NOTHING
+    here = RosterEntry.competition_id == competition.id
+    stored = session.scalars(select(RosterEntry).where(here).options(joinedload(RosterEntry.user))).all()
+    matched, problems = _matched(stored, found)
+    missing = sorted({*stored} - {*matched}, key=lambda each: each.id)
+    staying = [] if remove_missing else missing
+    if (count := len(found) + len(staying)) > roster_file.MOST:
+        problems.append(f"The roster would have {count:,} students. The limit is {roster_file.MOST:,}.")
+    sizes = Counter([*(each.section for each in found), *(each.section for each in staying)])
+    problems += _section_problems(act, use, sizes)
+    if problems:
+        raise InvalidClass(problems)
+    if remove_missing:
+        for entry in missing:
+            session.delete(entry)
+        session.flush()
+    owners, entries = _owners(act, found), []
+    taken = {each.user_id for each in (*staying, *filter(None, matched))}
+    for student, known in zip(found, matched, strict=True):
+        entry = known or RosterEntry(competition_id=competition.id, user_id=None, has_made_account=False)
+        entry.name, entry.section = student.name, student.section
+        entry.student_id = student.student_id or entry.student_id
+        entry.email = student.email or entry.email
+        by_address = owners.get(addresses.key(student.email)) if student.email else None
+        owner = by_address or owners.get((student.student_id, folded(student.name)))
+        if entry.user_id is None and owner and owner[0] not in taken:
+            entry.user, entry.has_made_account = session.get_one(User, owner[0]), owner[1]
+            taken.add(owner[0])
+        entries.append(entry)
+    changed = sum(each in session.dirty and session.is_modified(each) for each in entries)
+    session.add_all(entries)
+    session.flush()
+    new = [] if own_accounts else [each for each in entries if each.user is None]
+    unused = [each for each in entries if renew_links and _is_unused(each)]
+    if new:
+        _make_accounts(act, new)
+    competition.section_use = use
+    _admit(act, [each.user_id for each in entries if each.user_id])
+    if use is SectionUse.TEAMS:
+        students.place(session, competition=competition, entries=entries, now=act.now)
+    if use is SectionUse.DIVISIONS:
+        _divide(act, list(filter(None, sizes)))
+    made = [_with_secret(act, each, by_mail=by_mail, with_token=with_tokens) for each in (*new, *unused)]
+    added = matched.count(None)
+    act.record(
+        "accounts.create",
+        counted(len(new), "account"),
+        after={"accounts": [each.user_id for each in new], "added": added, "changed": changed,
+               "removed": len(missing) - len(staying), "sections": use},
+    )  # fmt: skip
+    notes.insert(0, f"{counted(added, 'student')} added, {changed:,} changed.")
+    if missing:
+        shown = listed([each.name for each in missing], most=MOST_LISTED)
+        verb = "Removed" if remove_missing else "Not in the list, but still on the roster"
+        notes.append(f"{verb}: {shown}.")
+    return made, notes
+
+
+def _is_unused(entry: RosterEntry) -> bool:
+    """Return whether organizers may get a link: for an account that they created and nobody uses."""
+    user = entry.user
+    is_new = user is not None and user.password_hash == accounts.NO_PASSWORD and not user.identities
+    return entry.has_made_account and is_new
+
+
+def _matched(
+    stored: Sequence[RosterEntry], found: Sequence[Student]
+) -> tuple[list[RosterEntry | None], list[str]]:
+    """Return each student's entry, found by id, else by address, else by name, and the conflicts."""
+    by_id: dict[Any, RosterEntry] = {each.student_id: each for each in stored if each.student_id}
+    by_email: dict[Any, RosterEntry] = {addresses.key(each.email): each for each in stored if each.email}
+    unidentified = (each for each in stored if not (each.student_id or each.email))
+    by_name = {names.name_key(each.name): each for each in unidentified}
+    matched, problems, seen = list[RosterEntry | None](), [], set[Any]()
+    for student in found:
+        same_email = by_email.get(student.email and addresses.key(student.email))
+        entry = by_id.get(student.student_id) or same_email
+        if not (student.student_id or student.email):
+            entry = by_name.get(names.name_key(student.name))
+        if same_email not in (None, entry) or (entry and entry in seen):
+            problems.append(f"{student.place}: another student on the roster has this e-mail address.")
+        matched.append(entry)
+        seen.add(entry)
+    return matched, problems
+
+
+def _section_problems(act: Act, use: SectionUse, sizes: Counter[str]) -> Iterator[str]:
+    most = act.competition.max_team_size
+    if use is SectionUse.TEAMS:
+        try:
+            rosters.require_running(act.competition, act.now)
+            for section in filter(None, sizes):
+                names.require_unreserved(names.clean_name(section))
+        except (names.InvalidName, rosters.TeamsFrozen) as error:
+            yield f"Sections cannot become teams: {error.message}"
+        for section, size in sizes.items():
+            if section and size > most:
+                yield f"Section {section} has {counted(size, 'student')}; a team can have {most:,} at most."
+
+
+def _divide(act: Act, sections: Sequence[str]) -> None:
+    """Make sections divisions, and assign the teams that students lead; raise InvalidCompetition."""
+    session, competition = act.session, act.competition
+    known = division_names(competition.divisions)
+    if new := [each for each in sections if each not in known]:
+        lines = "\n".join([*competition.divisions.splitlines(), *new])
+        changes = {"divisions": lines, "division_choice": DivisionChoice.ORGANIZERS}
+        settings.change(act, changes=changes)
+    led = Team.competition_id == competition.id, RosterEntry.competition_id == competition.id
+    of_students = select(Team, RosterEntry.section).join(RosterEntry, RosterEntry.user_id == Team.leader_id)
+    divisions.assign_all(act, session.execute(of_students.where(*led, RosterEntry.section != "")).all())
+
+
+def _owners(act: Act, found: Sequence[Student]) -> dict[Any, tuple[int, bool]]:
+    """Return accounts by address, or by id and name, and whether a roster of the actor created them."""
+    session, owners = act.session, dict[Any, tuple[int, bool]]()
+    if act.actor.user is not None:
+        own = Organizer.user_id == act.actor.user.id, Organizer.role == Role.OWNER
+        of_owned = RosterEntry.competition_id.in_(select(Organizer.competition_id).where(*own))
+        for each in session.scalars(select(RosterEntry).where(of_owned, RosterEntry.user_id.is_not(None))):
+            owner = each.user_id or 0, each.has_made_account
+            if each.student_id:
+                owners[each.student_id, folded(each.name)] = owner
+            if each.email:
+                owners[addresses.key(each.email)] = owner
+    keys = [addresses.key(each.email) for each in found if each.email]
+    confirmed, of_user = func.lower(Identity.email), Identity.user_id.is_not(None)
+    for start in range(0, len(keys), 500):
+        part = keys[start : start + 500]
+        verified = union_all(
+            select(confirmed, Identity.user_id).where(of_user, confirmed.in_(part)),
+            select(User.email_key, User.id).where(User.email_key.in_(part)),
+        )
+        owners |= {key: (user_id, False) for key, user_id in session.execute(verified)}
+    return owners
+
+
+def _make_accounts(act: Act, entries: Sequence[RosterEntry]) -> None:
+    """Create an account without a password for each entry, named after the student; raise TooManyClasses."""
+    session, now, user = act.session, act.now, act.actor.user
+    whose = [f"{act.competition.id}"]
+    if user is not None:  # A limit per competition is not enough: users can own any number of drafts.
+        whose.append(f"of {user.id}")
+        counting.hold_lock(session, f"class accounts of {user.id}")
+    for each in whose:
+        if reached := counting.free_at(session, kind=KIND, whose=each, limits=CLASSES, now=now):
+            raise TooManyClasses(free_at=reached[1], now=now)
+        counting.add(session, kind=KIND, whose=each, now=now)
+    names.hold_accounts(session)
+    numbers = Counter[str]()
+    for entry in entries:
+        name = entry.name
+        while names.is_taken(session, name=name):
+            numbers[entry.name] += 1
+            name = names.numbered(entry.name, numbers[entry.name] + 1)
+        entry.user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=now)
+        entry.has_made_account = True
+    session.flush()
+
+
+def _admit(act: Act, user_ids: Sequence[int]) -> None:
+    """Admit people, who must still accept the rules; earlier rejections stay."""
+    session, competition = act.session, act.competition
+    here = Participation.competition_id == competition.id
+    known = {each.user_id: each for each in session.scalars(select(Participation).where(here))}
+    for user_id in user_ids:
+        participation = known.get(user_id) or Participation(
+            competition_id=competition.id, user_id=user_id, rules_version=0, state=RequestState.OPEN
+        )
+        if participation.state in (RequestState.OPEN, RequestState.WITHDRAWN):
+            participation.state, participation.joined_at = RequestState.ACCEPTED, act.now
+            participation.requested_at = participation.requested_at or act.now
+            session.add(participation)
+    session.flush()
+
+
+def _with_secret(act: Act, entry: RosterEntry, *, by_mail: bool, with_token: bool) -> NewAccount:
+    """Create the token or the link of an account; mail the link if the student has an address."""
+    session, competition, now, user = act.session, act.competition, act.now, entry.user
+    assert user is not None  # noqa: S101 (the account was created)
+    if with_token:
+        _, token = api_tokens.create(
+            session,
+            user=user,
+            name=competition.slug,
+            competition=competition,
+            lifetime=TOKEN_LIFETIME,
+            now=now,
+        )
+        return NewAccount(entry, user.name, None, token)
+    link = password_resets.create_link(
+        session, user=user, created_by=act.actor.name, lifetime=sign_ups.INVITED_FOR, now=now
+    )
+    if not by_mail or entry.email is None:
+        return NewAccount(entry, user.name, link, None)
+    values = {"user": user, "token": link, "competition": competition, "organizer": act.actor.name}
+    letters.send_to_address(session, "class-account", entry.email, now=now, **values)
+    return NewAccount(entry, user.name, None, None)

@@ -1,0 +1,154 @@
+"""A class from the roster to the grades: accounts, divisions, submissions, benchmarks, reveal."""
+
+import csv
+import io
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import select
+
+from grader.cli import main
+from grader.models import Competition, Role, Score, Standing, Submission, SubmissionKind, Team
+from grader.services.competitions import acting
+from grader.services.submissions import benchmark_entries
+from tests.fixtures.desk import API, Desk
+
+DESK = f"{API}/competitions/toxicity/organize"
+PAGE = "/competitions/toxicity/organize/roster"
+STUDENTS = 300
+SECTIONS = ("North", "East", "South", "West")
+POINTS = "Weak = 20\nSTRONG = 100\n0.8 = 60"
+
+
+def roster() -> str:
+    rows = [
+        f"{number:05d};Student {number};s{number}@example.org;{SECTIONS[number % 4]}"
+        for number in range(STUDENTS)
+    ]
+    return "\r\n".join(["Student ID;Name;E-mail;Section;Phone", *(f"{row};1" for row in rows)])
+
+
+def grades(desk: Desk, query: str = "") -> list[dict[str, str]]:
+    text = desk("GET", f"{DESK}/exports/grades.csv{query}").text
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture
+def olga(arena) -> Desk:
+    arena.competition()
+    olga = Desk(arena.person("Olga"))
+    arena.give_role(olga.person, Role.OWNER)
+    return olga
+
+
+def benchmark(olga: Desk, file: bytes, name: str):
+    arena = olga.arena
+    blob = arena.storage.put(file)
+    with arena.database.write() as session:
+        competition = session.scalars(select(Competition)).one()
+        act = acting.as_person(session, competition, olga.person.user)
+        benchmark_entries.add(act, blob=blob, file_name="b.csv", name=name, user=olga.person.user)
+
+
+def test_a_class_with_divisions_and_grades(olga: Desk):
+    arena, truth = olga.arena, olga.arena.truth
+    sent = {"file": (io.BytesIO(roster().encode("utf-16")), "roster.csv"), "sections": "divisions"}
+    page = olga.person.post(f"{PAGE}/accounts", sent | {"with_tokens": "yes"})
+    assert page.status_code == 201, page.text
+    assert "300 students added, 0 changed." in page.text
+    assert "Ignored columns: &#39;Phone&#39;." in page.text
+    lines = csv.DictReader(io.StringIO(page.text.partition("<code>")[2].partition("</code>")[0]))
+    tokens = {line["student id"]: line["link"] for line in lines}
+    assert len(set(tokens.values())) == STUDENTS
+    active = [f"{number:05d}" for number in range(0, STUDENTS, 25)]
+    client = arena.app.test_client()
+    for place, student in enumerate(active):
+        file = truth.predictions(noise=0.2 + 0.4 * place, seed=place)
+        headers = {"Authorization": f"Bearer {tokens[student]}"}
+        posted = client.post(
+            f"{API}/competitions/toxicity/submissions", data=file, content_type="text/csv", headers=headers
+        )
+        assert posted.status_code == 201, posted.text
+    benchmark(olga, truth.predictions(noise=1.0, seed=99), "Strong")
+    benchmark(olga, truth.predictions(noise=3.0, seed=98), "Weak")
+    olga("PATCH", f"{DESK}/settings", json={"grade_points": POINTS})
+    refused = olga("GET", f"{DESK}/exports/grades.csv", expect=409)
+    assert (refused.json["error"], "'STRONG'" in refused.json["message"]) == ("unknown_thresholds", True)
+    olga.work()
+    check(olga, active, "public")
+    with arena.database.read() as session:
+        divisions = dict(session.execute(select(Team.name, Team.division).where(~Team.is_organizers)).all())
+    assert divisions == {f"Student {int(each)}": SECTIONS[int(each) % 4] for each in active}
+    arena.reveal()
+    check(olga, active, "private")
+
+
+def check(olga: Desk, active: list[str], split: str):
+    """Compare the grades with ranks and points that are derived from the stored scores."""
+    with olga.arena.database.read() as session:
+        query = select(Team.name, Standing.score_units, Standing.submitted_at)
+        query = query.join(Standing, Standing.team_id == Team.id).where(Standing.split == split)
+        teams = sorted(session.execute(query).all(), key=lambda row: (-row[1], row[2]))
+        score = select(Submission.description, Score.score).join(Score, Score.submission_id == Submission.id)
+        of_benchmark = Submission.kind == SubmissionKind.BENCHMARK, Score.split == split
+        least = {name: round(value, 5) for name, value in session.execute(score.where(*of_benchmark))}
+    order = [name for name, *_ in teams]
+    found, points = grades(olga), set()
+    assert len(found) == STUDENTS
+    assert [row["section"] for row in found] == sorted(row["section"] for row in found)
+    for row in found:
+        assert row["name"] == f"Student {int(row['student_id'])}"
+        assert row["email"] == f"s{int(row['student_id'])}@example.org"
+        assert row["section"] == SECTIONS[int(row["student_id"]) % 4]
+        assert (row["split"], row["team_count"]) == (split, str(len(active)))
+        if row["student_id"] not in active:
+            assert (row["rank"], row["score"], row["percentile"], row["points"]) == ("", "", "", "0")
+            continue
+        place, score = order.index(row["team"]), float(row["score"])
+        assert int(row["rank"]) == place + 1
+        assert float(row["percentile"]) == round(100 * (len(order) - place) / len(order), 1)
+        steps = {20: score >= least["Weak"], 60: score >= 0.8, 100: score >= least["Strong"]}
+        points.add(row["points"])
+        assert float(row["points"]) == max([0, *(points for points, reached in steps.items() if reached)])
+    assert len(points) >= 3
+
+
+def test_only_owners_and_editors_see_students_and_grades(olga: Desk):
+    olga("POST", f"{DESK}/accounts", json={"names": ["name,e-mail", "=Eve,eve@example.org"]}, expect=201)
+    paths = (f"{DESK}/exports/grades.csv", f"{DESK}/exports/grades.json")
+    for role, status in ((Role.VIEWER, 403), (Role.EDITOR, 200)):
+        viewer = Desk(olga.arena.person(f"A {role}"))
+        olga.arena.give_role(viewer.person, role)
+        for path in paths:
+            assert viewer("GET", path, expect=status)
+        page = viewer.person.browser.get(PAGE)
+        assert (page.status_code, "eve@example.org" in page.text) == (status, status == 200)
+        shown = viewer.person.browser.get("/competitions/toxicity/organize").text
+        assert (PAGE in shown, "grades.csv" in shown) == (status == 200,) * 2
+    stranger = olga.arena.person("Sue").browser.get("/competitions/toxicity/leaderboard")
+    assert "example.org" not in stranger.text
+
+
+def test_grades_are_safe_for_spreadsheets(olga: Desk):
+    olga("POST", f"{DESK}/accounts", json={"names": ["name,section", "Eve,=1+1"]}, expect=201)
+    text = olga("GET", f"{DESK}/exports/grades.csv?bom=1").data.decode()
+    assert (text[0], "'=1+1" in text) == ("\ufeff", True)
+
+
+def test_faults_of_points_are_listed(olga: Desk):
+    refused = olga("PATCH", f"{DESK}/settings", json={"grade_points": "A = x\nB\n = 5\n0.5 = 1"}, expect=400)
+    assert [each for each in ("line 1", "Line 2", "Line 3") if each not in refused.json["message"]] == []
+
+
+def test_the_shell_imports_a_roster_and_exports_the_grades(make_arena, tmp_path, monkeypatch):
+    arena = make_arena()
+    arena.competition()
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(arena.settings.data_dir))
+    (tmp_path / "roster.csv").write_text("name,id,section\nAda,01,A\n")
+    run = CliRunner().invoke
+    done = run(
+        main, ["competition", "roster", "toxicity", str(tmp_path / "roster.csv"), "--sections", "teams"]
+    )
+    assert done.stdout.splitlines()[1].startswith("Ada,01,A,Ada,http"), done.output
+    done = run(main, ["competition", "export", "toxicity", "grades"])
+    assert done.stdout.splitlines()[1].startswith("01,Ada,,A,A,public,,0,"), done.output
