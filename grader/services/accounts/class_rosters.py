@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select, union_all
-from sqlalchemy.orm import joinedload
+from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import (
     DivisionChoice,
     Identity,
+    LinkPurpose,
     Organizer,
     Participation,
     RequestState,
@@ -23,7 +24,7 @@ from grader.models import (
     User,
 )
 from grader.services import counting
-from grader.services.accounts import accounts, api_tokens, password_resets, roster_file, sign_ups
+from grader.services.accounts import accounts, api_tokens, one_time_links, roster_file, sign_ups
 from grader.services.accounts.roster_file import InvalidClass, Student
 from grader.services.competitions import settings
 from grader.services.competitions.acting import Act
@@ -38,6 +39,7 @@ KIND = "class accounts"
 CLASSES = (RateLimit(10, DAY),)
 TOKEN_LIFETIME = timedelta(days=365)
 MOST_LISTED = 100
+CHUNK = 500
 
 
 class TooManyClasses(OrganizerError):
@@ -125,7 +127,7 @@ def import_lines(
         students.place(session, competition=competition, entries=entries, now=act.now)
     if use is SectionUse.DIVISIONS:
         _divide(act, list(filter(None, sizes)))
-    made = [_with_secret(act, each, by_mail=by_mail, with_token=with_tokens) for each in (*new, *unused)]
+    made = _with_secrets(act, [*new, *unused], by_mail=by_mail, with_tokens=with_tokens)
     added = matched.count(None)
     act.record(
         "accounts.create",
@@ -210,8 +212,8 @@ def _owners(act: Act, found: Sequence[Student]) -> dict[Any, tuple[int, bool]]:
                 owners[addresses.key(each.email)] = owner
     keys = [addresses.key(each.email) for each in found if each.email]
     confirmed, of_user = func.lower(Identity.email), Identity.user_id.is_not(None)
-    for start in range(0, len(keys), 500):
-        part = keys[start : start + 500]
+    for start in range(0, len(keys), CHUNK):
+        part = keys[start : start + CHUNK]
         verified = union_all(
             select(confirmed, Identity.user_id).where(of_user, confirmed.in_(part)),
             select(User.email_key, User.id).where(User.email_key.in_(part)),
@@ -231,16 +233,33 @@ def _make_accounts(act: Act, entries: Sequence[RosterEntry]) -> None:
         if reached := counting.free_at(session, kind=KIND, whose=each, limits=CLASSES, now=now):
             raise TooManyClasses(free_at=reached[1], now=now)
         counting.add(session, kind=KIND, whose=each, now=now)
-    names.hold_accounts(session)
-    numbers = Counter[str]()
-    for entry in entries:
-        name = entry.name
-        while names.is_taken(session, name=name):
-            numbers[entry.name] += 1
-            name = names.numbered(entry.name, numbers[entry.name] + 1)
+    for entry, name in zip(entries, _free_names(session, [each.name for each in entries]), strict=True):
         entry.user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=now)
         entry.has_made_account = True
     session.flush()
+
+
+def _free_names(session: Session, wanted: Sequence[str]) -> list[str]:
+    """Return a free name for each account: the wanted name, with a number if it is taken."""
+    names.hold_accounts(session)
+    forms = {name: (names.name_shape(name), names.name_key(name)) for name in wanted}
+    used, numbers, free = set[str | None](), Counter[str](), []
+    for start in range(0, len(wanted), CHUNK):
+        shapes, keys = zip(*(forms[name] for name in wanted[start : start + CHUNK]), strict=True)
+        alike = User.name_shape.in_(shapes) | User.name_key.in_(keys)
+        for pair in session.execute(select(User.name_shape, User.name_key).where(alike)):
+            used.update(pair)
+    for name in wanted:
+        free_name, (shape, key) = name, forms[name]
+        while not used.isdisjoint((shape, key)) or (
+            free_name != name and names.is_taken(session, name=free_name)
+        ):
+            numbers[name] += 1
+            free_name = names.numbered(name, numbers[name] + 1)
+            shape, key = names.name_shape(free_name), names.name_key(free_name)
+        used |= {shape, key}
+        free.append(free_name)
+    return free
 
 
 def _admit(act: Act, user_ids: Sequence[int]) -> None:
@@ -259,25 +278,25 @@ def _admit(act: Act, user_ids: Sequence[int]) -> None:
     session.flush()
 
 
-def _with_secret(act: Act, entry: RosterEntry, *, by_mail: bool, with_token: bool) -> NewAccount:
-    """Create the token or the link of an account; mail the link if the student has an address."""
-    session, competition, now, user = act.session, act.competition, act.now, entry.user
-    assert user is not None  # noqa: S101 (the account was created)
-    if with_token:
-        _, token = api_tokens.create(
-            session,
-            user=user,
-            name=competition.slug,
-            competition=competition,
-            lifetime=TOKEN_LIFETIME,
-            now=now,
-        )
-        return NewAccount(entry, user.name, None, token)
-    link = password_resets.create_link(
-        session, user=user, created_by=act.actor.name, lifetime=sign_ups.INVITED_FOR, now=now
-    )
-    if not by_mail or entry.email is None:
-        return NewAccount(entry, user.name, link, None)
-    values = {"user": user, "token": link, "competition": competition, "organizer": act.actor.name}
-    letters.send_to_address(session, "class-account", entry.email, now=now, **values)
-    return NewAccount(entry, user.name, None, None)
+def _with_secrets(
+    act: Act, entries: Sequence[RosterEntry], *, by_mail: bool, with_tokens: bool
+) -> list[NewAccount]:
+    """Create the tokens or the links of accounts; mail the links to the students with an address."""
+    session, competition, now = act.session, act.competition, act.now
+    users = [each.user for each in entries if each.user is not None]
+    given: dict[str, Any] = {"now": now, "lifetime": TOKEN_LIFETIME if with_tokens else sign_ups.INVITED_FOR}
+    if with_tokens:
+        given |= {"name": competition.slug, "competition": competition}
+        secrets = [api_tokens.create(session, user=user, **given)[1] for user in users]
+    else:
+        given |= {"purpose": LinkPurpose.RESET_PASSWORD, "created_by": act.actor.name}
+        secrets = one_time_links.create_all(session, users, **given)
+    made = []
+    for entry, user, secret in zip(entries, users, secrets, strict=True):
+        is_mailed = by_mail and not with_tokens and entry.email is not None
+        if is_mailed and entry.email:
+            values = {"user": user, "token": secret, "competition": competition, "organizer": act.actor.name}
+            letters.send_to_address(session, "class-account", entry.email, now=now, **values)
+        link, token = (None, secret) if with_tokens else (None if is_mailed else secret, None)
+        made.append(NewAccount(entry, user.name, link, token))
+    return made

@@ -2,7 +2,9 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import delete, select
@@ -46,22 +48,39 @@ def create(
     address: str | None = None,
 ) -> str:
     """Create a link and return its token; also delete expired links."""
+    given: dict[str, Any] = {"purpose": purpose, "created_by": created_by, "lifetime": lifetime, "now": now}
+    return create_all(session, [user], address=address, **given)[0]
+
+
+def create_all(
+    session: Session,
+    users: Iterable[User | None],
+    *,
+    purpose: LinkPurpose,
+    created_by: str,
+    lifetime: timedelta,
+    now: datetime,
+    address: str | None = None,
+) -> list[str]:
+    """Create a link for each user and return the tokens; also delete expired links."""
     session.execute(delete(AccountLink).where(AccountLink.expires_at <= now))
-    token = new_secret()
-    session.add(
-        AccountLink(
-            purpose=purpose,
-            token_sha256=sha256_of(token),
-            user_id=None if user is None else user.id,
-            email=address,
-            created_by=created_by,
-            created_at=now,
-            expires_at=now + lifetime,
-            used_at=None,
+    tokens = []
+    for user in users:
+        tokens.append(new_secret())
+        session.add(
+            AccountLink(
+                purpose=purpose,
+                token_sha256=sha256_of(tokens[-1]),
+                user_id=None if user is None else user.id,
+                email=address,
+                created_by=created_by,
+                created_at=now,
+                expires_at=now + lifetime,
+                used_at=None,
+            )
         )
-    )
     session.flush()
-    return token
+    return tokens
 
 
 def require(

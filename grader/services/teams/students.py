@@ -31,14 +31,18 @@ def place(
     members = set(session.scalars(in_teams))
     here = Team.competition_id == competition.id, RosterEntry.competition_id == competition.id
     of_students = select(Team).join(TeamMember).join(RosterEntry, RosterEntry.user_id == TeamMember.user_id)
+    waiting: dict[str, list[User]] = {}
     for entry in entries:
-        if not entry.section or entry.user is None or entry.user_id in members:
-            continue
-        of_section = of_students.where(*here, RosterEntry.section == entry.section)
+        if entry.section and entry.user is not None and entry.user_id not in members:
+            waiting.setdefault(entry.section, []).append(entry.user)
+    for section, users in waiting.items():
         most_first = func.count().desc(), Team.id  # students may have moved to another section
-        team = session.scalar(of_section.group_by(Team.id).order_by(*most_first).limit(1))
+        of_section = of_students.where(*here, RosterEntry.section == section).group_by(Team.id)
+        team = session.scalar(of_section.order_by(*most_first).limit(1))
         if team is None:
-            name = rosters.free_name(session, competition=competition, name=entry.section)
-            rosters.make_team(session, competition=competition, user=entry.user, name=name, now=now)
-        elif rosters.count_members(session, team=team) < competition.max_team_size:
-            rosters.add_member(session, team=team, user=entry.user, now=now)
+            name = rosters.free_name(session, competition=competition, name=section)
+            leader = users.pop(0)
+            team = rosters.make_team(session, competition=competition, user=leader, name=name, now=now)
+        room = competition.max_team_size - rosters.count_members(session, team=team)
+        for user in users[: max(0, room)]:
+            rosters.add_member(session, team=team, user=user, now=now)
