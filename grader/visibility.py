@@ -74,6 +74,14 @@ class Step(enum.StrEnum):
         return len(self.value) - 2
 
 
+class Anonymity(enum.StrEnum):
+    """Until when aliases replace the names of teams, for everyone except organizers and the team itself."""
+
+    NONE = "none"
+    UNTIL_REVEAL = "until_reveal"
+    ALWAYS = "always"
+
+
 class Field(enum.StrEnum):
     """The fields of competitions, teams, submissions and standings that are subject to visibility rules."""
 

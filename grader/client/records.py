@@ -182,6 +182,7 @@ class BoardRow(ApiRecord):
     last_submitted_at: datetime | None
     rank_change: int | None
     worst_group: Json | None
+    alias: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,9 +209,10 @@ class Leaderboard(ApiRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Team(ApiRecord):
-    """Your team in a competition."""
+    """Your team in a competition; other teams see its alias instead of the name, if it has one."""
 
     name: str
+    alias: str | None
     leader: str | None
     is_leader: bool
     members: Sequence[str]

@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     JSON,
     BigInteger,
+    ColumnElement,
     ForeignKey,
     Index,
     Integer,
     String,
     Text,
     UniqueConstraint,
+    and_,
     false,
+    or_,
     text,
     true,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship, validates
 
 from grader.db import Base, stored_enum
 from grader.models.people import User
 from grader.models.teams import RequestState
 from grader.ranking.order import SCALE, Scale
-from grader.visibility import USUAL_FEEDBACK, Feedback, Step
+from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Step
 
 if TYPE_CHECKING:
     from grader.models.scoring import ScoringVersion
@@ -144,12 +148,18 @@ class Competition(_WithTexts, Base):
         stored_enum(Step, name="feedback_step"), default=Step.OF_0_002, server_default="0.002"
     )
     boards: Mapped[str] = mapped_column(Text, default="", server_default="")
+    anonymity: Mapped[Anonymity] = mapped_column(
+        stored_enum(Anonymity, name="anonymity", is_checked=False),
+        default=Anonymity.NONE,
+        server_default="none",
+    )
     draft_metric: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
     )
     state: Mapped[CompetitionState] = mapped_column(stored_enum(CompetitionState, name="state"))
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]
+    freezes_at: Mapped[datetime | None]
     revealed_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     rules: Mapped[str] = mapped_column(Text, default="", server_default="")
@@ -208,6 +218,23 @@ class Competition(_WithTexts, Base):
     def scale(self) -> Scale:
         """The scale of the metric's scores."""
         return SCALE if self.live_scoring_version is None else self.live_scoring_version.scale
+
+    @property
+    def frozen_from(self) -> datetime | None:
+        """The time from which new files are missing on the public leaderboard, until the reveal."""
+        return self.freezes_at if self.revealed_at is None else None
+
+    @hybrid_property
+    def is_anonymous(self) -> bool:
+        """Whether the competition currently shows aliases; see `services/competitions/team_names.py`."""
+        until_reveal = self.anonymity is Anonymity.UNTIL_REVEAL and self.revealed_at is None
+        return until_reveal or self.anonymity is Anonymity.ALWAYS
+
+    @is_anonymous.inplace.expression
+    @classmethod
+    def _is_anonymous(cls) -> ColumnElement[bool]:
+        until_reveal = and_(cls.anonymity == Anonymity.UNTIL_REVEAL, cls.revealed_at.is_(None))
+        return or_(until_reveal, cls.anonymity == Anonymity.ALWAYS)
 
 
 class Role(enum.StrEnum):

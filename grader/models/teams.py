@@ -1,6 +1,8 @@
 """Tables for teams, members, invitations and merge requests."""
 
+import base64
 import enum
+import secrets
 from datetime import datetime
 
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false, text
@@ -8,6 +10,11 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
 from grader.models.people import User
+
+
+def random_alias() -> str:
+    """Return the name that other teams see in an anonymous competition; it depends on nothing."""
+    return f"Team {base64.b32encode(secrets.token_bytes(5)).decode()}"
 
 
 class Team(Base):
@@ -26,6 +33,7 @@ class Team(Base):
     __table_args__ = (
         UniqueConstraint("competition_id", "name_key"),
         Index(None, "competition_id", "name_shape", unique=True),
+        Index(None, "competition_id", "alias", unique=True),
         Index(
             "ix_team_organizers",
             "competition_id",
@@ -49,6 +57,8 @@ class Team(Base):
     name_given_at: Mapped[datetime | None]
     name_given_because: Mapped[str] = mapped_column(Text, default="", server_default="")
     names_taken_away: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    # Processes of an earlier version add teams without an alias during an upgrade.
+    alias: Mapped[str] = mapped_column(String(16), default=random_alias, nullable=True)
     division: Mapped[str | None] = mapped_column(String(64))
 
     leader: Mapped[User | None] = relationship()

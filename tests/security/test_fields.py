@@ -35,6 +35,8 @@ TOLD_OF_ONE = (
     "entry_deadline",
     "merger_deadline",
     "reveals_at",
+    "freezes_at",
+    "anonymity",
     "max_team_size",
     "max_daily_submissions",
     "max_total_submissions",
@@ -58,7 +60,8 @@ ON_A_PAGE = (
 )
 LINE = {
     **dict.fromkeys(
-        ("team", "team_id", "division", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM
+        ("team", "team_id", "alias", "division", "members", "is_benchmark", "entries", "last_submitted_at"),
+        Field.TEAM,
     ),
     **dict.fromkeys(("rank", "rank_change", "public_rank", "is_tied"), Field.PUBLIC_RANK),
     "score": Field.PUBLIC_SCORE,
@@ -122,7 +125,9 @@ TEAM = {
 }
 PROFILE_LINE = ("rank", "rank_change", "score", "terms", "entries", "last_submitted_at")
 PROFILE = {
-    **dict.fromkeys(("id", "name", "since", "members", "team_count", "public", "private"), Field.TEAM),
+    **dict.fromkeys(
+        ("id", "name", "alias", "since", "members", "team_count", "public", "private"), Field.TEAM
+    ),
     **{f"public.{key}": LINE[key] for key in PROFILE_LINE},
     **{f"private.{key}": PRIVATE.get(LINE[key], LINE[key]) for key in PROFILE_LINE},
     "history": Field.PUBLIC_RANK,

@@ -7,7 +7,7 @@ from pydantic import Field
 from grader.metrics import UndefinedPolicy
 from grader.metrics.interface import Direction
 from grader.models import DataFile, EntryMode
-from grader.visibility import Feedback, Phase
+from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http.fields import Answer, Moment, PageSize, Score
 from webapp.presentation.terms import words_of
@@ -101,6 +101,8 @@ class CompetitionDetails(CompetitionLine):
     entry_deadline: Moment | None
     merger_deadline: Moment | None
     reveals_at: Moment | None
+    freezes_at: Moment | None
+    anonymity: Anonymity
     max_team_size: int
     max_daily_submissions: int | None
     max_total_submissions: int | None

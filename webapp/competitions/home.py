@@ -228,7 +228,9 @@ def read(
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
     kept = lookups.snapshot(session, competition, now)
-    board = glance.of(session, competition=competition, team=team, now=now, snapshot=kept)
+    board = glance.of(
+        session, competition=competition, team=team, now=now, snapshot=kept, viewer=lookups.viewer()
+    )
     units = board.own.score_units if board.own else None
     files = OwnFiles()
     if participant and team is not None and view.has_solution:

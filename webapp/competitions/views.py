@@ -101,6 +101,11 @@ class CompetitionView:
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
         self.feedback = competition.feedback
+        self.anonymity = competition.anonymity
+        self.is_anonymous = competition.is_anonymous
+        self.freezes_at = competition.freezes_at
+        frozen_from = competition.frozen_from
+        self.frozen_since = frozen_from if frozen_from and frozen_from <= now else None
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)

@@ -44,7 +44,7 @@ def snapshot(session: Any, competition: Competition, now: datetime) -> Snapshot:
     found: dict[int, Snapshot] = session.info.setdefault("snapshots", {})
     if competition.id not in found:
         kept = current_site().snapshots
-        found[competition.id] = snapshots.of(session, kept, competition=competition, now=now)
+        found[competition.id] = snapshots.of(session, kept, competition=competition, now=now, viewer=viewer())
     return found[competition.id]
 
 

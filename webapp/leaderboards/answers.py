@@ -93,6 +93,7 @@ class BoardLine(Answer):
     rank: int | None
     team_id: Annotated[int, Field(description="The team's id, as in `/teams/{team_id}`.")]
     team: str
+    alias: str | None
     division: str | None = None
     members: list[str]
     is_benchmark: bool
@@ -240,6 +241,7 @@ def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
     return BoardLine.of(
         row,
         score=float(row.score),
+        alias=row.alias or None,
         terms=dict(row.terms) or None,
         entries=row.entry_count,
         standard_error=row.errors.get("score"),

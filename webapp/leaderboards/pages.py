@@ -108,7 +108,7 @@ def version(slug: str) -> ResponseReturnValue:
         kept, found_id = lookups.snapshot(session, competition, now), competition.id
         numbers = {
             "version": kept.page("version", lambda: changes.board_version(session, competition_id=found_id)),
-            "entries": kept.page("entries", lambda: changes.count_entries(session, competition_id=found_id))
+            "entries": kept.page("entries", lambda: changes.count_entries(session, competition=competition))
             if is_shown
             else None,
         }
@@ -251,7 +251,8 @@ def _board_page(slug: str, split: Split) -> str:
             else None
         )
         stage = phases.stage(competition, now)
-        pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
+        is_counted = stage is Stage.CLOSED and competition.frozen_from is None
+        pending_count = close.count_pending(session, competition=competition) if is_counted else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
         tied = requests.tied(session, competition, split, now=now) if wanted.is_main else frozenset()
         kept = lookups.snapshot(session, competition, now)
@@ -275,7 +276,8 @@ def _board_page(slug: str, split: Split) -> str:
                 split,
                 board.has_terms,
                 board.worst is None,
-                replace(wanted, own_team_id=None),
+                # In an anonymous competition, only the team itself sees its name.
+                wanted if competition.is_anonymous else replace(wanted, own_team_id=None),
                 tied,
             )
             lines = kept.page(shared, lambda: [_line(slug, shown, row) for row in plain])
@@ -347,7 +349,13 @@ def _frontier(
 
     def draw() -> charts.FrontierView | None:
         named = [points.points[place].team_id for place in points.named(own_id)] if points else []
-        names = score_history.names(session, team_ids=named) if named else {}
+        names = score_history.names(
+            session,
+            competition=competition,
+            team_ids=named,
+            viewer=lookups.viewer(),
+            own_team_id=own_id,
+        )
         return charts.frontier(points, names, board, own_team_id=own_id)
 
     return kept.page(("frontier", split, own_id), draw)

@@ -61,6 +61,7 @@ class RowView:
     is_tied: bool
     ties: str
     counted_id: int | None
+    alias: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +252,7 @@ class _Lines:
             is_tied=row.team_id in self._tied and not row.is_benchmark,
             ties=" ".join(ties),
             counted_id=counted_id(row, self._board),
+            alias=row.alias,
         )
 
     def _bar(self, units: int) -> int:

@@ -209,10 +209,12 @@ def _ask(act: Act, heading: str, sentences: tuple[str, ...], button: str, *, is_
 def _merger_consequences(outlook: Outlook) -> Iterator[str]:
     """Describe the effects of a merger on members, submissions, limits and selections."""
     taken, into, both = outlook.taken, outlook.into, outlook.sum
+    result = f"The merged team is called {into.name}, and its leader is {into.leader}."
+    if not into.members:
+        result = "The merged team keeps its name and leader, which you will see after the merger."
     yield (
-        f"Your team {taken.name} ({_members(taken)}) becomes part of {into.name} ({_members(into)}). The "
-        f"merged team is called {into.name}, and its leader is {into.leader}. "
-        f"{taken.name} will no longer exist."
+        f"Your team {taken.name} ({_members(taken)}) becomes part of {into.name} ({_members(into)}). "
+        f"{result} {taken.name} will no longer exist."
     )
     if into.division and taken.division not in (None, into.division):
         yield f"The merged team is in the division {into.division}, not in {taken.division}."
@@ -256,4 +258,4 @@ def _leaving_consequences(
 
 
 def _members(side: MergingTeam) -> str:
-    return listed(side.members, most=20)
+    return listed(side.members, most=20) if side.members else "members hidden"

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from grader.models import Competition
+from grader.services.competitions import team_names
 from grader.services.teams.memberships import OwnMembership, OwnTeam
 from grader.services.teams.participations import EntryState
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Sent, Text
@@ -72,6 +74,7 @@ class Team(Answer):
 
     id: Annotated[int, Field(description="The team's id, the same as `team_id` on the leaderboard.")]
     name: str
+    alias: str | None
     name_held_because: str | None
     division: str | None
     leader: str | None
@@ -154,13 +157,14 @@ def entry_fields(membership: OwnMembership) -> dict[str, Any]:
     }
 
 
-def team(own: OwnTeam) -> Team:
+def team(own: OwnTeam, competition: Competition) -> Team:
     """Return a user's team as the API model."""
     found = own.team
     return Team(
         id=found.id,
         name=found.name,
         division=found.division,
+        alias=team_names.alias(found, competition) or None,
         name_held_because=found.name_given_because if found.name_given_at else None,
         leader=found.leader.name if found.leader else None,
         is_leader=own.is_leader,
@@ -169,9 +173,7 @@ def team(own: OwnTeam) -> Team:
         has_link=own.link is not None,
         invited=[Invited(id=each.id, person=each.user.name) for each in own.invitations if each.user],
         mergers=[
-            MergeProposal(
-                id=each.request.id, team=each.other.name, is_ours=each.is_ours, obstacle=each.obstacle
-            )
+            MergeProposal(id=each.request.id, team=each.other, is_ours=each.is_ours, obstacle=each.obstacle)
             for each in own.proposals
         ],
     )

@@ -65,7 +65,7 @@ def entry_and_team(session: Any, competition: Competition, user: User) -> EntryA
     choice = selections.would_count(session, competition=competition, team=own, now=now) if own else None
     return EntryAndTeam(
         **answers.entry_fields(membership),
-        team=answers.team(membership.own) if membership.own else None,
+        team=answers.team(membership.own, competition) if membership.own else None,
         limits=allowance(left),
         invitations=[Invitation(id=each.id, team=each.team.name) for each in membership.invitations],
         selection=selection(choice) if choice else None,

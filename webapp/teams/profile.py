@@ -14,7 +14,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.charts.steps import StepChart, Steps, step_chart
-from grader.models import Competition
+from grader.models import Competition, Team
 from grader.ranking.order import Scale, term_text
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.metric import of_version
@@ -54,11 +54,7 @@ SVG_POLICY = "default-src 'none'; sandbox"
 def profile(slug: str, team_id: int) -> ResponseReturnValue:
     """Show a team that is on the leaderboard."""
     with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        found = team_results.get_profile(
-            session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
-        )
-        own = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        competition, now, found, own = _profile(session, slug, team_id)
         own_id = comparison.own_counted(
             session, competition=competition, team=own, phase=phases.phase(competition, now)
         )
@@ -83,6 +79,21 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             history=[(step.submitted_at, scale.text(step.score_units)) for step in reversed(found.steps)],
         )
     )
+
+
+def _profile(session: Any, slug: str, team_id: int) -> tuple[Competition, datetime, Profile, Team | None]:
+    """Return a competition, the time, the profile of a team, and the user's own team."""
+    competition, now = competition_of(session, slug), db.now(session)
+    own = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+    found = team_results.get_profile(
+        session,
+        competition=competition,
+        team_id=team_id,
+        viewer=lookups.viewer(),
+        now=now,
+        own_team_id=own.id if own else None,
+    )
+    return competition, now, found, own
 
 
 def _chart(
@@ -169,10 +180,7 @@ def _award(slug: str, team_id: int) -> Award:
         competition, now = competition_of(session, slug), db.now(session)
         if phases.phase(competition, now) is not Phase.REVEALED:
             raise BoardNotRevealed
-        viewer = lookups.viewer()
-        found = team_results.get_profile(
-            session, competition=competition, team_id=team_id, viewer=viewer, now=now
-        )
+        _, _, found, _ = _profile(session, slug, team_id)
         return Award(session, competition, found)
 
 
@@ -225,6 +233,7 @@ class TeamProfile(Answer):
 
     id: int
     name: str
+    alias: str | None
     since: Moment
     members: list[ProfileMember]
     team_count: int
@@ -238,14 +247,12 @@ class TeamProfile(Answer):
 def team_profile(slug: str, team_id: int) -> TeamProfile:
     """Return the profile of a team on a leaderboard: members, ranks, best scores over time."""
     with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        found = team_results.get_profile(
-            session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
-        )
+        competition, _, found, _ = _profile(session, slug, team_id)
         scale = competition.scale
     return TeamProfile(
         id=found.team_id,
         name=found.name,
+        alias=found.alias or None,
         since=found.since,
         members=[
             ProfileMember(

@@ -103,7 +103,10 @@ def turn_off(session: Session, *, user: User) -> None:
 
 
 def _listed_teams(person: User) -> Select[Competition, Team]:
-    """Return a query for the user's teams on visible leaderboards, newest first."""
+    """Return a query for the user's teams on visible leaderboards, newest first.
+
+    Teams of anonymous competitions are omitted, because their results would disclose their aliases.
+    """
     is_listed = (
         select(Standing.id)
         .where(
@@ -120,7 +123,12 @@ def _listed_teams(person: User) -> Select[Competition, Team]:
         select(Competition, Team)
         .join(Team, Team.competition_id == Competition.id)
         .join(TeamMember, TeamMember.team_id == Team.id)
-        .where(TeamMember.user_id == person.id, Competition.state != CompetitionState.DRAFT, is_listed)
+        .where(
+            TeamMember.user_id == person.id,
+            Competition.state != CompetitionState.DRAFT,
+            ~Competition.is_anonymous,
+            is_listed,
+        )
         .order_by(Competition.created_at.desc(), Competition.id.desc())
     )
 

@@ -238,7 +238,7 @@ def list_after(
 def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
     """Return a page of the public log, newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
-    return _page(session, query, page=page, page_size=PAGE_SIZE)
+    return _page(session, query, page=page, page_size=PAGE_SIZE, has_aliases=competition.is_anonymous)
 
 
 def public_slice(session: Session, *, competition: Competition, part: Part) -> Slice[tuple[AuditEntry, str]]:
@@ -246,7 +246,7 @@ def public_slice(session: Session, *, competition: Competition, part: Part) -> S
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     key = AuditEntry.__table__.c.id
     entries = slice_of_query(session, query, key=key, part=part)
-    known = names(session, entries.rows)
+    known = names(session, entries.rows, has_aliases=competition.is_anonymous)
     return entries.with_rows((each, with_names(each.public_text, known)) for each in entries.rows)
 
 
@@ -294,10 +294,13 @@ def _wanted(competition: Competition | None, action: str, person: str) -> Select
     return query
 
 
-def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: int) -> AuditPage:
+def _page(
+    session: Session, query: Select[AuditEntry], *, page: int, page_size: int, has_aliases: bool = False
+) -> AuditPage:
     query = query.options(joinedload(AuditEntry.actor)).order_by(AuditEntry.id.desc())
     part = page_of_query(session, query, page=page, page_size=page_size)
-    return AuditPage(part.rows, part.page, part.page_count, part.count, names(session, part.rows))
+    known = names(session, part.rows, has_aliases=has_aliases)
+    return AuditPage(part.rows, part.page, part.page_count, part.count, known)
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
@@ -305,13 +308,14 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
     return _MENTION.sub(lambda mention: names.get(mention[0], mention[0]), text)
 
 
-def names(session: Session, entries: Iterable[AuditEntry]) -> dict[str, str]:
-    """Return the current names of the teams and users that entries mention, by placeholder."""
+def names(session: Session, entries: Iterable[AuditEntry], *, has_aliases: bool = False) -> dict[str, str]:
+    """Return the current names (or aliases) of the teams and users that entries mention, by placeholder."""
     ids: dict[str, set[int]] = {"team": set(), "person": set()}
     for entry in entries:
         for kind, number in _MENTION.findall(f"{entry.subject} {entry.public_text}"):
             ids[kind].add(int(number))
-    teams = session.execute(select(Team.id, Team.name).where(Team.id.in_(ids["team"]))).all()
+    shown = Team.alias if has_aliases else Team.name
+    teams = session.execute(select(Team.id, shown).where(Team.id.in_(ids["team"]))).all()
     people = session.execute(select(User.id, User.name).where(User.id.in_(ids["person"]))).all()
     return {f"[team {id_}]": name for id_, name in teams} | {f"[person {id_}]": name for id_, name in people}
 

@@ -158,8 +158,11 @@ def close_now(act: Act, *, reason: str = "") -> None:
     if phase is not Phase.OPEN:
         raise AlreadyClosed(competition.closes_at)
     ends = dict(settings.of(competition))
-    changes = {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
-    settings.change(act, changes={"closes_at": now, **changes}, reason=reason)
+    changes: dict[str, datetime | None] = {"closes_at": now}
+    changes |= {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
+    if (ends["freezes_at"] or now) >= now:
+        changes["freezes_at"] = None
+    settings.change(act, changes=changes, reason=reason)
 
 
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
@@ -205,11 +208,15 @@ def reveal(
     closed_now = phase is not Phase.CLOSED
     if closed_now:
         competition.closes_at = now
+        if competition.frozen_from and competition.frozen_from >= now:
+            competition.freezes_at = None
     counts = count_unscored(session, competition)
     _settle(session, competition, counts[SubmissionStatus.PENDING], now)
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
+    if competition.freezes_at is not None:
+        rows.rebuild(session, competition=competition)
     _mail_reveal(session, competition=competition, now=now)
     webhooks.tell(session, competition_id=competition.id, event=Event.REVEALED, now=now)
     notifications.tell(

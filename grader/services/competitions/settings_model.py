@@ -21,7 +21,7 @@ from grader.identity_providers import domain_of, full_domain
 from grader.metrics import MetricSettings, registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
-from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
+from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
@@ -85,6 +85,7 @@ class Setting:
 
 METRIC_IS_FIXED = "Once the competition is published, only a rescoring can change this."
 _METRIC = Fixed(Phase.SCHEDULED, METRIC_IS_FIXED)
+_PUBLISHED = Fixed(Phase.SCHEDULED, "The competition is published, and its teams rely on this.")
 _OPENED = Fixed(Phase.OPEN, "The competition has opened.")
 _SHOWN = Fixed(
     Phase.OPEN, "This cannot change once the competition opens, because teams have already seen it."
@@ -456,6 +457,17 @@ class CompetitionSettings(BaseModel):
             fixed=_OVER,
         ),
     ] = None
+    freezes_at: Annotated[
+        Date,
+        Setting(
+            "dates.freezes",
+            "Freeze of the public leaderboard",
+            "freeze of the public leaderboard",
+            help="Files submitted later appear on the public leaderboard only after the reveal. Their teams "
+            "see their scores. By default, there is no freeze.",
+            fixed=_REVEALED,
+        ),
+    ] = None
     reveal_rule: Annotated[
         RevealRule,
         Kind.CHOICE,
@@ -546,6 +558,23 @@ class CompetitionSettings(BaseModel):
             public="maximum team size",
         ),
     ] = 5
+    anonymity: Annotated[
+        Anonymity,
+        Kind.CHOICE,
+        Setting(
+            "entry.anonymity",
+            "Names of teams",
+            "anonymity",
+            help="Teams with hidden names appear under random aliases. Only organizers and the team itself "
+            "see its name and members.",
+            fixed=_PUBLISHED,
+            choices={
+                Anonymity.NONE: "visible to everyone",
+                Anonymity.UNTIL_REVEAL: "hidden until the reveal",
+                Anonymity.ALWAYS: "hidden even after the reveal",
+            },
+        ),
+    ] = Anonymity.NONE
     max_daily_submissions: Annotated[
         Limit,
         Setting("limits.daily", "Submissions per UTC day", "daily limit", public="daily submission limit"),

@@ -118,7 +118,9 @@ def write(
     version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
     rows = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
-        yield from as_csv(rows, _columns(kind, version))
+        columns = _columns(kind, version)
+        hidden = () if competition.is_anonymous else ("alias",)
+        yield from as_csv(rows, [name for name in columns if name not in hidden])
     else:
         yield from as_json(
             rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind)
@@ -226,11 +228,11 @@ def _scores(
     return {(submission_id, split): score for submission_id, split, score in rows}
 
 
-def _standing_rows(session: Session, _competition: Competition, version: ScoringVersion) -> Iterator[Row]:
+def _standing_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
     terms = term_names(version)
     for split in Split:
         rows = session.execute(
-            select(Standing, Team.name, Team.division, Score)
+            select(Standing, Team, Score)
             .join(Team, Team.id == Standing.team_id)
             .join(
                 Score,
@@ -242,13 +244,14 @@ def _standing_rows(session: Session, _competition: Competition, version: Scoring
             .order_by(*STANDING_ORDER)
             .execution_options(yield_per=CHUNK)
         )
-        for rank, (standing, team, division, score) in enumerate(rows, 1):
+        for rank, (standing, team, score) in enumerate(rows, 1):
             yield {
                 "split": split.value,
                 "rank": rank,
                 "team_id": standing.team_id,
-                "team": team,
-                "division": division,
+                "team": team.name,
+                **({"alias": team.alias} if competition.is_anonymous else {}),
+                "division": team.division,
                 "score_shown": version.scale.text(standing.score_units),
                 "score": score.score,
                 **{term: score.terms.get(term) for term in terms},
@@ -343,7 +346,8 @@ _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
         "public_score", "private_score",
     ),
     TableKind.STANDINGS: (
-        "split", "rank", "team_id", "team", "division", "score_shown", "score", "submission", "submitted_at",
+        "split", "rank", "team_id", "team", "alias", "division", "score_shown", "score", "submission",
+        "submitted_at",
     ),
     TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", "rows", "positives"),
     TableKind.AUDIT: (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import and_, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from grader.models import (
     STANDING_ORDER,
@@ -24,7 +24,7 @@ from grader.models import (
     on_board,
 )
 from grader.ranking.order import SCALE, Scale
-from grader.services.competitions import phases
+from grader.services.competitions import phases, team_names
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings, ranks_on
@@ -95,9 +95,10 @@ def of(
     team: Team | None,
     now: datetime,
     snapshot: Snapshot = NOTHING_KEPT,
+    viewer: Viewer = Viewer.PUBLIC,
 ) -> Glance:
     """Return the summary of a leaderboard, with the rank of a team, from the snapshot if possible."""
-    glance = snapshot.page("glance", lambda: _of(session, competition, now))
+    glance = snapshot.page("glance", lambda: _of(session, competition, now, viewer))
     version_id = competition.live_scoring_version_id
     if team is None or version_id is None or not glance.scores:
         return glance
@@ -106,7 +107,7 @@ def of(
     return replace(glance, own=own)
 
 
-def _of(session: Session, competition: Competition, now: datetime) -> Glance:
+def _of(session: Session, competition: Competition, now: datetime, viewer: Viewer) -> Glance:
     split, version_id = shown_split(competition, now), competition.live_scoring_version_id
     if version_id is None:
         return Glance(0)
@@ -125,7 +126,7 @@ def _of(session: Session, competition: Competition, now: datetime) -> Glance:
         team_count=sum(scores.values()),
         best=scale.text(max(scores)),
         split=split,
-        top=_top(session, version_id, split, scale),
+        top=_top(session, version_id, split, scale, team_names.column(competition, viewer)),
         scores=scores,
         scale=scale,
     )
@@ -188,20 +189,28 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
     rows = session.execute(
         select(Submission.competition_id, func.count(Submission.team_id.distinct()))
         .join(Team, Team.id == Submission.team_id)
+        .join(Competition, Competition.id == Submission.competition_id)
         .where(
             Submission.competition_id.in_(competition_ids),
             Submission.status == SubmissionStatus.SCORED,
             Submission.kind == SubmissionKind.NORMAL,
             Team.disqualified_at.is_(None),
+            or_(
+                Competition.freezes_at.is_(None),
+                Competition.revealed_at.is_not(None),
+                Submission.submitted_at < Competition.freezes_at,
+            ),
         )
         .group_by(Submission.competition_id)
     )
     return dict(rows.all())
 
 
-def _top(session: Session, version_id: int, split: Split, scale: Scale) -> list[TopTeam]:
+def _top(
+    session: Session, version_id: int, split: Split, scale: Scale, team_name: InstrumentedAttribute[str]
+) -> list[TopTeam]:
     rows = session.execute(
-        select(Standing.team_id, Team.name, Standing.score_units)
+        select(Standing.team_id, team_name, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
         .where(*on_board(version_id, split))
         .order_by(*STANDING_ORDER)

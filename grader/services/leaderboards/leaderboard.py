@@ -12,9 +12,9 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import MetricSettings, registry
 from grader.metrics.boards import BoardRule
 from grader.metrics.interface import Description
-from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, ScoringVersion, Split, Standing
+from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import boards, lookup, metric, phases
+from grader.services.competitions import boards, lookup, metric, phases, team_names
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import lines as board_lines
@@ -185,7 +185,10 @@ def board_of(
     named = tuple(each for each in rules if boards.is_visible(each, split, seen))
     if rule is not None and rule not in named:
         raise boards.HiddenBoard(name=rule.name)
-    of = _Of(session, competition, version, split, has_terms, now, snapshot, request.division, rule)
+    are_hidden = team_names.are_hidden(competition, viewer)
+    if snapshot.state is not None:  # The embedded leaderboard shows organizers what visitors see.
+        snapshot = replace(snapshot, state=(*snapshot.state, are_hidden))
+    of = _Of(session, competition, version, split, has_terms, now, snapshot, request.division, rule, viewer)
     page = replace(request, own_team_id=None)
     if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
         board = _read(of, page)
@@ -197,6 +200,8 @@ def board_of(
             ("own", split, has_terms, own_id, request.division, request.board), lambda: _own(of, own_id)
         )
         board = replace(board, pinned=own)
+    if own_id is not None and are_hidden:
+        board = _with_own_name(session, board, own_id)
     if rules:
         hidden = tuple(each for each in rules if each not in named)
         board = replace(board, rule=rule, named=named, hidden=hidden)
@@ -221,6 +226,7 @@ class _Of:
     snapshot: Snapshot
     division: str | None
     rule: BoardRule | None
+    viewer: Viewer
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -249,7 +255,21 @@ class _Of:
             scale=self.scale,
             rule=self.rule,
             has_errors=self.split is Split.PRIVATE or not self.competition.feedback.is_coarse,
+            viewer=self.viewer,
         )
+
+
+def _with_own_name(session: Session, board: Board, team_id: int) -> Board:
+    """Return a page of aliases with the name and the members of the viewer's own team."""
+    name, members = session.get_one(Team, team_id).name, board_lines.members_of(session, [team_id])
+
+    def named(row: ShownRow) -> ShownRow:
+        if row.team_id != team_id or row.is_benchmark:
+            return row
+        return replace(row, team=name, members=tuple(members[team_id]), alias=row.team)
+
+    pinned = named(board.pinned) if board.pinned else None
+    return replace(board, rows=tuple(map(named, board.rows)), pinned=pinned)
 
 
 def _read(of: _Of, request: BoardRequest) -> Board:
@@ -270,6 +290,7 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         all_lines = board_lines.sorted_lines(
             standings,
             version=version,
+            viewer=of.viewer,
             sort=request.sort,
             descending=request.is_descending,
             search=request.search,

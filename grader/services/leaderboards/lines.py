@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Subquery, func, null, select
+from sqlalchemy import ColumnElement, Result, Select, Subquery, case, func, null, select
 from sqlalchemy.orm import Session, defer
 
 from grader.metrics.boards import BoardRule
@@ -31,13 +31,13 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import boards
+from grader.services.competitions import boards, team_names
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import rows, shown_scores
 from grader.services.standings.ranks import Standings
 from grader.text import folded, one_line
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Viewer
 
 MAX_PARAMETERS = 5_000  # per query
 NAME_MAX_LENGTH = 64
@@ -51,6 +51,7 @@ class ShownRow:
     `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
     number of ranks gained since the start of the UTC day (public) or from the public leaderboard (private);
     it is None for a new team. `errors` are the standard errors of the exact score and the visible terms.
+    `alias` is the name that other teams see instead of `team`, or empty if they see the same.
     """
 
     rank: int | None
@@ -66,6 +67,7 @@ class ShownRow:
     rank_change: int | None = None
     errors: Mapping[str, float] = field(default_factory=dict)
     division: str | None = None
+    alias: str = ""
 
     @property
     def is_benchmark(self) -> bool:
@@ -83,6 +85,7 @@ def load(
     scale: Scale,
     rule: BoardRule | None = None,
     has_errors: bool = False,
+    viewer: Viewer = Viewer.PUBLIC,
 ) -> dict[int, ShownRow]:
     """Return the rows of teams whose ranks are known, in the same number of queries for every page.
 
@@ -94,7 +97,9 @@ def load(
         part = team_ids[first : first + MAX_PARAMETERS]
         before = earlier_ranks(standings, team_ids=part, now=now)
         known = {team_id: ranks[team_id] for team_id in part}
-        rows |= _load_part(standings, version, known, terms, before, scale, rule, has_errors=has_errors)
+        rows |= _load_part(
+            standings, version, known, terms, before, scale, rule, viewer, has_errors=has_errors
+        )
     return rows
 
 
@@ -106,17 +111,22 @@ def _load_part(
     before: Mapping[int, int],
     scale: Scale,
     rule: BoardRule | None,
+    viewer: Viewer,
     *,
     has_errors: bool,
 ) -> dict[int, ShownRow]:
     session = standings.session
+    competition = session.get_one(Competition, version.competition_id)
+    are_hidden = team_names.are_hidden(competition, viewer)
+    has_alias = competition.is_anonymous and not are_hidden
     lines = session.execute(
         select(
             Standing.team_id,
             Standing.submission_id,
             Standing.score_units,
-            Team.name,
             Team.division,
+            team_names.column(competition, viewer).label("name"),
+            *([Team.alias] if has_alias else []),
             *([Score.errors] if has_errors else []),
             *([Score.terms] if terms else []),
         )
@@ -129,8 +139,8 @@ def _load_part(
             Score.split == standings.split,
         )
     )
-    members = _members(session, list(ranks))
-    done = _activity(session, list(ranks))
+    members = defaultdict[int, list[str]](list) if are_hidden else members_of(session, list(ranks))
+    done = _activity(session, list(ranks), _shown_files(standings, competition))
     decimals = term_decimals(version)
     return {
         line.team_id: ShownRow(
@@ -147,6 +157,7 @@ def _load_part(
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
             errors=_errors_on(rule, shown_errors(line.errors, terms)) if has_errors else {},
             division=line.division,
+            alias=line.alias if has_alias else "",
         )
         for line in lines
     }
@@ -221,7 +232,8 @@ def has_changes(standings: Standings, now: datetime) -> bool:
     return standings.split is Split.PRIVATE or bool(earlier_ranks(standings, now=now, limit=1))
 
 
-def _members(session: Session, team_ids: Collection[int]) -> dict[int, list[str]]:
+def members_of(session: Session, team_ids: Collection[int]) -> dict[int, list[str]]:
+    """Return the names of teams' members in the order in which they joined."""
     members: dict[int, list[str]] = defaultdict(list)
     query = (
         select(TeamMember.team_id, User.name)
@@ -234,8 +246,15 @@ def _members(session: Session, team_ids: Collection[int]) -> dict[int, list[str]
     return members
 
 
-def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[int, datetime]]:
-    done = activity()
+def _shown_files(standings: Standings, competition: Competition) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition for the files that entry counts of a leaderboard include."""
+    return shown_scores.before_freeze(competition) if standings.split is Split.PUBLIC else ()
+
+
+def _activity(
+    session: Session, team_ids: Collection[int], conditions: Sequence[ColumnElement[bool]]
+) -> dict[int, tuple[int, datetime]]:
+    done = activity(*conditions)
     query = select(done).where(done.c.team_id.in_(team_ids))
     return {team_id: (count, last) for team_id, count, last in session.execute(query)}
 
@@ -264,8 +283,9 @@ def benchmark_rows(
     split = standings.split
     if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
         return []
+    name = case((Team.is_organizers, Team.name), else_=team_names.column(competition))
     rows = standings.session.execute(
-        select(Submission, Team.name, Score)
+        select(Submission, name, Score)
         .join(Team, Team.id == Submission.team_id)
         .join(Score, Score.submission_id == Submission.id)
         .where(
@@ -356,6 +376,7 @@ def sorted_lines(
     standings: Standings,
     *,
     version: ScoringVersion,
+    viewer: Viewer,
     sort: str,
     descending: bool,
     search: str,
@@ -372,17 +393,18 @@ def sorted_lines(
     if sort == Sort.SCORE and is_lowest_best:
         descending = not descending  # The values of this column are ranks.
 
+    def teams(sort: str) -> Result[int, str, Any]:
+        return session.execute(_sorted_teams(standings, version, sort, viewer))
+
     def names() -> list[str]:
-        return [folded(name) for _, name, _ in session.execute(_sorted_teams(standings, version, Sort.RANK))]
+        return [folded(name) for _, name, _ in teams(Sort.RANK)]
 
     def values() -> list[_Found]:
         is_change = sort == Sort.CHANGE
         before = earlier_ranks(standings, now=now) if is_change else {}
         return [
             _Found(rank, _value(sort, rank, name, value, before.get(team_id), decimals), (team_id, rank))
-            for rank, (team_id, name, value) in enumerate(
-                session.execute(_sorted_teams(standings, version, sort)), 1
-            )
+            for rank, (team_id, name, value) in enumerate(teams(sort), 1)
         ]
 
     place = standings.split, standings.board, standings.division
@@ -407,10 +429,11 @@ class _Found(NamedTuple):
     line: Line
 
 
-def _sorted_teams(standings: Standings, version: ScoringVersion, sort: str) -> Select[Any]:
+def _sorted_teams(standings: Standings, version: ScoringVersion, sort: str, viewer: Viewer) -> Select[Any]:
     """Return a query for the teams' ids, names and sort values, best first."""
+    competition = standings.session.get_one(Competition, version.competition_id)
     query = (
-        select(Standing.team_id, Team.name)
+        select(Standing.team_id, team_names.column(competition, viewer))
         .join(Team, Team.id == Standing.team_id)
         .where(*standings.rows)
         .order_by(*STANDING_ORDER)
@@ -424,7 +447,8 @@ def _sorted_teams(standings: Standings, version: ScoringVersion, sort: str) -> S
             .where(Score.scoring_version_id == version.id, Score.split == standings.split)
         )
     if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
-        done = activity(Submission.competition_id == version.competition_id)
+        shown = _shown_files(standings, competition)
+        done = activity(Submission.competition_id == version.competition_id, *shown)
         value = done.c.entry_count if sort == Sort.ENTRIES else done.c.last_submitted_at
         return query.add_columns(value).join(done, done.c.team_id == Standing.team_id)
     return query.add_columns(null())

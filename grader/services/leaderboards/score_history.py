@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, String, and_, func, null, select, type_coerce
+from sqlalchemy import Select, String, and_, case, func, null, select, type_coerce
 from sqlalchemy.orm import Session
 
 from grader.charts.frontier import BIAS_NAMES, Cloud, cloud
@@ -25,11 +25,11 @@ from grader.models import (
 )
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import lookup, metric
+from grader.services.competitions import lookup, metric, team_names
 from grader.services.leaderboards.group_tables import worst_of
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
-from grader.visibility import Field
+from grader.visibility import Field, Viewer
 
 TEAM_COUNT = 5
 SAMPLE_COUNT = 60
@@ -74,7 +74,10 @@ def sample(session: Session, *, competition: Competition) -> list[TeamSteps]:
 
 
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
-    """Return the public steps of teams under the live scoring version, in the given order."""
+    """Return the public steps of teams under the live scoring version, in the given order.
+
+    A frozen leaderboard has no steps of later files.
+    """
     if not team_ids:
         return []
     rows = session.execute(
@@ -85,6 +88,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
             Submission.kind == SubmissionKind.NORMAL,
             Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
+            *shown_scores.before_freeze(competition),
         )
     )
     entries: dict[int, list[TeamEntry]] = defaultdict(list)
@@ -200,9 +204,17 @@ def plot(points: Sequence[TermPoint], version: ScoringVersion) -> Cloud | None:
     return cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
 
 
-def names(session: Session, *, team_ids: Collection[int]) -> dict[int, str]:
-    """Return the names of teams by id."""
-    return dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).all())
+def names(
+    session: Session,
+    *,
+    competition: Competition,
+    team_ids: Collection[int],
+    viewer: Viewer,
+    own_team_id: int | None,
+) -> dict[int, str]:
+    """Return the names of teams by id, as a viewer with this team sees them."""
+    own = case((Team.id == own_team_id, Team.name), else_=team_names.column(competition, viewer))
+    return dict(session.execute(select(Team.id, own).where(Team.id.in_(team_ids))).all())
 
 
 def _rounded(term: float) -> float:

@@ -17,7 +17,8 @@ from sqlalchemy.orm import Session
 from grader import counters
 from grader.db import UTCDateTime
 from grader.models import Competition, ContentState
-from grader.services.competitions import phases
+from grader.services.competitions import phases, team_names
+from grader.visibility import Viewer
 
 T = TypeVar("T")
 MINUTE = timedelta(minutes=1)
@@ -78,8 +79,17 @@ class Snapshot:
         return make() if self.state is None else self.kept.wholes.get((self.state, key), make)
 
 
-def of(session: Session, kept: Snapshots, *, competition: Competition, now: datetime) -> Snapshot:
+def of(
+    session: Session,
+    kept: Snapshots,
+    *,
+    competition: Competition,
+    now: datetime,
+    viewer: Viewer = Viewer.PUBLIC,
+) -> Snapshot:
     """Return the snapshot that belongs to the session's transaction.
+
+    Viewers who see names share no values with viewers who see aliases.
 
     A value is used for a minute at most, since writes by an older release, or by hand, replace no token. No
     value outlives a date of the competition, because dates change what a page shows.
@@ -89,7 +99,8 @@ def of(session: Session, kept: Snapshots, *, competition: Competition, now: date
     passed = tuple(date is not None and date <= now for date in dates)
     live = competition.live_scoring_version_id
     state = (token, competition.id, live, competition.feedback, phases.stage(competition, now), passed)
-    return Snapshot(kept, None if token is None else (*state, minute(now)))
+    are_hidden = team_names.are_hidden(competition, viewer)
+    return Snapshot(kept, None if token is None else (*state, are_hidden, minute(now)))
 
 
 def minute(now: datetime) -> datetime:

@@ -33,7 +33,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, team_names
 from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.leaderboards import group_tables, leaderboard, lines, paired_differences
 from grader.services.leaderboards.group_tables import GroupTable
@@ -409,7 +409,7 @@ def get_counted(
     return CountedEntry(
         submission_id=submission_id,
         team_id=standing.team_id,
-        team=standing.team.name,
+        team=team_names.shown(standing.team, competition, viewer),
         rank=standings.rank_of(to_entry(standing)),
         team_count=standings.count_teams(),
         submitted_at=standing.submission.submitted_at,

@@ -11,7 +11,7 @@ from grader.models import Competition, Split, Standing, Submission, Team, TeamMe
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
-from grader.services.competitions import lookup, metric, phases
+from grader.services.competitions import lookup, metric, phases, team_names
 from grader.services.leaderboards import lines, score_history
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.lines import ShownRow
@@ -146,10 +146,14 @@ class ResultsMember:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A team on a leaderboard; `private` is None before the reveal, and `steps` are its improvements."""
+    """A team on a leaderboard; `private` is None before the reveal, and `steps` are its improvements.
+
+    Teams with hidden names have no `members`. `alias` is the name that other teams see, if it differs.
+    """
 
     team_id: int
     name: str
+    alias: str
     since: datetime
     members: tuple[ResultsMember, ...]
     public: ShownRow | None
@@ -159,11 +163,17 @@ class Profile:
 
 
 def get_profile(
-    session: Session, *, competition: Competition, team_id: int, viewer: Viewer, now: datetime
+    session: Session,
+    *,
+    competition: Competition,
+    team_id: int,
+    viewer: Viewer,
+    now: datetime,
+    own_team_id: int | None = None,
 ) -> Profile:
     """Return the profile of a team; raise UnrankedTeam if no leaderboard shows it.
 
-    Before the reveal, organizers see the same profile as participants.
+    Before the reveal, organizers see the same scores as participants.
     """
     is_revealed = _shows_private(competition, now)
     public = _line(session, competition, Split.PUBLIC, team_id, viewer, now)
@@ -173,11 +183,14 @@ def get_profile(
         raise UnrankedTeam(team_id=team_id)
     version_id = lookup.live(competition).id
     (history,) = score_history.of_teams(session, competition=competition, team_ids=[team_id])
+    seen_as = Viewer.TEAM if team_id == own_team_id else viewer
+    are_hidden = team_names.are_hidden(competition, seen_as)
     return Profile(
         team_id=team.id,
-        name=team.name,
+        name=team_names.shown(team, competition, seen_as),
+        alias="" if are_hidden else team_names.alias(team, competition),
         since=team.created_at,
-        members=_members(session, team_id),
+        members=() if are_hidden else _members(session, team_id),
         public=public,
         private=private,
         team_count=Standings(session, version_id, Split.PRIVATE if private else Split.PUBLIC).count_teams(),

@@ -40,7 +40,7 @@ def find(
     disqualified_only: bool = False,
     page: int = 1,
 ) -> Page[TeamMatch]:
-    """Return a page of the unmerged teams with `text` in the team's name or a member's name."""
+    """Return a page of the unmerged teams with `text` in the team's name or alias, or a member's name."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     matching = page_of_list(ids, page=page, page_size=PAGE_SIZE)
     return matching.with_rows(_lines(session, matching.rows))
@@ -81,9 +81,11 @@ def _ids(session: Session, competition: Competition, wanted: str, disqualified_o
     ]
     if disqualified_only:
         conditions.append(Team.disqualified_at.is_not(None))
-    rows = session.execute(select(Team.id, Team.name).where(*conditions)).all()
-    names = {team_id: folded(name) for team_id, name in rows}
+    rows = session.execute(select(Team.id, Team.name, Team.alias).where(*conditions)).all()
+    names = {team_id: folded(name) for team_id, name, _ in rows}
     matching = {team_id for team_id, name in names.items() if wanted in name}
+    if wanted and competition.is_anonymous:
+        matching |= {team_id for team_id, _, alias in rows if wanted in folded(alias)}
     if wanted:
         members = session.execute(
             select(TeamMember.team_id, User.name)

@@ -14,7 +14,7 @@ def change(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozens
 
     If the named leaderboards change, their standings are rewritten and, if the standings are final, stored
     as the next final standings. Raises InvalidCompetition, or BoardsNeedValues for a scoring version in
-    preparation.
+    preparation. If the freeze changes, the public standings and the daily ranks are rewritten.
     """
     changed = settings.change(act, changes=changes, reason=reason)
     if "boards" in changed:
@@ -27,4 +27,6 @@ def change(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozens
             reason="The named leaderboards changed.",
             now=act.now,
         )
+    if "freezes_at" in changed and act.competition.live_scoring_version is not None:
+        rows.rebuild(act.session, competition=act.competition)
     return changed

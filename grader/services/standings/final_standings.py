@@ -20,7 +20,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking.order import Scale
-from grader.services.competitions import boards, lookup
+from grader.services.competitions import boards, lookup, team_names
 from grader.services.paging import PAGE_SIZE, Page, page_of_query
 from grader.services.standings.ranks import Standings
 
@@ -82,16 +82,22 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
     session.add(board)
     session.flush()
     for key in (MAIN_BOARD, *(rule.key for rule in boards.of(competition, version))):
-        _append(session, board, key)
+        _append(session, competition, board, key)
     session.flush()
     return board
 
 
-def _append(session: Session, board: FinalBoard, key: str) -> None:
+def _append(session: Session, competition: Competition, board: FinalBoard, key: str) -> None:
     standings = Standings(session, board.scoring_version_id, Split.PRIVATE, key)
     public_ranks = replace(standings, split=Split.PUBLIC).ranks()
     lines = session.execute(
-        select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units, Team.division)
+        select(
+            Standing.team_id,
+            team_names.column(competition),
+            Standing.submission_id,
+            Standing.score_units,
+            Team.division,
+        )
         .join(Team, Team.id == Standing.team_id)
         .where(*standings.rows)
         .order_by(*STANDING_ORDER)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
@@ -49,6 +49,7 @@ def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]
             Score.scoring_version_id == Competition.live_scoring_version_id,
             Submission.kind == SubmissionKind.NORMAL,
             Submission.submitted_at < _start(day),
+            or_(Competition.freezes_at.is_(None), Submission.submitted_at < Competition.freezes_at),
             Team.disqualified_at.is_(None),
         )
         .order_by(Submission.submitted_at)
@@ -72,8 +73,9 @@ def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]
 def compute_daily_ranks(session: Session, *, competition: Competition, now: datetime) -> dict[int, int]:
     """Return the public rank of each team at the start of today, under the live scoring version."""
     start = _start(now.astimezone(UTC).date())
+    before = min(start, competition.frozen_from or start)
     return selection.ranks_at(
-        shown_scores.scored(session, scoring_version_id=lookup.live(competition).id, before=start),
+        shown_scores.scored(session, scoring_version_id=lookup.live(competition).id, before=before),
         start,
         disqualified=shown_scores.disqualified(session, competition_id=competition.id),
     )
@@ -193,12 +195,12 @@ def in_use(session: Session, *, competition: Competition) -> Sequence[ScoringVer
     return session.scalars(select(ScoringVersion).where(mine, ScoringVersion.state.in_(_IN_USE))).all()
 
 
-def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int]) -> None:
+def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int] | None = None) -> None:
     """Rewrite the standings of teams after a merger, a disqualification or a change of kind.
 
-    The competition must be locked. Public standings exist under the live scoring version and the one in
-    preparation. Private standings exist only under the live version, after settling. The sweeper rewrites the
-    daily ranks.
+    After a change of the freeze, rewrite those of all teams. The competition must be locked. Public standings
+    exist under the live scoring version and the one in preparation. Private standings exist only under the
+    live version, after settling. The sweeper rewrites the daily ranks.
     """
     forget_daily_ranks(session, competition=competition)
     rewrite(session, competition=competition, team_ids=team_ids)
@@ -231,12 +233,17 @@ def write(
         doomed = doomed.where(Standing.team_id.in_(team_ids))
     session.flush()
     session.execute(doomed.execution_options(synchronize_session="fetch"))
-    boards = selection.compute(
-        shown_scores.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
-        disqualified=shown_scores.disqualified(session, competition_id=competition.id),
-        selection_count=competition.selection_count,
+    scored = shown_scores.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids)
+    out = shown_scores.disqualified(session, competition_id=competition.id)
+    shown = [each for each in scored if shown_scores.is_shown(competition, each.submitted_at)]
+    public, private = (
+        selection.compute(each, disqualified=out, selection_count=competition.selection_count)
+        for each in (shown, scored)
     )
-    rankings = {MAIN_BOARD: Ranking(boards.public, boards.private), **boards.named}
+    rankings = {MAIN_BOARD: Ranking(public.public, private.private)}
+    for board in {*public.named, *private.named}:
+        of_board = (each.named.get(board, Ranking()) for each in (public, private))
+        rankings[board] = Ranking(next(of_board).public, next(of_board).private)
     session.add_all(
         to_row(line.entry, scoring_version_id=scoring_version_id, split=split, board=board)
         for board, ranking in rankings.items()

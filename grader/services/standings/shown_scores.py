@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.metrics.boards import BoardRule
@@ -132,6 +132,18 @@ def scored(
             session.execute(query)
         )
     ]
+
+
+def before_freeze(competition: Competition) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition for the files that a frozen public leaderboard shows; empty without a freeze."""
+    frozen_from = competition.frozen_from
+    return () if frozen_from is None else (Submission.submitted_at < frozen_from,)
+
+
+def is_shown(competition: Competition, submitted_at: datetime) -> bool:
+    """Return whether a file can appear on the public leaderboard, which may be frozen."""
+    frozen_from = competition.frozen_from
+    return frozen_from is None or submitted_at < frozen_from
 
 
 def disqualified(session: Session, *, competition_id: int) -> set[int]:

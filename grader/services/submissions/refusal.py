@@ -84,7 +84,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
         or _of_team(situation.team)
         or identical
         or limits.refusal(situation.allowance, now=now)
-        or (LeftTeam(team=situation.bound_to) if situation.bound_to else None)
+        or (LeftTeam(name=situation.bound_to.name) if situation.bound_to else None)
     )
 
 

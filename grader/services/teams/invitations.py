@@ -249,7 +249,7 @@ def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
     if present.id == wanted.id:
         raise AlreadyInTeam(team=present)
     if present.is_disqualified:
-        raise Disqualified(team=present)
+        raise Disqualified(name=present.name)
     if rosters.binds(session, team=present):
         raise MustMerge(team=present)
     if rosters.count_members(session, team=present) > 1:
@@ -258,7 +258,7 @@ def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
 
 def _require_place(session: Session, competition: Competition, team: Team) -> None:
     if team.is_disqualified:
-        raise Disqualified(team=team)
+        raise Disqualified(name=team.name)
     if rosters.count_members(session, team=team) >= competition.max_team_size:
         raise TeamFull(team.name, competition.max_team_size)
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
 from grader.services import notifications
-from grader.services.competitions import organizers
+from grader.services.competitions import organizers, team_names
 from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
 from grader.services.notifications import NotificationKind
@@ -124,8 +124,13 @@ def _send_merger(
     request: MergeRequest,
     now: datetime,
 ) -> None:
-    teams = {"asking": request.from_team, "asked": request.to_team}
-    _send(session, letter, users, competition, f"{letter}:{request.id}", now, **teams)
+    other = {"merge-asked": request.from_team, "merge-refused": request.to_team}.get(letter)
+    asking, asked = (
+        team_names.shown(team, competition) if team is other else team.name
+        for team in (request.from_team, request.to_team)
+    )
+    key = f"{letter}:{request.id}"
+    _send(session, letter, users, competition, key, now, asking=asking, asked=asked)
 
 
 def _send(

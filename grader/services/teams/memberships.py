@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
-from grader.services.competitions import phases
+from grader.services.competitions import phases, team_names
 from grader.services.limits import limits
 from grader.services.teams import divisions, invitations, mergers, participations, rosters
 from grader.services.teams.mergers import Sum
@@ -21,7 +21,7 @@ class OpenMerger:
 
     request: MergeRequest
     is_ours: bool
-    other: Team
+    other: str
     together: Sum
     obstacle: str | None
 
@@ -104,7 +104,7 @@ def _proposal(
     return OpenMerger(
         request=request,
         is_ours=is_ours,
-        other=other,
+        other=team_names.shown(other, competition),
         together=mergers.together(session, competition=competition, teams=(team, other), now=now),
         obstacle=mergers.obstacle(session, competition=competition, teams=(team, other), now=now),
     )

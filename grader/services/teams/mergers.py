@@ -2,6 +2,9 @@
 
 As on Kaggle, two teams can merge if together they have used no more submissions than one team could have used
 so far. The merged team may have no submissions left. The absorbed team keeps its row and its name.
+
+In an anonymous competition, a request names the other team by its alias, and the two teams learn each other's
+names only from the merger.
 """
 
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from grader.models import (
 )
 from grader.services import notifications
 from grader.services import webhook_outbox as webhooks
+from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
 from grader.services.mail import limits as mail_limits
@@ -31,6 +35,7 @@ from grader.services.standings import rows, shown_scores
 from grader.services.teams import invitations, mail, participations, rosters
 from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import Disqualified, TeamRefusal
+from grader.visibility import Viewer
 
 
 class NoTeamToMerge(TeamRefusal):
@@ -85,7 +90,10 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class MergingTeam:
-    """One team's side of a merger: members, submissions, used and selected submissions."""
+    """One team's side of a merger: members, submissions, used and selected submissions.
+
+    `leader` and `members` are empty if they are hidden.
+    """
 
     name: str
     division: str | None
@@ -121,7 +129,7 @@ def request(act: Act, *, name: str) -> MergeRequest:
         raise NoTeamToMerge(name=name)
     between = {team.id, other.id}
     if any({each.from_team_id, each.to_team_id} == between for each in of_team(act.session, team=team)):
-        raise MergerPending(name=other.name)
+        raise MergerPending(name=team_names.shown(other, act.competition))
     _require_mergeable(act.session, act.competition, team, other, act.now)
     mail_limits.count_merge_request(act.session, team=team, by=act.user, to=other.leader, now=act.now)
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=act.now)
@@ -138,8 +146,8 @@ def outlook(act: Act, *, request_id: int) -> Outlook:
     rosters.require_changeable(act.competition, act.now)
     _require_mergeable(act.session, act.competition, into, own_team, act.now)
     return Outlook(
-        taken=_side(act.session, act.competition, own_team, act.now),
-        into=_side(act.session, act.competition, into, act.now),
+        taken=_side(act.session, act.competition, own_team, act.now, Viewer.TEAM),
+        into=_side(act.session, act.competition, into, act.now, Viewer.PARTICIPANT),
         sum=together(act.session, competition=act.competition, teams=(into, own_team), now=act.now),
         max_daily=act.competition.max_daily_submissions,
         selection_count=act.competition.selection_count,
@@ -230,14 +238,17 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     return min(possible, default=None)
 
 
-def _side(session: Session, competition: Competition, team: Team, now: datetime) -> MergingTeam:
+def _side(
+    session: Session, competition: Competition, team: Team, now: datetime, viewer: Viewer
+) -> MergingTeam:
+    members = () if team_names.are_hidden(competition, viewer) else rosters.members(session, team=team)
     allowance = limits.allowance(session, competition=competition, team=team, now=now)
     count = select(func.count()).select_from(Submission).where(Submission.team_id == team.id)
     return MergingTeam(
-        name=team.name,
+        name=team_names.shown(team, competition, viewer),
         division=team.division,
-        leader=team.leader.name if team.leader else "",
-        members=tuple(each.user.name for each in rosters.members(session, team=team)),
+        leader=team.leader.name if team.leader and members else "",
+        members=tuple(each.user.name for each in members),
         submission_count=session.scalar(count) or 0,
         used_total=allowance.used_total,
         used_today=allowance.used_today,
@@ -250,7 +261,11 @@ def _find(session: Session, competition: Competition, name: str) -> Team | None:
         shown = names.clean_name(name)
     except names.InvalidName:
         return None
-    team = rosters.find_by_name(session, competition=competition, name=shown)
+    if competition.is_anonymous:
+        own = Team.competition_id == competition.id, func.lower(Team.alias) == shown.lower()
+        team = session.scalar(select(Team).where(*own).options(joinedload(Team.leader)))
+    else:
+        team = rosters.find_by_name(session, competition=competition, name=shown)
     return team if team and rosters.count_members(session, team=team) else None
 
 
@@ -259,9 +274,9 @@ def _require_mergeable(
 ) -> None:
     for each in (team, other):
         if each.disqualified_at is not None:
-            raise Disqualified(team=each)
+            raise Disqualified(name=team_names.shown(each, competition))
     if bound := participations.bound_by_members(session, competition=competition, teams=(team, other)):
-        raise LeftTeam(team=bound)
+        raise LeftTeam(name=team_names.shown(bound, competition))
     both = together(session, competition=competition, teams=(team, other), now=now)
     if both.member_count > both.max_members:
         raise TooManyMembers(count=both.member_count, limit=both.max_members)

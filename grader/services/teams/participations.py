@@ -117,7 +117,7 @@ class LeftTeam(EntryRefused):
 
     public_name = "left_team"
     message = (
-        "You, another of your accounts or a member of your team is bound to the team {team.name}, because it "
+        "You, another of your accounts or a member of your team is bound to the team {name}, because it "
         "submitted a file or was disqualified. You cannot compete in another team. Its leader can invite you "
         "back."
     )
@@ -355,7 +355,7 @@ def require_unbound(session: Session, participation: Participation, *, to: Team 
         session, competition=participation.competition, participation=participation, user=participation.user
     )
     if bound is not None and (to is None or to.id != bound.id):
-        raise LeftTeam(team=bound)
+        raise LeftTeam(name=bound.name)
 
 
 def _require_entry(competition: Competition, *, code: str | None, now: datetime) -> None:

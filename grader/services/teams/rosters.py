@@ -91,7 +91,7 @@ class Disqualified(TeamRefusal):
     """A disqualified team cannot merge, and no one can join or dissolve it."""
 
     public_name = "disqualified"
-    message = "The team {team.name} is disqualified, so it cannot merge, add members or be dissolved."
+    message = "The team {name} is disqualified, so it cannot merge, add members or be dissolved."
 
 
 def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:

@@ -91,7 +91,7 @@ def leave(act: Act) -> Team:
     rosters.require_running(act.competition, act.now)
     others = [each for each in rosters.present(act.session, team=team) if each.user_id != act.user.id]
     if not others and team.is_disqualified:
-        raise Disqualified(team=team)
+        raise Disqualified(name=team.name)
     if not others and rosters.binds(act.session, team=team):
         raise LastMember
     rosters.remove_member(act.session, team=team, user=act.user)

@@ -29,6 +29,7 @@ from grader.models import (
     User,
 )
 from grader.services import notifications
+from grader.services.competitions import team_names
 
 _DISQUALIFIED, _UNREAD = "disqualified", "unread"
 _PERSON = bindparam("person", type_=User.id.type)
@@ -139,8 +140,10 @@ def _invitations() -> Select[Any]:
 def _mergers() -> Select[Any]:
     """Return the requests to teams that the person leads, found through memberships."""
     own, asking, by = aliased(Team), aliased(Team), aliased(User)
+    team = team_names.unless_anonymous(asking.name, asking.alias)
+    person = team_names.unless_anonymous(by.name, "")
     return (
-        select(*_columns(WaitingKind.MERGER, literal(1), asking.name, by.name, MergeRequest.created_at))
+        select(*_columns(WaitingKind.MERGER, literal(1), team, person, MergeRequest.created_at))
         .select_from(TeamMember)
         .join(own, and_(own.id == TeamMember.team_id, own.leader_id == _PERSON))
         .join(MergeRequest, MergeRequest.to_team_id == own.id)

@@ -194,7 +194,7 @@ def test_locked_setting_is_rejected_with_the_reason_and_no_other_change_is_made(
 def test_feedback_and_opening_but_not_the_metric_can_change_before_the_opening(service):
     made = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
     locked = competition_settings.locks(service.reload(made), service.now)
-    assert set(locked) == {"identities", "min_class_rows", "metric"}
+    assert set(locked) == {"anonymity", "identities", "min_class_rows", "metric"}
     assert change(service, made, opens_at=service.now + 2 * DAY) == {"opens_at"}
 
 

@@ -8,13 +8,15 @@ from sqlalchemy import select, update
 
 from grader.models import MAIN_BOARD, Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import TeamEntry
+from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.leaderboards import changes, leaderboard, score_history
 from grader.services.standings import rows as standing_rows
 
 # None of these rules depends on the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
-MINUTE = timedelta(minutes=1)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 Rows = dict[tuple[int, Split, int], int]  # Submission id by version, split and team.
 
 
@@ -50,6 +52,13 @@ class World:
     def enter(self, *entries: TeamEntry):
         with self.service.database.write() as session:
             standing_rows.enter(session, entries={MAIN_BOARD: entries}, scoring_version_id=self.live)
+
+    def freeze(self, before: int | None):
+        """Freeze the public leaderboard before a file, and rewrite it."""
+        with self.service.database.write() as session:
+            competition = lookup.get(session, slug="toxicity")
+            competition.freezes_at = None if before is None else self.service.now + before * MINUTE
+            standing_rows.rebuild(session, competition=competition)
 
     def rebuild(self, *team_ids: int):
         with self.service.database.write() as session:
@@ -164,3 +173,57 @@ def test_private_rows_belong_to_the_live_version_once_settled(
     private = {(world.live, Split.PRIVATE, team): public[world.live, Split.PUBLIC, team] for team in both}
     assert world.rows() == public | private
     assert world.entries(Split.PRIVATE) == {world.entry(0, 10_000), world.entry(1, 20_000)}
+
+
+def test_frozen_leaderboard_has_only_earlier_files_until_the_reveal(world: World):
+    def shown(split: Split = Split.PUBLIC) -> set[int]:
+        return {entry.submission_id for entry in world.entries(split)}
+
+    first, second, third, fourth = world.files
+    world.score()
+    with world.service.database.write() as session:
+        session.execute(update(Score).values(score=1 - Score.score))  # the later files are the better ones
+    for before, files in ((0, set()), (1, {first}), (2, {first, second}), (3, {third, second})):
+        world.freeze(before)
+        assert shown() == files
+    world.freeze(None)
+    assert shown() == {third, fourth}
+    world.freeze(2)
+    late = world.service.submit(world.competition, user="cleo", seed=9, after=5 * MINUTE)
+    world.service.score(late)
+    assert shown() == {first, second}
+    with world.service.database.read() as session:
+        competition = lookup.get(session, slug="toxicity")
+        ranks = standing_rows.compute_daily_ranks(
+            session, competition=competition, now=world.service.now + DAY
+        )
+        assert ranks.keys() == {world.ada, world.bob}
+        (history,) = score_history.of_teams(session, competition=competition, team_ids=[world.ada])
+        assert [step.submission_id for step in history.steps] == [first]
+        board = leaderboard.board_of(session, competition=competition, now=world.service.now)
+        assert [(row.entry_count, row.last_submitted_at) for row in board.rows] == [
+            (1, world.service.now + number * MINUTE) for number in (1, 0)
+        ]
+        assert changes.count_entries(session, competition=competition) == 2
+    assert shown(Split.PRIVATE) == set()
+    world.service.act(close.reveal, competition=world.competition, after=70 * MINUTE)
+    assert shown() == {third, fourth, late.submission.id}
+    assert len(shown(Split.PRIVATE)) == 3
+
+
+def test_private_standings_use_scores_of_files_sent_after_a_freeze(world: World):
+    world.score()
+    with world.service.database.write() as session:  # the later files are the better ones
+        session.execute(update(Score).where(Score.split == Split.PUBLIC).values(score=1 - Score.score))
+    world.freeze(1)
+    world.service.act(close.settle, competition=world.competition, after=61 * MINUTE)
+    assert {entry.submission_id for entry in world.entries(Split.PRIVATE)} == {*world.files[2:]}
+
+
+def test_close_and_reveal_remove_a_later_freeze(world: World):
+    world.score()
+    world.freeze(50)
+    world.service.act(close.close_now, competition=world.competition, after=10 * MINUTE)
+    assert world.service.reload(world.competition).freezes_at is None
+    world.freeze(20)
+    assert world.service.reveal(world.competition).freezes_at is None

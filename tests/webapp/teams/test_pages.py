@@ -123,6 +123,7 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
         "id": 1,
         "name": "Ann",
         "division": None,
+        "alias": None,
         "name_held_because": None,
         "leader": "Ann",
         "is_leader": True,

@@ -12,6 +12,7 @@ from grader.models import (
     Competition,
     Role,
 )
+from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownDivision
 from grader.services.limits import grants, limits
@@ -47,6 +48,7 @@ class OrganizersTeam(Answer):
 
     id: int
     name: str
+    alias: str | None
     division: str | None
     members: list[str]
     counts: dict[str, int]
@@ -183,15 +185,16 @@ def _sentences(problem: FairboardError | None) -> list[str]:
 def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
     """List the teams that match the filters, newest first."""
     with reading() as session:
+        competition = competition_of(session, slug)
         found = team_search.find_after(
             session,
-            competition=competition_of(session, slug),
+            competition=competition,
             text=query.q,
             disqualified_only=query.disqualified,
             part=query.part,
         )
     return OrganizersTeamList(
-        teams=[OrganizersTeam(**_fields(line)) for line in found.rows],
+        teams=[OrganizersTeam(**_fields(line, competition)) for line in found.rows],
         **ending(found),
     )
 
@@ -220,18 +223,19 @@ def _details(session: Any, competition: Competition, team_id: int) -> Organizers
     given = grants.list_newest(session, competition=competition, team=line.team)
     left = limits.allowance(session, competition=competition, team=line.team, now=now)
     return OrganizersTeamDetails(
-        **_fields(line),
+        **_fields(line, competition),
         name_is_given=line.team.name_given_at is not None,
         limits=allowance(left),
         grants=[_grant_line(each) for each in given],
     )
 
 
-def _fields(line: team_search.TeamMatch) -> dict[str, Any]:
+def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, Any]:
     """Return the fields of a team in the API."""
     return {
         "id": line.team.id,
         "name": line.team.name,
+        "alias": team_names.alias(line.team, competition) or None,
         "division": line.team.division,
         "members": [each.name for each in line.members],
         "counts": {status.value: count for status, count in line.counts.items()},

@@ -1,0 +1,155 @@
+"""Crawl of an anonymous competition: other teams' names reach nobody, in any form.
+
+Two worlds have the same history, but the other teams and their members have other names. Everything sent to
+a visitor, a newcomer and a member of another team must be identical. The same crawl compares two worlds in
+which other teams send different files after the leaderboard was frozen.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Delivery, Team, Webhook
+from grader.services.competitions import acting, lookup
+from grader.services.teams import rosters
+from grader.services.webhook_outbox import EVENTS
+from grader.services.webhooks import payloads, subscriptions, timed_events
+from grader.visibility import Anonymity, Feedback
+from tests.fixtures.walks import MAIL, Walk, addresses, walk
+from tests.fixtures.worlds import OPENS, PAGE_KEY, SLUG, Truth, World
+from tests.security.test_walk import HISTORY, MOMENTS
+
+pytestmark = pytest.mark.system
+
+NAMES = {"Ann": "Zoltan", "Alan": "Yvonne", "Cem": "Xanthippe", "Dora": "Wilhelmine", "Aces": "Quokkas"}
+ROLES = {"public": None, "newcomer": "Nia", "participant": "Bob"}
+FREEZE = OPENS + timedelta(days=6)
+
+
+def told(world: World, *moments: str) -> dict[str, Walk]:
+    """Return everything that others see in these phases."""
+    walks = {}
+    for moment, happen in zip(MOMENTS, HISTORY, strict=True):
+        getattr(world, happen)()
+        if moment == "open":
+            world.clock.to(FREEZE + timedelta(hours=1))
+            world.people["Nia"] = world.arena.person("Nia")
+            _add_webhook(world)
+        _tell_ranks(world)
+        if moment in moments:
+            world.dice.seed(moment)
+            with world.undone():
+                walks[moment] = walk(world, ROLES, posts=(), queries=False, desks=()) | _searches(world)
+                walks[moment] |= walk(world, {"participant": "Bob"}, only=_kaggle_calls(world))
+                walks[moment]["mail", "all mails"] = _mails(walks[moment])
+                walks[moment]["webhooks", "Bob's"] = _payloads(world)
+    board = f"/api/v1/competitions/{SLUG}/leaderboard"
+    walks["end"] = {("public", f"GET {board}"): world.arena.app.test_client().get(board).text}
+    return walks
+
+
+def differences(one: Walk, other: Walk) -> list[tuple[str, str]]:
+    """Return the responses that differ, except public profiles, which show their owner's name."""
+    assert one.keys() == other.keys()
+    profiles = tuple(f"GET {prefix}/people/{PAGE_KEY}" for prefix in ("", "/api/v1"))
+    return [key for key, text in one.items() if text != other[key] and not key[1].startswith(profiles)]
+
+
+@pytest.mark.parametrize(
+    ("anonymity", "moments"),
+    [
+        (Anonymity.UNTIL_REVEAL, ("settled",)),
+        pytest.param(Anonymity.ALWAYS, ("open", "revealed"), marks=pytest.mark.long),
+    ],
+)
+def test_no_response_depends_on_names_of_other_teams(
+    make_world: Callable[..., World], anonymity: Anonymity, moments: tuple[str, ...]
+):
+    one, other = (
+        told(make_world(Truth.first(), anonymity=anonymity, names=names), *moments) for names in ({}, NAMES)
+    )
+    for moment in moments:
+        assert differences(one[moment], other[moment]) == []
+        page = one[moment]["public", f"GET /people/{PAGE_KEY}"]
+        assert f"/competitions/{SLUG}/teams/1" not in page
+    is_shown = anonymity is Anonymity.UNTIL_REVEAL
+    for walks, name in ((one, "Aces"), (other, "Quokkas")):
+        assert (
+            f'"{name}"' in walks["end"]["public", f"GET /api/v1/competitions/{SLUG}/leaderboard"]
+        ) is is_shown
+
+
+@pytest.mark.parametrize("feedback", [Feedback.OPEN, pytest.param(Feedback.BLIND, marks=pytest.mark.long)])
+def test_no_response_depends_on_files_sent_after_the_freeze(
+    make_world: Callable[..., World], feedback: Feedback
+):
+    one, other = (
+        told(make_world(Truth.first(), feedback, freezes_at=FREEZE, late_numbers=numbers), "settled")
+        for numbers in ((), (10, 15, 12))
+    )
+    # A merge request shows both teams how many files they have used together.
+    used = ("participant", f"GET /competitions/{SLUG}/team")
+    assert differences(one["settled"], other["settled"]) == [used]
+    assert bool(differences(one["end"], other["end"])) is (feedback is Feedback.OPEN)
+
+
+def _add_webhook(world: World):
+    with world.arena.database.write() as session:
+        competition = lookup.get(session, slug=SLUG)
+        bob = world.people["Bob"].user
+        subscriptions.create(
+            acting.as_person(session, competition, bob, now=world.clock.time),
+            team=rosters.find_team(session, competition=competition, user=bob),
+            wanted=subscriptions.WebhookFields("https://board.example/bob", EVENTS),
+            rules=subscriptions.AddressRules(),
+        )
+
+
+def _tell_ranks(world: World):
+    with world.arena.database.write() as session:
+        looks = timed_events.look_at_ranks(session, now=world.clock.time)
+        timed_events.tell_ranks(session, looks=looks, now=world.clock.time)
+
+
+def _payloads(world: World) -> str:
+    with world.arena.database.read() as session:
+        bobs = select(Delivery.id).join(Delivery.webhook).where(Webhook.url == "https://board.example/bob")
+        letters = [
+            payloads.letter_of(session, delivery_id=each, site="https://site", now=world.clock.time)
+            for each in session.scalars(bobs.order_by(Delivery.id))
+        ]
+    # The token of a delivery is random.
+    return "\n".join(re.sub(r'"delivery": "[0-9a-f]+"', "", str(each and each.body)) for each in letters)
+
+
+def _kaggle_calls(world: World) -> set[tuple[str, str]]:
+    """Return Bob's requests to the Kaggle protocol, all of which are forms."""
+    calls = (
+        f"{method} {path}" for method, endpoint, path in addresses(world.arena.app) if "kaggle." in endpoint
+    )
+    return {("participant", each) for each in calls}
+
+
+def _mails(walked: Walk) -> str:
+    sent = walked["mail", "all mails"].split(MAIL)
+    return MAIL.join(each for each in sent if each.startswith(("bob@", "nia@")))
+
+
+def _searches(world: World) -> Mapping[tuple[str, str], str]:
+    """Return what searches for names and aliases find, and the orders by name."""
+    with world.arena.database.read() as session:
+        aliases = session.scalars(select(Team.alias).order_by(Team.id)).all()
+    words = [*itertools.chain(*NAMES.items()), *aliases]
+    queries = [*(f"q={word}" for word in words), "sort=team", "sort=team&order=desc"]
+    answers = {}
+    for query in queries:
+        path = f"/competitions/{SLUG}/leaderboard?{query}"
+        answers["participant", f"GET {path}"] = world.people["Bob"].browser.get(path).text
+        path = f"/api/v1{path}"
+        bearer = world.people["Bob"].bearer
+        answers["participant", f"GET {path}"] = world.arena.app.test_client().get(path, headers=bearer).text
+    return answers

@@ -1,0 +1,147 @@
+"""Aliases of teams: viewers, leaderboards, mergers, profiles, final standings."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Competition, FinalStanding, Mail, Split, Team
+from grader.services.accounts import personal_pages
+from grader.services.closing import close
+from grader.services.competitions import lookup
+from grader.services.leaderboards import leaderboard, snapshots, team_results
+from grader.services.leaderboards.leaderboard import BoardRequest
+from grader.services.moderation import team_search
+from grader.services.teams import memberships, mergers, waiting
+from grader.services.teams.mergers import NoTeamToMerge
+from grader.visibility import Anonymity, Viewer
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+NAMES = ("ada", "bob", "cleo")
+
+
+@pytest.fixture
+def make(service):
+    """A competition with three teams, of which ada's is the best."""
+
+    def competition(anonymity: Anonymity = Anonymity.UNTIL_REVEAL) -> Competition:
+        made = service.competition(
+            anonymity=anonymity,
+            closes_at=service.now + timedelta(days=30),
+            merger_deadline=service.now + timedelta(days=20),
+        )
+        for number, name in enumerate(NAMES):
+            service.score(service.submit(made, user=name, seed=number, skill=1 - number / 10))
+        return service.reload(made)
+
+    return competition
+
+
+def aliases(service) -> dict[str, str]:
+    with service.database.read() as session:
+        return dict(session.execute(select(Team.name, Team.alias)).all())
+
+
+def rows(service, competition, viewer: Viewer = Viewer.PUBLIC, own: str = "", **options):
+    with service.database.read() as session:
+        own_id = session.scalar(select(Team.id).where(Team.name == own)) if own else None
+        request = BoardRequest(own_team_id=own_id, **options)
+        found = leaderboard.board_of(
+            session, competition=competition, viewer=viewer, now=service.now, request=request
+        )
+        return [(row.team, row.alias, row.members) for row in found.rows]
+
+
+def test_only_organizers_and_the_team_itself_see_its_name(service, make):
+    competition, known = make(), aliases(service)
+    assert len(set(known.values())) == 3
+    hidden = {name: (known[name], "", ()) for name in NAMES}
+    named = {name: (name, known[name], (name,)) for name in NAMES}
+    assert rows(service, competition) == list(hidden.values())
+    assert rows(service, competition, Viewer.ORGANIZER) == list(named.values())
+    shown = rows(service, competition, Viewer.PARTICIPANT, own="bob")
+    assert shown == [hidden["ada"], named["bob"], hidden["cleo"]]
+    service.reveal(competition)
+    assert rows(service, service.reload(competition)) == [(name, "", (name,)) for name in NAMES]
+
+
+def test_search_and_order_use_the_names_that_the_viewer_sees(service, make):
+    competition, known = make(), aliases(service)
+    by_alias = sorted(known.values(), key=str.casefold)
+    assert [row[0] for row in rows(service, competition, sort="team")] == by_alias
+    assert [row[0] for row in rows(service, competition, Viewer.ORGANIZER, sort="team")] == list(NAMES)
+    assert rows(service, competition, search="bob") == []
+    assert [row[0] for row in rows(service, competition, search=known["bob"])] == [known["bob"]]
+    with service.database.read() as session:
+        found = team_search.find(session, competition=competition, text=known["bob"].lower())
+        assert [each.team.name for each in found.rows] == ["bob"]
+
+
+def test_snapshots_of_organizers_and_of_others_share_nothing(service, make):
+    competition = make()
+    with service.database.read() as session:
+        states = {
+            viewer: snapshots.of(
+                session, snapshots.Snapshots(), competition=competition, now=service.now, viewer=viewer
+            ).state
+            for viewer in Viewer
+        }
+        kept = snapshots.of(session, snapshots.Snapshots(), competition=competition, now=service.now)
+        for viewer in (Viewer.ORGANIZER, Viewer.PUBLIC, Viewer.ORGANIZER):
+            board = leaderboard.board_of(
+                session, competition=competition, viewer=viewer, now=service.now, snapshot=kept
+            )
+            assert (board.rows[0].team == "ada") is (viewer is Viewer.ORGANIZER)
+    assert states[Viewer.PUBLIC] == states[Viewer.PARTICIPANT] != states[Viewer.ORGANIZER]
+
+
+def test_profiles_of_teams_and_people_disclose_nothing(service, make):
+    competition, known = make(), aliases(service)
+    with service.database.read() as session:
+        ada = session.scalars(select(Team).where(Team.name == "ada")).one()
+        options = {"competition": competition, "team_id": ada.id, "now": service.now}
+        other = team_results.get_profile(session, viewer=Viewer.PARTICIPANT, **options)
+        own = team_results.get_profile(session, viewer=Viewer.PARTICIPANT, own_team_id=ada.id, **options)
+        assert (other.name, other.alias, other.members) == (known["ada"], "", ())
+        assert (own.name, own.alias, len(own.members)) == ("ada", known["ada"], 1)
+        assert personal_pages.of_person(session, user=service.user("ada"), now=service.now).entered == ()
+    service.reveal(competition)
+    with service.database.read() as session:
+        (entered,) = personal_pages.of_person(session, user=service.user("ada"), now=service.now).entered
+        assert entered.team == "ada"
+
+
+def test_teams_merge_by_alias_and_learn_names_from_the_merger(service, make, act):
+    competition, known = make(), aliases(service)
+    service.verify_addresses(*NAMES)
+    with pytest.raises(NoTeamToMerge):
+        act(mergers.request, competition, "bob", name="ada")
+    asked = act(mergers.request, competition, "bob", name=known["ada"].lower())
+    with service.database.read() as session:
+        found = lookup.get(session, slug=competition.slug)
+        ada = memberships.of_person(session, competition=found, user=service.user("ada"), now=service.now)
+        assert [each.other for each in ada.own.proposals] == [known["bob"]]
+        (item,) = waiting.for_person(session, user=service.user("ada"), now=service.now).waiting
+        assert (item.team, item.person) == (known["bob"], "")
+        letter = session.scalars(select(Mail).where(Mail.key.contains("merge-asked"))).one()
+        assert "bob" not in f"{letter.subject}{letter.body}"
+        assert known["bob"] in letter.subject
+    outlook = act(mergers.outlook, competition, "ada", request_id=asked.id)
+    assert (outlook.taken.name, outlook.taken.members) == ("ada", ("ada",))
+    assert (outlook.into.name, outlook.into.leader, outlook.into.members) == (known["bob"], "", ())
+    assert act(mergers.accept, competition, "ada", request_id=asked.id).name == "bob"
+
+
+@pytest.mark.parametrize("anonymity", Anonymity)
+def test_final_standings_store_the_displayed_name(service, make, anonymity: Anonymity):
+    competition, known = make(anonymity), aliases(service)
+    service.reveal(competition)
+    service.act(close.finalize, competition=competition)
+    with service.database.read() as session:
+        stored = session.scalars(select(FinalStanding.team_name).order_by(FinalStanding.rank)).all()
+        board = leaderboard.board_of(
+            session, competition=service.reload(competition), split=Split.PRIVATE, now=service.now
+        )
+    assert set(stored) == set(known.values() if anonymity is Anonymity.ALWAYS else NAMES)
+    assert [row.team for row in board.rows] == stored
