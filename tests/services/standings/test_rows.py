@@ -6,11 +6,23 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import MAIN_BOARD, Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
+from grader.models import (
+    MAIN_BOARD,
+    AuditEntry,
+    Competition,
+    DailyRank,
+    Score,
+    ScoringVersion,
+    Split,
+    Standing,
+    Team,
+)
 from grader.ranking.order import TeamEntry
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.leaderboards import changes, leaderboard, score_history
+from grader.services.standings import changed_settings
 from grader.services.standings import rows as standing_rows
 
 # None of these rules depends on the database.
@@ -227,3 +239,21 @@ def test_close_and_reveal_remove_a_later_freeze(world: World):
     assert world.service.reload(world.competition).freezes_at is None
     world.freeze(20)
     assert world.service.reveal(world.competition).freezes_at is None
+
+
+def test_changed_freeze_rewrites_the_leaderboard_and_is_logged(world: World):
+    world.score()
+    before, after = world.service.now - DAY, world.service.now + MINUTE
+    with pytest.raises(InvalidCompetition, match="only between the opening and the closing time"):
+        world.service.act(
+            changed_settings.change, competition=world.competition, changes={"freezes_at": before}
+        )
+    for freezes_at, count in ((after, 1), (None, 2)):
+        changes = {"freezes_at": freezes_at}
+        world.service.act(
+            changed_settings.change, competition=world.competition, changes=changes, after=3 * MINUTE
+        )
+        assert len(world.entries(Split.PUBLIC)) == count
+    with world.service.database.read() as session:
+        told = session.scalars(select(AuditEntry.public_text).order_by(AuditEntry.id)).all()
+    assert "The freeze of the public leaderboard changed from not set to 5 Jan 2026, 12:01 UTC." in told
