@@ -44,7 +44,7 @@ PRESETS = {
         "Class",
         6,
         {"entry_mode": EntryMode.CODE, "max_daily_submissions": 10},
-        ", with accounts from a roster",
+        ", with accounts from a roster; names can be hidden",
     ),
     Audience.OPEN: Preset("Open competition", 13, {}),
     Audience.PRIZES: Preset(

@@ -288,10 +288,8 @@ def refusal(
             return EntryPending()
         case EntryState.REFUSED:
             return NotAdmitted()
-        case EntryState.RULES_CHANGED if participation is not None and participation.rules_version:
+        case EntryState.RULES_CHANGED:
             return RulesChanged(competition)
-        case EntryState.RULES_CHANGED:  # admitted by an organizer
-            return RulesNotAccepted(competition=competition)
         case EntryState.OUTSIDE:
             return _entry_closed(competition, now) or (
                 NotJoined(competition) if must_ask(competition) else None

@@ -21,7 +21,7 @@ from grader.services.accounts.roster_file import InvalidClass
 from grader.services.competitions import organizers
 from grader.services.setup import drafts
 from grader.services.teams import participations
-from grader.services.teams.participations import RulesNotAccepted, WrongEntryCode
+from grader.services.teams.participations import RulesChanged, WrongEntryCode
 from tests.fixtures.service import TESTS
 
 pytestmark = pytest.mark.both_databases
@@ -191,7 +191,7 @@ def test_admitted_students_must_still_accept_the_rules(service, load, act):
     competition = service.competition(rules="Be fair.", entry_mode=EntryMode.APPROVAL)
     verify(service, "ada", "ada@example.org")
     load(competition)
-    with pytest.raises(RulesNotAccepted):
+    with pytest.raises(RulesChanged):
         service.submit(competition, user="ada")
     act(participations.join, competition, "ada", accepted_rules_version=1)
     service.submit(competition, user="ada")

@@ -94,8 +94,7 @@ def test_every_table_of_a_competition_is_deleted_from_or_needs_a_team_or_submiss
         "dispute",
         "final_board",
         "submission",
-        "team",
-        "team_member",
+        "team",  # those of a roster's sections are deleted
     }
 
 

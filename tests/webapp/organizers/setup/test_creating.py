@@ -92,14 +92,12 @@ def test_a_draft_without_an_audience_has_the_default_settings(arena, root):
     assert (answer.status_code, "audience" in answer.text) == (400, True)
 
 
-def test_the_entry_step_of_a_draft_creates_accounts_for_a_class(arena, root):
+def test_the_entry_step_of_a_draft_leads_to_accounts_for_a_class(arena, root):
     make(root, audience="class")
-    form = re.search(
-        r'<form[^>]* action="([^"#]*/accounts)#', root.browser.get(f"{HERE}/settings/entry").text
-    )
-    answer = root.post(form[1], {"names": "kim\nlee"})
-    assert answer.status_code == 201
-    assert "2 accounts created" in answer.text
+    roster = f"{HERE}/roster"
+    assert f'href="{roster}"' in root.browser.get(f"{HERE}/settings/entry").text
+    answer = root.post(f"{roster}/accounts", {"names": "kim\nlee"})
+    assert (answer.status_code, "2 accounts." in answer.text) == (201, True)
 
 
 def test_users_without_the_right_see_no_link_to_create_competitions(arena):
@@ -200,7 +198,7 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
     for path, sent in (
         (f"{HERE}/settings/dates", {"data": page | {"max_daily_submissions": "7"}}),
         (f"{HERE}/organizers", {"data": {"name": "Bob", "role": "editor"}}),
-        (f"{HERE}/organizers/accounts", {"data": {"names": "Cleo"}}),
+        (f"{HERE}/roster/accounts", {"data": {"names": "Cleo"}}),
         (f"{api}/settings", {"method": "PATCH", "json": {"max_daily_submissions": 8}}),
         (f"{api}/data", {"data": csv}),
         (f"{api}/data/train.csv", {"method": "DELETE"}),
