@@ -19,7 +19,7 @@ from webapp.accounts import (
     single_sign_on,
 )
 from webapp.accounts import status as status_page
-from webapp.competitions import downloads, pages
+from webapp.competitions import answers, downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site, site_link
@@ -110,6 +110,7 @@ def init_app(app: Flask) -> None:
     app.add_template_global(_organizers_pages, "organizers_pages")
     app.add_template_global(_organizers_page, "organizers_page")
     app.add_template_global(site_link)
+    app.add_template_global(answers.stages, "stages_of")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")
     app.context_processor(_about_the_site)

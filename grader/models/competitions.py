@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import Mapped, mapped_column, relationship, validates
+from sqlalchemy.orm import Mapped, mapped_column, query_expression, relationship, validates
 
 from grader.db import Base, stored_enum
 from grader.models.people import User
@@ -121,6 +121,9 @@ class Competition(_WithTexts, Base):
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
     `section_use` is None for a competition without a roster.
+
+    A stage of a title refers to its previous stage. A draft has no next stage. `next_stage_id` is loaded by
+    the queries in `services.competitions.lookup`.
     """
 
     __tablename__ = "competition"
@@ -128,6 +131,11 @@ class Competition(_WithTexts, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     slug: Mapped[str] = mapped_column(String(40), unique=True)
     title: Mapped[str] = mapped_column(String(200))
+    stage_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    previous_stage_id: Mapped[int | None] = mapped_column(
+        ForeignKey("competition.id"), index=True, unique=True
+    )
+    next_stage_id: Mapped[int | None] = query_expression()
     overview: Mapped[str] = mapped_column(Text, default="")
     evaluation: Mapped[str] = mapped_column(Text, default="", server_default="")
     data_description: Mapped[str] = mapped_column(Text, default="", server_default="")
@@ -213,6 +221,11 @@ class Competition(_WithTexts, Base):
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(
         foreign_keys=[live_scoring_version_id], post_update=True
     )
+
+    @property
+    def full_title(self) -> str:
+        """The title with the name of the stage, if any."""
+        return f"{self.title} · {self.stage_name}" if self.stage_name else self.title
 
     @property
     def scale(self) -> Scale:

@@ -27,6 +27,8 @@ class Team(Base):
 
     A team whose name was set by organizers (`name_given_at`) cannot change it until they allow it. Until
     then, no team can use the names that they replaced (`names_taken_away`).
+
+    `carried_from_id` is the team of the previous stage from which a team was carried over.
     """
 
     __tablename__ = "team"
@@ -60,6 +62,7 @@ class Team(Base):
     # Processes of an earlier version add teams without an alias during an upgrade.
     alias: Mapped[str] = mapped_column(String(16), default=random_alias, nullable=True)
     division: Mapped[str | None] = mapped_column(String(64))
+    carried_from_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
 
     leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")

@@ -49,6 +49,7 @@ class NotificationKind(enum.StrEnum):
     MERGE_REFUSED = "merge_refused"
     ADMITTED = "admitted"
     REFUSED = "refused"
+    CARRIED = "carried"
 
 
 def tell(
@@ -95,7 +96,9 @@ def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]
         select(Notification)
         .where(Notification.id.in_(_visible(user.id)))
         .options(
-            joinedload(Notification.competition).load_only(Competition.slug, Competition.title),
+            joinedload(Notification.competition).load_only(
+                Competition.slug, Competition.title, Competition.stage_name
+            ),
             joinedload(Notification.team),
             joinedload(Notification.announcement).defer(Announcement.body),
         )

@@ -242,3 +242,11 @@ def test_an_allowed_file_without_its_phrase_is_rejected(run, folder: Path):
     result = run("competition", "create", folder / "competition.toml")
     assert result.exit_code == 1
     assert "files.allow must be a list of texts such as 'test.csv: publish muslim'" in result.stderr
+
+
+def test_a_next_stage_is_created_and_teams_are_carried_over(run, published):
+    result = run("competition", "next-stage", "toxic", "final", "--stage-name", "Final test", "--no-data")
+    assert result.output == "final is a draft of the next stage.\n"
+    assert 'stage = "Final test"' in run("competition", "settings", "final").output
+    refused = run("competition", "carry-over", "final", "--top", "10")
+    assert (refused.exit_code, "Publish this stage first" in refused.output) == (1, True)

@@ -33,7 +33,9 @@ def site(make_arena: Callable[..., Any]):
     arena.give_role(arena.people["Olga"], Role.OWNER)
     arena.give_role(arena.people["Dan"], Role.OWNER, DRAFT)
     with arena.database.write() as session:
-        lookup.get(session, slug=DRAFT).state = CompetitionState.DRAFT
+        draft = lookup.get(session, slug=DRAFT)
+        draft.state, draft.stage_name = CompetitionState.DRAFT, SECRET
+        draft.previous_stage_id = lookup.get(session, slug="toxicity").id
     return arena
 
 
@@ -57,7 +59,8 @@ def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | No
 def test_draft_is_in_no_list(site, name: str | None):
     browser = site.people[name].browser if name else site.app.test_client()
     bearer = site.people[name].bearer if name else {}
-    for path in ("/", "/account", "/api/v1/competitions", "/livez", "/healthz", "/readyz"):
+    stages = "/competitions/toxicity", "/competitions/toxicity/log", "/api/v1/competitions/toxicity"
+    for path in ("/", "/account", "/api/v1/competitions", "/livez", "/healthz", "/readyz", *stages):
         text = browser.get(path, headers=bearer).text
         assert DRAFT not in text
         assert SECRET not in text

@@ -37,6 +37,7 @@ SHOWN = {
     NotificationKind.MERGED: ("Two teams merged. Your team is now {name}.", "teams.show"),
     NotificationKind.MERGE_REFUSED: ("The other team declined to merge with {name}.", "teams.show"),
     NotificationKind.ADMITTED: ("The organizers admitted you to the competition.", "competitions.show"),
+    NotificationKind.CARRIED: ("Your team {name} was carried over to this stage.", "competitions.show"),
     NotificationKind.REFUSED: ("The organizers did not admit you to the competition.", "competitions.show"),
 }
 TAG = "account"

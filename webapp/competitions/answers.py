@@ -4,13 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from grader import db
 from grader.metrics import UndefinedPolicy
 from grader.metrics.interface import Direction
-from grader.models import DataFile, EntryMode
+from grader.models import CompetitionState, DataFile, EntryMode
+from grader.services.competitions import lookup, phases
 from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.views import CompetitionView
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, PageSize, Score
 from webapp.presentation.terms import words_of
+
+State = Literal["draft", "scheduled", "open", "closed", "revealed", "archived"]
 
 
 class CompetitionLine(Answer):
@@ -19,7 +24,7 @@ class CompetitionLine(Answer):
     slug: str
     title: str
     phase: Phase
-    state: Literal["draft", "scheduled", "open", "closed", "revealed", "archived"]
+    state: State
     opens_at: Moment | None
     closes_at: Moment | None
     rows: int
@@ -80,9 +85,18 @@ class NamedLeaderboard(Answer):
     direction: Direction
 
 
+class StageLine(Answer):
+    """A linked competition of the same title."""
+
+    slug: str
+    name: str
+    state: State
+
+
 class CompetitionDetails(CompetitionLine):
     """A competition with its rules, limits and scoring."""
 
+    stages: list[StageLine]
     classes: Classes
     paused: str | None
     rules: str | None
@@ -196,11 +210,26 @@ def line(view: CompetitionView) -> CompetitionLine:
     return CompetitionLine.of(view, rows=view.row_count)
 
 
+def stages(slug: str) -> list[StageLine]:
+    """Return the published stages of a competition's title in order, or nothing if it has only one."""
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        found = lookup.stages(session, competition=competition)
+        states = [phases.state(each, now) for each in found]
+    lines = [
+        StageLine.of(each, name=each.stage_name or f"Stage {number}", state=state)
+        for number, (each, state) in enumerate(zip(found, states, strict=True), 1)
+        if each is competition or each.state is not CompetitionState.DRAFT
+    ]
+    return lines if len(lines) > 1 else []
+
+
 def details(view: CompetitionView) -> CompetitionDetails:
     """Return a competition with everything that a client needs before it uploads a file."""
     return CompetitionDetails.of(
         view,
         rows=view.row_count,
+        stages=stages(view.slug) if view.is_staged else [],
         classes=Classes(**words_of(view)),
         paused=view.pause_message if view.paused_at else None,
         rules=view.rules or None,

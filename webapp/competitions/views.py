@@ -66,6 +66,9 @@ class CompetitionView:
         self._now = now
         self.slug = competition.slug
         self.title = competition.title
+        self.full_title = competition.full_title
+        self.next_stage_id = competition.next_stage_id
+        self.is_staged = competition.previous_stage_id is not None or self.next_stage_id is not None
         self.color = formats.color_class(competition.slug, competition.color)
         self.cover = competition.cover
         self.overview = competition.overview

@@ -78,9 +78,9 @@ class Family:
         reads the input if the form's field names differ; it receives the `Act` and the URL parameters.
         `checks_version` raises an error if what the user has read has changed since. `before` runs before
         the transaction with the URL parameters, such as to store a file; the action receives its result, if
-        any, as `prepared`. `find` returns the competition to which a form belongs. `shown` and `answer`
-        create the responses of an action whose outcome is shown. `after` runs after the commit. `home`
-        overrides the family's redirect.
+        any, as `prepared`. `find` returns the competition to which a form or an organizer's request belongs.
+        `shown` and `answer` create the responses of an action whose outcome is shown. `after` runs after the
+        commit. `home` overrides the family's redirect.
         """
 
         def register(run: Action) -> Action:
@@ -96,7 +96,8 @@ class Family:
                 elif self.role is not None:
                     rule = organizers_only(self.role)(rule)
                 self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
-            view = self._view(run, takes, checks_version, before, answer or self.answer, status, after)
+            found = competition_of if self.role is None else find
+            view = self._view(run, takes, checks_version, before, answer or self.answer, status, found, after)
             scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
             model = None if status == 204 else answers or self.answers
             described_view = operation(
@@ -180,13 +181,14 @@ class Family:
         before: Callable[..., Any] | None,
         answer: Callable[..., Any],
         status: int,
+        find: Callable[[Any, str], Competition],
         after: Callable[[Act, Any], None],
     ) -> Callable[..., Any]:
         def view(slug: str, **given: Any) -> Any:
             sent = {} if takes is None else {"sent": _body(takes)}
             prepared = _prepared(before, slug=slug, **given)
             with writing() as session:
-                act = acting.begin(session, competition=competition_of(session, slug), actor=actor())
+                act = acting.begin(session, competition=find(session, slug), actor=actor())
                 if checks_version is not None:
                     checks_version(act, **given)
                 outcome = run(act, **sent, **prepared, **given)

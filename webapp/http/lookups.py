@@ -1,6 +1,6 @@
 """Competitions and submissions visible to the current user, and the competition list."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -27,6 +27,7 @@ from webapp.http.site import current_site
 PAGE_SIZE = 100
 LONGEST_KEPT = 300  # characters of a URL
 STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # order of the list
+SOON = STATES.index("scheduled")
 
 
 def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
@@ -96,8 +97,20 @@ def listed_page(session: Any, *, page: int, now: datetime, search: str = "") -> 
         for each in listed(session)
         if all(word in f"{each.slug} {each.title} {each.overview}".casefold() for word in words)
     ]
-    found.sort(key=lambda competition: STATES.index(phases.state(competition, now)))
+    states = {each.id: STATES.index(phases.state(each, now)) for each in found}
+    found = sorted(_current_stages(found, states), key=lambda each: states[each.id])
     return page_of_list(found, page=page, page_size=PAGE_SIZE)
+
+
+def _current_stages(competitions: list[Competition], states: Mapping[int, int]) -> list[Competition]:
+    """Keep one stage of each title: the latest that has opened, or the next one once that is over."""
+    published = {each.id for each in competitions if each.state is not CompetitionState.DRAFT}
+    hidden = set()
+    for each in competitions:
+        if each.id in published and each.previous_stage_id in published:
+            waits = states[each.id] == SOON and states[each.previous_stage_id] <= SOON
+            hidden.add(each.id if waits else each.previous_stage_id)
+    return [each for each in competitions if each.id not in hidden]
 
 
 def listed_slice(session: Any, *, part: Part) -> Slice[Competition]:

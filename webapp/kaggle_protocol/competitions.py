@@ -111,7 +111,7 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
     return {
         "id": competition.id,
         "ref": competition.slug,
-        "title": competition.title,
+        "title": competition.full_title,
         "url": page_address("competitions.show", slug=competition.slug),
         "deadline": time_text(competition.closes_at),
         "category": "Community",

@@ -43,6 +43,11 @@ def _organizers(_given: Mapping[str, Any], answer: Any) -> str:
     return "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
 
 
+def _carried(_given: Mapping[str, Any], answer: Any) -> str:
+    skipped = (f"{each['member'] or each['team']}: {each['reason']}" for each in answer["skipped"])
+    return "\n".join([f"{counted(len(answer['teams']), 'team')} carried over.", *skipped])
+
+
 TODAY: Mapping[str, Callable[[], Any]] = {"day": lambda: f"{datetime.now(UTC):%Y-%m-%d}"}
 GENERATED = {
     "accounts": Generated("create_accounts", _accounts, {"names": "NAMES"}),
@@ -53,6 +58,7 @@ GENERATED = {
         {"body": "TEXT"},
     ),
     "archive": Generated("archive_competition", "{slug} is archived."),
+    "carry-over": Generated("carry_over_teams", _carried),
     "delete": Generated(
         "delete_draft",
         "{slug} is deleted.",
@@ -79,6 +85,9 @@ GENERATED = {
         defaults=TODAY,
     ),
     "mark": Generated("mark_submission", "Submission #{submission} of {slug} is {kind}.", {"kind": "KIND"}),
+    "next-stage": Generated(
+        "next_stage", "{answer[slug]} is a draft of the next stage.", {"new_slug": "NEW_SLUG"}
+    ),
     "pause": Generated(
         "pause_submissions",
         "Submissions to {slug} are paused. Participants who try to submit see: {message}",

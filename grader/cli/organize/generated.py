@@ -41,6 +41,7 @@ OPTIONS = {
     "reveals_at": "--reveals",
     "selection_count": "--selections",
     "takes_late_submissions": "--late/--no-late",
+    "with_data": "--data/--no-data",
     "with_tokens": "--tokens",
 }
 

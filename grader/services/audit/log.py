@@ -83,6 +83,7 @@ WORDS = {
     "submission.retry": "retried {}",
     "submissions.pause": "paused {}",
     "submissions.resume": "resumed {}",
+    "team.carry_over": "carried teams over to {}",
     "team.disqualify": "disqualified {}",
     "team.divide": "changed the division of {}",
     "team.free_name": "allowed {} to choose its name again",

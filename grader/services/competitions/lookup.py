@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Select, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, aliased, joinedload, with_expression
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
@@ -111,6 +111,16 @@ def hold(session: Session, *, slug: str) -> None:
         raise UnknownCompetition(slug=slug)
 
 
+def stages(session: Session, *, competition: Competition) -> list[Competition]:
+    """Return the stages of a competition's title in order; the last one may be a draft."""
+    found = [competition]
+    while (previous_id := found[0].previous_stage_id) is not None:
+        found.insert(0, session.get_one(Competition, previous_id))
+    while after := session.scalar(select(Competition).where(Competition.previous_stage_id == found[-1].id)):
+        found.append(after)
+    return found
+
+
 def live(competition: Competition) -> ScoringVersion:
     """Return the live scoring version; raise NoScoringVersion."""
     if competition.live_scoring_version is None:
@@ -123,6 +133,9 @@ def _locking(condition: ColumnElement[bool]) -> Select[int]:
 
 
 def _loaded() -> Select[Competition]:
+    after = aliased(Competition)
+    next_stage_id = select(after.id).where(after.previous_stage_id == Competition.id).scalar_subquery()
     return select(Competition).options(
-        joinedload(Competition.live_scoring_version).joinedload(ScoringVersion.solution)
+        joinedload(Competition.live_scoring_version).joinedload(ScoringVersion.solution),
+        with_expression(Competition.next_stage_id, next_stage_id),
     )

@@ -301,6 +301,15 @@ class CompetitionSettings(BaseModel):
     title: Annotated[
         Line, Field(max_length=200), AfterValidator(_titled), Setting("title", "Title", "title")
     ] = ""
+    stage_name: Annotated[
+        Name,
+        Setting(
+            "stage",
+            "Name of the stage",
+            "name of the stage",
+            help="Shown after the title of a competition with several stages, such as “Stage 1: public”.",
+        ),
+    ] = ""
     contact: Annotated[
         Line,
         Field(max_length=500),

@@ -151,6 +151,7 @@ def clone(
     source: Competition,
     slug: str,
     title: str = "",
+    stage_name: str = "",
     with_data: bool = True,
     owner: User | None = None,
     actor: Actor,
@@ -162,7 +163,9 @@ def clone(
     not copied; `versions.copy_solution` copies the solution. Raise InvalidCompetition.
     """
     undated: dict[str, Any] = dict.fromkeys(DATES)
-    settings = competition_settings.of(source).changed(title=title or source.title, **undated)
+    settings = competition_settings.of(source).changed(
+        title=title or source.title, stage_name=stage_name, **undated
+    )
     draft = create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
     figures.copy_all(session, source=source, draft=draft, now=now)
     if with_data:
@@ -183,6 +186,36 @@ def clone(
         f"competition {draft.slug}",
         after={"source": source.slug, "with_data": with_data},
     )
+    return draft
+
+
+def next_stage(act: Act, *, slug: str = "", stage_name: str = "", with_data: bool = True) -> Competition:
+    """Create the draft of a competition's next stage, as a copy with the same organizers.
+
+    Raise InvalidCompetition.
+    """
+    session, source = act.session, act.competition
+    if source.state is CompetitionState.DRAFT:
+        raise InvalidCompetition(["Publish this competition before you create its next stage."])
+    if source.next_stage_id is not None:
+        raise InvalidCompetition(["This competition already has a next stage."])
+    number = len(lookup.stages(session, competition=source)) + 1
+    draft = clone(
+        session,
+        source=source,
+        slug=slug or proposed_slug(session, title=f"{source.slug[:30]}-stage-{number}"),
+        stage_name=stage_name or f"Stage {number}",
+        with_data=with_data,
+        actor=act.actor,
+        now=act.now,
+    )
+    draft.previous_stage_id = source.id
+    for each in organizers.list_all(session, competition=source):
+        if act.actor.user is None or each.user_id != act.actor.user.id:
+            organizers.add(
+                session, competition=draft, user=each.user, role=each.role, actor=act.actor, now=act.now
+            )
+    session.flush()
     return draft
 
 
@@ -214,7 +247,7 @@ def delete_draft(act: Act) -> None:
     session.execute(delete(Team).where(*of_sections).execution_options(synchronize_session=False))
     settings.apply(CompetitionSettings(), draft)
     draft.section_use = None
-    draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
+    draft.slug, draft.draft_metric, draft.previous_stage_id = f"{DELETED}{draft.id}", None, None
     act.record(
         "competition.delete",
         f"competition {slug}",

@@ -198,6 +198,15 @@ def bound_by_members(session: Session, *, competition: Competition, teams: Seque
     return _binding_team(session, competition, is_theirs)
 
 
+def barred(session: Session, *, competition: Competition) -> set[int]:
+    """Return the users who are rejected or bound to a team, and other accounts of the same people."""
+    query = select(Participation.user_id).where(
+        Participation.competition_id == competition.id,
+        or_(Participation.state == RequestState.REFUSED, Participation.bound_team_id.is_not(None)),
+    )
+    return {*session.scalars(query), *session.scalars(_other_accounts(query))}
+
+
 def _binding_team(session: Session, competition: Competition, is_theirs: ColumnElement[bool]) -> Team | None:
     return session.scalar(
         select(Team)

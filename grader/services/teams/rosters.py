@@ -1,15 +1,14 @@
 """Team members: find, add, remove, count, choose the next leader."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, joinedload, selectinload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
-    Identity,
     MergeRequest,
     Notification,
     Participation,
@@ -180,10 +179,15 @@ def matching_groups(session: Session, *, user: User, groups: Collection[PeopleGr
     """Return the groups to which a user belongs, according to verified addresses and claims."""
     if not groups:
         return []
-    known, confirmed = _confirmed(session, user)
+    return groups_with(_with_identities(session, user), groups)
+
+
+def groups_with(person: User, groups: Collection[PeopleGroup]) -> list[PeopleGroup]:
+    """Return the groups to which a user with loaded identities belongs."""
+    confirmed = _confirmed(person)
     values = {
         (each.provider, claim, value)
-        for each in known
+        for each in person.identities
         for claim, claimed in each.claims.items()
         for value in claimed
     }
@@ -192,14 +196,15 @@ def matching_groups(session: Session, *, user: User, groups: Collection[PeopleGr
     ]
 
 
-def _confirmed(session: Session, user: User) -> tuple[Sequence[Identity], list[str]]:
-    """Return a user's identities and verified addresses."""
-    person = session.get_one(User, user.id, populate_existing=True)
-    known = session.scalars(select(Identity).where(Identity.user_id == person.id)).all()
-    confirmed = [each.email for each in known if each.email]
-    if person.email and person.email_verified_at:
-        confirmed.append(person.email)
-    return known, confirmed
+def _with_identities(session: Session, user: User) -> User:
+    options = [selectinload(User.identities)]
+    return session.get_one(User, user.id, options=options, populate_existing=True)
+
+
+def _confirmed(person: User) -> list[str]:
+    """Return a user's verified addresses."""
+    confirmed = [each.email for each in person.identities if each.email]
+    return [*confirmed, person.email] if person.email and person.email_verified_at else confirmed
 
 
 def student(session: Session, *, competition: Competition, user: User) -> RosterEntry | None:
@@ -208,7 +213,7 @@ def student(session: Session, *, competition: Competition, user: User) -> Roster
         return None
     here = RosterEntry.competition_id == competition.id
     linked = session.scalar(select(RosterEntry).where(here, RosterEntry.user_id == user.id))
-    keys = [addresses.key(each) for each in _confirmed(session, user)[1]]
+    keys = [addresses.key(each) for each in _confirmed(_with_identities(session, user))]
     is_theirs = here, RosterEntry.user_id.is_(None), func.lower(RosterEntry.email).in_(keys)
     return linked or session.scalar(select(RosterEntry).where(*is_theirs).order_by(RosterEntry.id).limit(1))
 
@@ -308,7 +313,8 @@ def _enter(session: Session, team: Team, user: User, now: datetime) -> None:
 def _end(session: Session, team: Team) -> None:
     """Delete a team that has no members; its name becomes free.
 
-    The row is kept if it has rejected files or absorbed another team. Its last member can then continue it.
+    The row is kept if it has rejected files, absorbed another team or was carried over to the next stage. Its
+    last member can then continue it.
     """
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
@@ -318,7 +324,9 @@ def _end(session: Session, team: Team) -> None:
     with_team = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(with_team))
     has_traces = or_(
-        exists().where(Submission.team_id == team.id), exists().where(Team.merged_into_id == team.id)
+        exists().where(Submission.team_id == team.id),
+        exists().where(Team.merged_into_id == team.id),
+        exists().where(Team.carried_from_id == team.id),
     )
     if session.scalar(select(has_traces)):
         competition = session.get_one(Competition, team.competition_id)

@@ -9,17 +9,19 @@ from pydantic import Field
 from grader import db
 from grader.errors import FairboardError
 from grader.models import (
+    MAIN_BOARD,
     Competition,
     Role,
 )
-from grader.services.competitions import team_names
+from grader.services.competitions import boards, lookup, team_names
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownDivision
 from grader.services.limits import grants, limits
 from grader.services.limits.grants import GivenGrant
 from grader.services.moderation import decisions, team_search
 from grader.services.people import names
-from grader.services.teams import divisions, moderation
+from grader.services.teams import carry_over, divisions, moderation, rosters
+from grader.services.teams.carry_over import CarriedOver
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http.actions import Family
@@ -105,6 +107,28 @@ class Disqualification(Confirmation):
     reason: Annotated[Text, Field(description="The reason, visible only to the team and organizers.")] = ""
 
 
+class CarryOverRequest(Sent):
+    """The teams to carry over."""
+
+    top: Annotated[Number, Field(ge=1)] | None = None
+    board: Text = MAIN_BOARD
+
+
+class SkippedLine(Answer):
+    """A team or a member that was not carried over."""
+
+    team: str
+    member: str | None
+    reason: str
+
+
+class CarriedOverAnswer(Answer):
+    """The teams that were carried over, and the skipped teams and members."""
+
+    teams: list[str]
+    skipped: list[SkippedLine]
+
+
 class TeamNameRequest(Sent):
     """The new name of a team, and the reason for the change."""
 
@@ -126,8 +150,8 @@ class TeamDivisions(Sent):
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: FairboardError | None = None) -> str:
-    """List the teams that match the filters."""
+def index(slug: str, *, problem: FairboardError | None = None, carried: CarriedOver | None = None) -> str:
+    """List the teams that match the filters, or show the result of a carry-over."""
     text, disqualified_only = asked_text("q"), request.args.get("state") == "disqualified"
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -142,6 +166,7 @@ def index(slug: str, *, problem: FairboardError | None = None) -> str:
         days = grants.choice(competition, now=now)
     return render_template(
         "console/teams.html",
+        carried=carried,
         competition=CompetitionView(competition, now),
         page=found,
         text=text,
@@ -265,6 +290,9 @@ TEAM = Family(
         names.InvalidName,
         divisions.InvalidDivisions,
         UnknownDivision,
+        carry_over.NotCarried,
+        boards.UnknownBoard,
+        rosters.TeamsFrozen,
     ),
     show=lambda **shown: (show if "team_id" in shown else index)(**shown),
     home=lambda slug, team_id=None: url_for(
@@ -383,3 +411,24 @@ def _grant(act: Act, sent: GrantRequest, team_id: int | None) -> GivenGrant:
     given = grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason)
     ends_at = grants.ends_at(act.competition, day=given.day)
     return GivenGrant(given, team.name if team else None, ends_at)
+
+
+def _after_previous(session: Any, slug: str) -> Competition:
+    """Return a competition after locking its previous stage, which is always locked first."""
+    competition = competition_of(session, slug)
+    if competition.previous_stage_id is not None:
+        lookup.lock(session, competition_id=competition.previous_stage_id)
+    return competition
+
+
+@TEAM.action(
+    "/carry-over",
+    page="carry_over",
+    find=_after_previous,
+    shown=lambda carried, slug: index(slug=slug, carried=carried),
+    answers=CarriedOverAnswer,
+    answer=lambda _act, carried: CarriedOverAnswer.model_validate(carried),
+)
+def carry_over_teams(act: Act, sent: CarryOverRequest) -> CarriedOver:
+    """Carry over teams with their members from the previous stage; repeated calls skip carried teams."""
+    return carry_over.carry_over(act, top=sent.top, board=sent.board)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, render_template, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -15,10 +15,12 @@ from grader.models import (
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
 from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.data_files import files as data_files
 from grader.services.setup import drafts, lifecycle
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import NewSubmission
+from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
@@ -26,7 +28,7 @@ from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, Confirmation
+from webapp.http.fields import Answer, Confirmation, Sent, Text
 from webapp.http.organizer_operations import (
     DESK,
     ConfirmedReason,
@@ -36,6 +38,7 @@ from webapp.http.organizer_operations import (
 )
 from webapp.http.site import current_site
 from webapp.organizers.setup import wizard_steps
+from webapp.organizers.setup.answers import Draft
 from webapp.organizers.setup.wizard_steps import PUBLISHING
 from webapp.presentation import formats
 
@@ -49,6 +52,14 @@ class Publication(Answer):
     missing: list[FaultAnswer]
     suggestions: list[FaultAnswer]
     submission_count: int
+
+
+class NextStageRequest(Sent):
+    """The next stage of a competition."""
+
+    new_slug: Text = ""
+    stage_name: Text = ""
+    with_data: bool = True
 
 
 @blueprint.get("")
@@ -72,6 +83,7 @@ def _page(slug: str, *, problem: Any = None) -> str:
         settings=settings,
         setup=setup,
         problem=problem.message if problem else "",
+        entered=request.form,
         token=_delete_question(slug).token_at(url_for("organize_publishing.delete", slug=slug)),
         submission_count=submission_count,
         usual_dates=usual_dates,
@@ -145,7 +157,7 @@ def _publish_question(act: Act) -> Question:
 STATE = Family(
     pages=blueprint,
     tag="setup",
-    refusals=(lifecycle.NotReady,),
+    refusals=(lifecycle.NotReady, InvalidCompetition),
     # The error is not passed on, because the page itself lists all missing items.
     show=lambda slug, **_: _page(slug),
     home=lambda slug: url_for("organize_publishing.show", slug=slug),
@@ -182,6 +194,31 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> None:
 def unarchive_competition(act: Act, sent: Reasoned) -> None:
     """Unarchive a competition."""
     lifecycle.unarchive(act, reason=sent.reason)
+
+
+def _created(draft: Competition, slug: str) -> ResponseReturnValue:
+    flash(f"Created a draft of the stage after {slug}. Add its dates, data files and solution.")
+    return redirect(url_for("organize_settings.index", slug=draft.slug), 303)
+
+
+def _draft(_act: Act, draft: Competition) -> Any:
+    url = url_for("api.organized_settings", slug=draft.slug)
+    return Draft(slug=draft.slug, title=draft.title, url=url), 201, {"Location": url}
+
+
+@STATE.action(
+    "/next-stage",
+    page="next_stage",
+    shown=_created,
+    answers=Draft,
+    answer=_draft,
+    status=201,
+    creates=True,
+    after=lambda _act, draft: prose.format_saved(draft.slug),
+)
+def next_stage(act: Act, sent: NextStageRequest) -> Competition:
+    """Create the next stage: a draft with the same settings and organizers, without dates and solution."""
+    return drafts.next_stage(act, slug=sent.new_slug, stage_name=sent.stage_name, with_data=sent.with_data)
 
 
 DRAFT = replace(

@@ -53,7 +53,7 @@ STEPS = (
             ("Texts on the metric and the data", ("evaluation", "data_description")),
             ("Names of the classes and rows", (*_CLASS_NAMES, "row_name")),
             ("Questions", ("contact", "discussion_url")),
-            ("Appearance", ("color", "cover", "embeddable")),
+            ("Appearance", ("color", "cover", "stage_name", "embeddable")),
         ),
         folded=(
             "Texts on the metric and the data",

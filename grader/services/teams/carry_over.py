@@ -1,0 +1,187 @@
+"""Carry-over of teams with their members from the previous stage of a competition."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, case, literal, select
+from sqlalchemy.orm import selectinload
+
+from grader.errors import OrganizerError
+from grader.models import (
+    MAIN_BOARD,
+    Competition,
+    CompetitionState,
+    Notification,
+    Participation,
+    RequestState,
+    Split,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services.competitions import boards, lookup
+from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_model import division_names, groups_of
+from grader.services.notifications import NotificationKind
+from grader.services.people import names
+from grader.services.standings.ranks import Standings
+from grader.services.teams import participations, rosters
+from grader.text import counted
+
+
+class NotCarried(OrganizerError):
+    """The teams of the previous stage cannot be carried over now."""
+
+    public_name = "not_carried"
+
+
+class Skipped(NamedTuple):
+    """A team, or one of its members, that was not carried over, and the reason."""
+
+    team: str
+    member: str | None
+    reason: str
+
+
+class CarriedOver(NamedTuple):
+    """The names of the teams that were carried over, and the skipped teams and members."""
+
+    teams: list[str]
+    skipped: list[Skipped]
+
+
+class _Member(NamedTuple):
+    """A member, the accepted version of this stage's rules, and why the member cannot enter this stage."""
+
+    user: User
+    rules_version: int
+    obstacle: str
+
+
+def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> CarriedOver:
+    """Carry over all teams of the previous stage, or the first `top` of a private leaderboard.
+
+    Disqualified teams are left out. Teams and members that are already in this stage are skipped. Members
+    must accept the rules again unless the text is the same. Lock the previous stage before this one. Raise
+    NotCarried, UnknownBoard or TeamsFrozen.
+    """
+    session, stage, previous = act.session, act.competition, _previous(act, top)
+    query = select(Team).where(
+        Team.competition_id == previous.id,
+        Team.merged_into_id.is_(None),
+        Team.disqualified_at.is_(None),
+        ~Team.is_organizers,
+    )
+    if top is not None:
+        version = lookup.live(previous)
+        boards.find(boards.of(previous, version), board)
+        ranked = Standings(session, version.id, Split.PRIVATE, board=board).ranked_teams().subquery()
+        query = query.join(ranked, ranked.c.team_id == Team.id).where(ranked.c.rank <= top)
+    present = session.scalars(select(Team).where(Team.competition_id == stage.id)).all()
+    carried_ids = {each.carried_from_id for each in present}
+    taken = {name for each in present for name in (each.name_key, each.name_shape)}
+    entered = session.scalars(select(Participation).where(Participation.competition_id == stage.id))
+    known = {each.user_id: each for each in entered}
+    members = _members(act, previous)
+    made: list[Team] = []
+    skipped: list[Skipped] = []
+    for team in session.scalars(query.order_by(Team.id)):
+        lines = [] if team.id in carried_ids else members[team.id]
+        joining = [each for each in lines if not each.obstacle]
+        skipped += [Skipped(team.name, each.user.name, each.obstacle) for each in lines if each.obstacle]
+        if team.id in carried_ids:
+            skipped.append(Skipped(team.name, None, "already in this stage"))
+        elif not joining:
+            skipped.append(Skipped(team.name, None, "no member can enter this stage"))
+        elif len(joining) > stage.max_team_size:
+            limit = counted(stage.max_team_size, "member")
+            skipped.append(Skipped(team.name, None, f"larger than {limit}"))
+        else:
+            made.append(_copy(act, team, [each.user.id for each in joining], taken))
+            session.add_all(_admitted(act, each, known.get(each.user.id)) for each in joining)
+    notice = {"competition_id": stage.id, "kind": NotificationKind.CARRIED.value, "created_at": act.now}
+    session.add_all(Notification(team=team, **notice) for team in made)
+    if made:
+        act.record(
+            "team.carry_over",
+            f"competition {stage.slug}",
+            after={"from": previous.slug, "teams": len(made), "top": top, "board": board},
+            public_text=f"The organizers carried {counted(len(made), 'team')} over from the previous stage.",
+        )
+    return CarriedOver([team.name for team in made], skipped)
+
+
+def _previous(act: Act, top: int | None) -> Competition:
+    stage = act.competition
+    if stage.previous_stage_id is None:
+        raise NotCarried("This competition has no previous stage.")
+    if stage.state is CompetitionState.DRAFT:
+        raise NotCarried("Publish this stage first. You can carry teams over before it opens.")
+    rosters.require_running(stage, act.now)
+    previous = act.session.get_one(Competition, stage.previous_stage_id, populate_existing=True)
+    if top is not None and previous.revealed_at is None:
+        raise NotCarried(
+            "The private leaderboard of the previous stage is not revealed. Reveal it first, or carry over "
+            "all teams."
+        )
+    return previous
+
+
+def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
+    """Return the members of the previous stage by team, first the oldest."""
+    session, stage = act.session, act.competition
+    groups = groups_of(stage.entry_groups)
+    accepted: ColumnElement[int] = literal(0)
+    if stage.rules == previous.rules:
+        accepted = case((Participation.rules_version == previous.rules_version, stage.rules_version), else_=0)
+    entered = (Participation.competition_id == previous.id) & (Participation.user_id == User.id)
+    query = (
+        select(TeamMember.team_id, User, accepted)
+        .join(User, User.id == TeamMember.user_id)
+        .outerjoin(Participation, entered)
+        .where(TeamMember.competition_id == previous.id, User.deleted_at.is_(None))
+        .options(*[selectinload(User.identities)] * bool(groups))
+    )
+    barred = participations.barred(session, competition=stage)
+    obstacles = dict.fromkeys(barred, "not admitted to this stage, or bound to another team")
+    here = session.scalars(select(TeamMember.user_id).where(TeamMember.competition_id == stage.id))
+    obstacles |= dict.fromkeys(here, "already in a team of this stage")
+    found = defaultdict(list)
+    for team_id, user, rules_version in session.execute(query.order_by(TeamMember.joined_at, TeamMember.id)):
+        obstacle = obstacles.get(user.id, "")
+        if not obstacle and groups and not rosters.groups_with(user, groups):
+            obstacle = "not in a group that may join this stage"
+        found[team_id].append(_Member(user, rules_version, obstacle))
+    return found
+
+
+def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str | None]) -> Team:
+    """Return a new team in this stage; a name that is taken gets a number, and a given name stays given."""
+    name, number = team.name, 1
+    while taken & {names.name_key(name), names.name_shape(name)}:
+        number += 1
+        name = names.numbered(team.name, number)
+    here = {"competition_id": act.competition.id}
+    made = Team(carried_from_id=team.id, created_at=act.now, **here)
+    made.division = team.division if team.division in division_names(act.competition.divisions) else None
+    rosters.set_name(made, name)
+    taken |= {made.name_key, made.name_shape}
+    for column in ("name_given_at", "name_given_because", "names_taken_away"):
+        setattr(made, column, getattr(team, column))
+    made.leader_id = team.leader_id if team.leader_id in member_ids else member_ids[0]
+    made.members = [TeamMember(user_id=each, joined_at=act.now, **here) for each in member_ids]
+    return made
+
+
+def _admitted(act: Act, member: _Member, known: Participation | None) -> Participation:
+    """Return the accepted participation of a carried member."""
+    entered = known or Participation(
+        competition_id=act.competition.id,
+        user_id=member.user.id,
+        rules_version=member.rules_version,
+        requested_at=act.now,
+    )
+    if entered.state is not RequestState.ACCEPTED:
+        entered.state, entered.joined_at = RequestState.ACCEPTED, act.now
+    return entered

@@ -1,0 +1,437 @@
+"""Stages: the draft of a next stage, and the teams that are carried over to it."""
+
+import random
+import time
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import delete, func, insert, select, update
+
+from grader.files import read_solution
+from grader.models import (
+    AuditEntry,
+    Competition,
+    CompetitionState,
+    EntryMode,
+    KeptIdentity,
+    Notification,
+    Organizer,
+    Participation,
+    RequestState,
+    Role,
+    Split,
+    Standing,
+    Submission,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services import notifications
+from grader.services.audit.log import Actor
+from grader.services.competitions import acting, lookup, organizers
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.data_files import files
+from grader.services.moderation import decisions
+from grader.services.paging import Part
+from grader.services.rescoring import versions
+from grader.services.setup import drafts, lifecycle
+from grader.services.solutions import intake
+from grader.services.teams import (
+    admissions,
+    carry_over,
+    invitations,
+    mergers,
+    moderation,
+    participations,
+    rosters,
+    teams,
+)
+from grader.services.teams.carry_over import NotCarried
+from grader.services.teams.participations import EntryState
+from grader.services.teams.rosters import TeamsFrozen
+from tests.fixtures.races import race
+from tests.fixtures.service import write_solution
+
+DAY = timedelta(days=1)
+SHELL = Actor(None, "shell (tests)")
+
+
+@pytest.fixture
+def follow(service):
+    """Create the next stage of a competition; publish it unless `is_draft`."""
+
+    def make(competition: Competition, *, is_draft: bool = False, actor: Actor = SHELL, **changes):
+        draft = service.act(drafts.next_stage, competition=competition, actor=actor)
+        service.act(competition_settings.change, competition=draft, changes=changes, actor=SHELL)
+        stored = intake.store(service.storage, read_solution(write_solution(seed=2)), split_key=b"k")
+        service.act(versions.set_first, competition=draft, solution=stored, actor=SHELL)
+        if not is_draft:
+            service.act(lifecycle.publish, competition=draft, actor=SHELL)
+        return service.reload(draft)
+
+    return make
+
+
+@pytest.fixture
+def played(service, act):
+    """Create a competition in which each named team has a score; the first has the best."""
+
+    def make(*names: str, **options) -> Competition:
+        competition = service.competition(**options)
+        for place, name in enumerate(names):
+            act(teams.create, competition, name, name=f"Team {name}")
+            service.score(service.submit(competition, user=name, skill=3 / (place + 1)))
+        return competition
+
+    return make
+
+
+def carry(service, stage: Competition, **given):
+    with service.database.write() as session:
+        lookup.lock(session, competition_id=stage.previous_stage_id)
+        begun = acting.begin(session, competition=stage, actor=SHELL, now=service.now)
+        return carry_over.carry_over(begun, **given)
+
+
+def reasons(result) -> list[tuple[str, str | None, str]]:
+    return [tuple(each) for each in result.skipped]
+
+
+def entry_of(service, competition: Competition, name: str) -> EntryState:
+    with service.database.read() as session:
+        known = participations.find(session, competition=competition, user=service.user(name))
+        return participations.state(lookup.get(session, slug=competition.slug), known)
+
+
+def test_next_stage_is_a_draft_with_the_same_settings_files_and_organizers(service):
+    olga, vic = service.user("olga"), service.user("vic")
+    competition = service.competition(rules="Be fair.", max_team_size=3, actor=Actor.of(olga))
+    service.act(organizers.add, competition=competition, user=vic, role=Role.VIEWER, actor=SHELL)
+    blob = service.storage.put(b"id,text\n")
+    service.act(files.add, competition=competition, name="test.csv", blob=blob, actor=SHELL)
+    made = service.act(drafts.next_stage, competition=competition, actor=Actor.of(olga))
+    with service.database.read() as session:
+        made = lookup.get(session, slug=made.slug)
+        assert (made.state, made.slug) == (CompetitionState.DRAFT, "toxicity-stage-2")
+        assert made.full_title == "Toxicity · Stage 2"
+        assert made.previous_stage_id == competition.id
+        assert lookup.get(session, slug="toxicity").next_stage_id == made.id
+        assert (made.rules, made.max_team_size, made.closes_at) == ("Be fair.", 3, None)
+        assert made.live_scoring_version is None
+        roles = session.execute(
+            select(Organizer.user_id, Organizer.role).where(Organizer.competition_id == made.id)
+        )
+        assert dict(roles.all()) == {olga.id: Role.OWNER, vic.id: Role.VIEWER}
+        assert [each.name for each in files.list_all(session, competition=made)] == ["test.csv"]
+        first = lookup.get(session, slug="toxicity")
+        assert lookup.stages(session, competition=first) == [first, made]
+        assert lookup.stages(session, competition=made) == [first, made]
+    with pytest.raises(InvalidCompetition, match="already has"):
+        service.act(drafts.next_stage, competition=competition, actor=SHELL)
+    with pytest.raises(InvalidCompetition, match="Publish"):
+        service.act(drafts.next_stage, competition=made, actor=SHELL)
+
+
+def test_copy_of_a_stage_has_no_link_and_no_name_and_a_deleted_draft_frees_its_place(service, follow):
+    competition = service.competition()
+    draft = follow(competition, is_draft=True)
+    copy = service.act(drafts.clone, source=draft, slug="copy", actor=SHELL)
+    assert (copy.previous_stage_id, copy.stage_name, copy.full_title) == (None, "", "Toxicity")
+    service.act(drafts.delete_draft, competition=draft, actor=SHELL)
+    assert service.reload(competition).next_stage_id is None
+    again = follow(competition)
+    third = follow(again)
+    assert third.stage_name == "Stage 3"
+    with service.database.read() as session:
+        found = lookup.stages(session, competition=lookup.get(session, slug=again.slug))
+        assert [each.slug for each in found] == ["toxicity", again.slug, third.slug]
+
+
+def test_only_one_of_two_simultaneous_next_stages_is_created(service):
+    competition = service.competition()
+    results = race(*(lambda: service.act(drafts.next_stage, competition=competition),) * 2)
+    assert [type(each) for each in results].count(InvalidCompetition) == 1
+
+
+@pytest.mark.both_databases
+def test_all_teams_enter_with_members_leader_name_and_division(service, act, follow):
+    competition = service.competition(rules="Be fair.", divisions="Students\nOthers")
+    for name in ("ada", "bob", "cleo", "dan"):
+        who = service.user(name)
+        service.act(participations.join, competition=competition, user=who, accepted_rules_version=1)
+    act(teams.create, competition, "ada", name="Lovelace")
+    token = act(invitations.make_link, competition, "ada")
+    act(invitations.accept_link, competition, "bob", token=token, after=timedelta(seconds=1))
+    act(teams.hand_over, competition, "ada", to_user_id=service.user("bob").id)
+    act(teams.create, competition, "cleo", name="Out")
+    act(teams.create, competition, "dan", name="Dan")
+    service.act(decisions.disqualify, competition=competition, team="Out", reason="Cheating.", actor=SHELL)
+    with service.database.write() as session:
+        session.execute(update(Team).where(Team.name == "Lovelace").values(division="Students"))
+    stage = follow(competition, entry_mode=EntryMode.APPROVAL)
+    result = carry(service, stage)
+    assert (result.teams, result.skipped) == (["Lovelace", "Dan"], [])
+    with service.database.read() as session:
+        team = rosters.find_team(session, competition=stage, user=service.user("ada"))
+        assert (team.name, team.leader_id, team.division) == ("Lovelace", service.user("bob").id, "Students")
+        assert [each.user.name for each in rosters.members(session, team=team)] == ["ada", "bob"]
+        original = session.get_one(Team, team.carried_from_id)
+        assert (original.name, original.competition_id) == ("Lovelace", competition.id)
+        kinds = [
+            each.kind
+            for each in notifications.slice_of(session, user=service.user("bob"), part=Part()).rows
+            if each.competition_id == stage.id
+        ]
+        assert kinds == ["carried"]
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "team.carry_over")).one()
+        assert entry.public_text == "The organizers carried 2 teams over from the previous stage."
+    assert entry_of(service, stage, "ada") is EntryState.JOINED
+    assert entry_of(service, stage, "cleo") is EntryState.OUTSIDE
+    service.score(service.submit(stage, user="ada"))  # in approval mode, without another decision
+    again = carry(service, stage)
+    assert again.teams == []
+    assert reasons(again) == [
+        ("Lovelace", None, "already in this stage"),
+        ("Dan", None, "already in this stage"),
+    ]
+    with service.database.read() as session:
+        count = select(func.count()).where(
+            Notification.competition_id == stage.id, Notification.kind == "carried"
+        )
+        assert session.scalar(count) == 2
+
+
+def test_members_accept_the_rules_again_only_if_the_text_differs_or_they_had_not_accepted_it(
+    service, act, follow
+):
+    competition = service.competition(rules="Be fair.")
+    for name in ("ada", "bob"):
+        who = service.user(name)
+        service.act(participations.join, competition=competition, user=who, accepted_rules_version=1)
+        act(teams.create, competition, name, name=name)
+    changes = {"rules": "Be very fair."}
+    service.act(competition_settings.change, competition=competition, changes=changes, actor=SHELL)
+    bob = service.user("bob")
+    service.act(participations.join, competition=competition, user=bob, accepted_rules_version=2)
+    stage = follow(service.reload(competition))
+    assert carry(service, stage).teams == ["ada", "bob"]
+    assert entry_of(service, stage, "ada") is EntryState.RULES_CHANGED
+    assert entry_of(service, stage, "bob") is EntryState.JOINED
+    third = follow(stage, rules="Other rules.")
+    carry(service, third)
+    assert entry_of(service, third, "bob") is EntryState.RULES_CHANGED
+
+
+def test_top_teams_need_a_revealed_leaderboard_and_follow_the_private_ranks(service, played, follow):
+    competition = played("ada", "bob", "cleo")
+    stage = follow(competition)
+    with pytest.raises(NotCarried, match="not revealed"):
+        carry(service, stage, top=2)
+    service.reveal(competition)
+    assert carry(service, stage, top=2).teams == ["Team ada", "Team bob"]
+    more = carry(service, stage, top=3)
+    assert (more.teams, len(more.skipped)) == (["Team cleo"], 2)
+
+
+def test_law_carried_teams_are_the_top_of_a_ranking_by_brute_force(service, follow):
+    competition = service.competition()
+    for number in range(10):
+        service.score(service.submit(competition, user=f"user{number}"))
+    service.reveal(competition)
+    stage, version_id = follow(competition), service.reload(competition).live_scoring_version_id
+    for seed in range(30):
+        chance = random.Random(seed)
+        with service.database.write() as session:
+            lookup.lock(session, competition_id=competition.id)
+            session.execute(delete(Standing).where(Standing.split == Split.PRIVATE))
+            files = session.execute(select(Submission.team_id, Submission.id)).all()
+            lines = []
+            for team_id, submission_id in files[: chance.randint(1, 9)]:
+                fate, at = chance.random(), service.now + timedelta(seconds=chance.randint(0, 3))
+                merged, out = ({"merged_into_id": files[9][0]}, {"disqualified_at": at})
+                changed = merged if fate < 0.2 else out if fate < 0.4 else {}
+                if changed:
+                    session.execute(update(Team).where(Team.id == team_id).values(**changed))
+                    continue
+                units = chance.randint(0, 3)
+                row = {"scoring_version_id": version_id, "split": Split.PRIVATE, "team_id": team_id}
+                values = row | {"submission_id": submission_id, "score_units": units, "submitted_at": at}
+                session.execute(insert(Standing), values)
+                lines.append((-units, at, submission_id, team_id))
+            top = chance.randint(1, 10)
+            act = acting.begin(session, competition=stage, actor=SHELL, now=service.now)
+            result = carry_over.carry_over(act, top=top)
+            sources = select(Team.carried_from_id).where(Team.competition_id == stage.id)
+            assert set(session.scalars(sources)) == {line[-1] for line in sorted(lines)[:top]}
+            again = carry_over.carry_over(act, top=top)
+            assert (again.teams, len(again.skipped)) == ([], len(result.teams))
+            session.rollback()
+
+
+def test_merged_teams_are_carried_once_and_a_merger_in_the_new_stage_is_kept(service, act, follow):
+    competition = service.competition()
+    for name in ("ada", "bob", "cleo"):
+        act(teams.create, competition, name, name=name)
+    request = act(mergers.request, competition, "ada", name="bob")
+    act(mergers.accept, competition, "bob", request_id=request.id)
+    stage = follow(competition)
+    assert carry(service, stage).teams == ["ada", "cleo"]
+    request = act(mergers.request, stage, "cleo", name="ada")
+    act(mergers.accept, stage, "ada", request_id=request.id)
+    assert carry(service, stage).teams == []
+
+
+def test_people_and_names_that_are_already_in_the_stage_are_skipped_and_kept(service, act, follow):
+    competition = service.competition(max_team_size=2)
+    for name in ("ada", "bob", "cleo", "dan", "eve"):
+        act(teams.create, competition, name, name=f"Team {name}")
+    token = act(invitations.make_link, competition, "ada")
+    act(invitations.accept_link, competition, "fay", token=token, after=timedelta(seconds=1))
+    stage = follow(competition, max_team_size=1)
+    act(teams.create, stage, "bob", name="Team cleo")
+    service.act(admissions.decide, competition=stage, user=service.user("dan"), admits=False, actor=SHELL)
+    result = carry(service, stage)
+    assert result.teams == ["Team cleo (2)", "Team eve"]
+    assert reasons(result) == [
+        ("Team ada", None, "larger than 1 member"),
+        ("Team bob", "bob", "already in a team of this stage"),
+        ("Team bob", None, "no member can enter this stage"),
+        ("Team dan", "dan", "not admitted to this stage, or bound to another team"),
+        ("Team dan", None, "no member can enter this stage"),
+    ]
+
+
+def test_another_account_of_a_rejected_person_is_not_carried(service, act, follow):
+    competition = service.competition()
+    act(teams.create, competition, "ada", name="Ada")
+    stage = follow(competition)
+    with service.database.write() as session:
+        ids = [service.user(name).id for name in ("ada", "other")]
+        session.add_all(KeptIdentity(user_id=each, identity_hash="a" * 64) for each in ids)
+    service.act(admissions.decide, competition=stage, user=service.user("other"), admits=False, actor=SHELL)
+    assert carry(service, stage).teams == []
+
+
+def test_only_members_of_the_groups_are_carried_and_a_missing_leader_is_replaced(service, act, follow):
+    competition = service.competition()
+    act(teams.create, competition, "ada", name="Ada")
+    token = act(invitations.make_link, competition, "ada")
+    act(invitations.accept_link, competition, "bob", token=token, after=timedelta(seconds=1))
+    act(teams.create, competition, "cleo", name="Cleo")
+    service.verify_addresses("bob")
+    stage = follow(competition, entry_groups="@example.org")
+    result = carry(service, stage)
+    reason = "not in a group that may join this stage"
+    assert result.teams == ["Ada"]
+    assert reasons(result)[:2] == [("Ada", "ada", reason), ("Cleo", "cleo", reason)]
+    with service.database.read() as session:
+        team = rosters.find_team(session, competition=stage, user=service.user("bob"))
+        assert team.leader_id == service.user("bob").id
+
+
+def test_people_who_asked_to_join_are_admitted_with_their_team(service, act, follow):
+    competition = service.competition()
+    act(teams.create, competition, "ada", name="Ada")
+    stage = follow(competition, entry_mode=EntryMode.APPROVAL)
+    service.act(participations.join, competition=stage, user=service.user("ada"))
+    assert entry_of(service, stage, "ada") is EntryState.WAITING
+    carry(service, stage)
+    assert entry_of(service, stage, "ada") is EntryState.JOINED
+
+
+def test_name_that_organizers_gave_stays_given(service, act, follow):
+    competition = service.competition()
+    act(teams.create, competition, "ada", name="Rude")
+    service.act(
+        moderation.rename, competition=competition, team="Rude", name="Kind", reason="Rude.", actor=SHELL
+    )
+    stage = follow(competition)
+    carry(service, stage)
+    with pytest.raises(teams.NameHeld):
+        act(teams.rename, stage, "ada", name="Rude")
+
+
+def test_teams_are_carried_to_published_stages_until_the_close(service, follow):
+    competition = service.competition()
+    with pytest.raises(NotCarried, match="no previous stage"):
+        service.act(carry_over.carry_over, competition=competition)
+    draft = follow(competition, is_draft=True, closes_at=service.now + DAY)
+    with pytest.raises(NotCarried, match="Publish"):
+        carry(service, draft)
+    service.act(lifecycle.publish, competition=draft, actor=SHELL)
+    carry(service, draft)
+    with pytest.raises(TeamsFrozen):
+        service.act(carry_over.carry_over, competition=draft, after=2 * DAY)
+
+
+def test_last_member_of_a_carried_team_can_leave_the_original(service, act, follow):
+    competition = service.competition()
+    act(teams.create, competition, "ada", name="Ada")
+    stage = follow(competition)
+    carry(service, stage)
+    act(teams.leave, competition, "ada")
+    with service.database.read() as session:
+        assert rosters.find_team(session, competition=stage, user=service.user("ada")).carried_from_id
+
+
+@pytest.mark.both_databases
+def test_carried_while_members_leave_and_the_same_request_runs_twice(service, act, follow):
+    competition = service.competition()
+    for name in ("ada", "bob", "cleo"):
+        act(teams.create, competition, name, name=name)
+    stage = follow(competition)
+    results = race(
+        lambda: carry(service, stage),
+        lambda: act(teams.leave, competition, "bob"),
+        lambda: carry(service, stage),
+    )
+    assert not [each for each in results if isinstance(each, Exception)]
+    with service.database.read() as session:
+        carried = session.scalars(select(Team.name).where(Team.competition_id == stage.id)).all()
+        assert {"ada", "cleo"} <= set(carried)
+        assert len(carried) == len(set(carried)) == len(results[0].teams) + len(results[2].teams)
+
+
+def test_ten_thousand_teams_are_carried_in_a_few_statements(service, follow):
+    competition = service.competition()
+    count = 10_000
+    with service.database.write() as session:
+        names = [f"team {number:05}" for number in range(count)]
+        users = [
+            {
+                "name": name,
+                "name_folded": name,
+                "name_key": name,
+                "name_shape": name,
+                "password_hash": "",
+                "created_at": service.now,
+            }
+            for name in names
+        ]
+        user_ids = session.scalars(insert(User).returning(User.id, sort_by_parameter_order=True), users).all()
+        here = {"competition_id": competition.id}
+        rows = [
+            here
+            | {
+                "name": name,
+                "name_key": name,
+                "name_shape": name,
+                "created_at": service.now,
+                "leader_id": who,
+            }
+            for name, who in zip(names, user_ids, strict=True)
+        ]
+        team_ids = session.scalars(insert(Team).returning(Team.id, sort_by_parameter_order=True), rows).all()
+        pairs = zip(team_ids, user_ids, strict=True)
+        members = [here | {"team_id": t, "user_id": u, "joined_at": service.now} for t, u in pairs]
+        session.execute(insert(TeamMember), members)
+    stage = follow(competition)
+    begun = time.monotonic()
+    assert len(carry(service, stage).teams) == count
+    assert time.monotonic() - begun < 60
+    with service.database.read() as session:
+        entered = select(func.count()).where(
+            Participation.competition_id == stage.id, Participation.state == RequestState.ACCEPTED
+        )
+        assert session.scalar(entered) == count
