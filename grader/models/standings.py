@@ -140,5 +140,6 @@ class FinalStanding(Base):
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
     division: Mapped[str | None] = mapped_column(String(64))
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
 
     board: Mapped[FinalBoard] = relationship(back_populates="lines")

@@ -30,7 +30,8 @@ class Submission(Base):
     toward the day of its upload. A rejected or failed one no longer counts.
 
     The bytes of a rejected file are kept for at most one day; after `file_deleted_at`, this row no longer
-    needs them. `was_checked` means that the file had passed the check before the upload.
+    needs them. `was_checked` means that the file had passed the check before the upload. `details` are links
+    and notes by field.
     """
 
     __tablename__ = "submission"
@@ -58,6 +59,7 @@ class Submission(Base):
     size_bytes: Mapped[int]
     file_name: Mapped[str] = mapped_column(String(255))
     description: Mapped[str] = mapped_column(Text, default="")
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
     status: Mapped[SubmissionStatus] = mapped_column(stored_enum(SubmissionStatus, name="status"))
     submitted_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

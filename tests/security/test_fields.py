@@ -60,7 +60,17 @@ ON_A_PAGE = (
 )
 LINE = {
     **dict.fromkeys(
-        ("team", "team_id", "alias", "division", "members", "is_benchmark", "entries", "last_submitted_at"),
+        (
+            "team",
+            "team_id",
+            "alias",
+            "division",
+            "members",
+            "is_benchmark",
+            "entries",
+            "last_submitted_at",
+            "details",
+        ),
         Field.TEAM,
     ),
     **dict.fromkeys(("rank", "rank_change", "public_rank", "is_tied"), Field.PUBLIC_RANK),
@@ -94,6 +104,7 @@ FILE = (
     "kind",
     "file_name",
     "description",
+    "details",
     "submitted_at",
     "finished_at",
     "file_deleted_at",

@@ -13,7 +13,7 @@ from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import GroupTableAnswer, groups, identities
+from webapp.submissions.answers import Details, GroupTableAnswer, groups, identities
 
 
 def _one_of(words: list[str], description: str) -> Any:
@@ -110,6 +110,7 @@ class BoardLine(Answer):
         ),
     ] = None
     worst_group: WorstGroupAnswer | None = None
+    details: Details | None = None
     is_tied: Annotated[
         bool,
         Field(
@@ -146,6 +147,7 @@ class FinalLine(Answer):
     score: Score
     public_rank: int | None
     rank_change: int | None
+    details: Details
 
 
 class FinalStandings(Answer):
@@ -245,6 +247,7 @@ def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
         terms=dict(row.terms) or None,
         entries=row.entry_count,
         standard_error=row.errors.get("score"),
+        details={each.name: each.value for each in row.details} if board.fields else None,
         is_tied=row.team_id in tied and not row.is_benchmark,
         division=row.division,
         **counts,
@@ -257,7 +260,9 @@ def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) 
         final,
         board=final.rule and final.rule.key,
         team_count=final.count,
-        rows=[FinalLine.model_validate(row) for row in final.rows],
+        rows=[
+            FinalLine.of(row, details={each.name: each.value for each in row.details}) for row in final.rows
+        ],
         page_size=page_size,
         next=next_page,
     )

@@ -8,6 +8,8 @@ from grader.charts.pictures import cell_picture
 from grader.charts.trend import TrendChart, trend_chart
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import Scale
+from grader.services.competitions import entry_fields
+from grader.services.competitions.entry_fields import Detail
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import selections
@@ -38,6 +40,7 @@ class OwnSubmissionLine:
     is_selectable: bool
     would_count: bool
     cells: str
+    details: tuple[Detail, ...]
 
     @property
     def is_scored(self) -> bool:
@@ -59,6 +62,7 @@ class Slot:
     file_name: str = ""
     score: str = ""
     reason: Reason | None = None
+    missing: Sequence[str] = ()
 
     @property
     def is_selected(self) -> bool:
@@ -89,12 +93,14 @@ def lines(
     *,
     best_id: int | None,
     choice: CurrentSelection | None,
+    fields: str = "",
 ) -> list[OwnSubmissionLine]:
     """Return the list entries; `scores` cover all files, and the file `best_id` represents the team."""
     known = {score.submission_id: score for score in scores}
     drawn = _weakest(results)
     return [
-        _line(each, results.get(each.id), known.get(each.id), drawn, best_id, choice) for each in submissions
+        _line(each, results.get(each.id), known.get(each.id), drawn, best_id, choice, fields)
+        for each in submissions
     ]
 
 
@@ -104,7 +110,14 @@ def slots(choice: CurrentSelection | None, scores: Collection[OwnScore], scale: 
         return []
     known = {score.submission_id: score for score in scores}
     filled = [
-        Slot(number, each, known[each].file_name, _score(known[each].units, scale), reason)
+        Slot(
+            number,
+            each,
+            known[each].file_name,
+            _score(known[each].units, scale),
+            reason,
+            choice.incomplete.get(each, ()),
+        )
         for number, (each, reason) in enumerate(choice.reasons.items(), 1)
     ]
     return filled + [Slot(number) for number in range(len(filled) + 1, choice.limit + 1)]
@@ -140,6 +153,7 @@ def _line(
     drawn: Sequence[str],
     best_id: int | None,
     choice: CurrentSelection | None,
+    fields: str,
 ) -> OwnSubmissionLine:
     gain = own.gain if own and result else None
     return OwnSubmissionLine(
@@ -160,6 +174,7 @@ def _line(
         is_selectable=selections.is_selectable(submission),
         would_count=choice is not None and submission.id in choice.reasons,
         cells=_cells(result, drawn) if result else "",
+        details=entry_fields.shown(fields, submission.details),
     )
 
 

@@ -34,6 +34,7 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.parameters import asked_number, asked_page, whole_number
 from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
+from webapp.submissions import uploads
 from webapp.submissions.diagnosis import WaterfallView
 from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
 
@@ -163,14 +164,18 @@ def receipt(slug: str, submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/description")
 @auth.login_required
 def describe(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Change the description of a submission."""
+    """Change the description of a submission, or its links and notes."""
+    description = request.form.get("description")
     with writing() as session:
-        description = request.form.get("description", "")
         described = accepting.describe(
-            session, user=g.user, submission_id=submission_id, description=description
+            session,
+            user=g.user,
+            submission_id=submission_id,
+            description=description,
+            details=uploads.entered_details(),
         )
         _require_here(described, slug)
-    flash("Description saved.")
+    flash("Links and notes saved." if description is None else "Description saved.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 
@@ -204,6 +209,11 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
             _require_here(picked, slug)
     except selections.TooManySelected as error:
         return _swap(slug, submission_id, error)
+    except accepting.DetailsMissing as error:
+        flash(error.message)
+        return redirect(
+            url_for("submissions.show", slug=slug, submission_id=submission_id, _anchor="details"), 303
+        )
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
     if request.form.get("from") == "submission":
         return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)

@@ -1,5 +1,7 @@
 """Checklist for the reveal and the final standings: missing, failed and pending items."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,8 +22,8 @@ from grader.models import (
     Team,
 )
 from grader.services.closing import close
-from grader.services.closing.verification import Verified, VerifyParameters
-from grader.services.competitions import phases
+from grader.services.closing.verification import NothingToVerify, Verified, VerifyParameters, competing
+from grader.services.competitions import entry_fields, phases
 from grader.services.competitions.metric import of_version
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
@@ -38,6 +40,7 @@ class CloseState:
     newest verification and `verified` its result; `is_current` is true if the verification used the live
     scoring version. `exactness` is that of the metric, which determines how values are compared.
     `undivided_count` is the number of teams without a division, once leaders can no longer choose it.
+    `incomplete` are the competing submissions without required links and notes.
     """
 
     stage: Stage
@@ -53,6 +56,7 @@ class CloseState:
     is_current: bool
     exactness: Exactness = Exactness.COUNTS
     undivided_count: int = 0
+    incomplete: tuple[Submission, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -107,6 +111,7 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         verify_job=job,
         verified=Verified.from_dict(job.result) if job is not None and job.result else None,
         is_current=is_current,
+        incomplete=tuple(_incomplete(session, competition, version)),
         exactness=Exactness.COUNTS if version is None else of_version(version).describe().exactness,
         undivided_count=_count_undivided(session, competition, now) if competition.divisions else 0,
     )
@@ -119,6 +124,18 @@ def _count_undivided(session: Session, competition: Competition, now: datetime) 
     has_score = exists().where(Submission.team_id == Team.id, Submission.status == SubmissionStatus.SCORED)
     mine = Team.competition_id == competition.id, ~Team.is_organizers, Team.disqualified_at.is_(None)
     return session.scalar(select(func.count()).where(*mine, Team.division.is_(None), has_score)) or 0
+
+
+def _incomplete(
+    session: Session, competition: Competition, version: ScoringVersion | None
+) -> Iterator[Submission]:
+    fields = competition.entry_fields
+    if version is None or competition.finalized_at or not entry_fields.missing(fields, {}):
+        return
+    with suppress(NothingToVerify):
+        for each in competing(session, version=version):
+            if entry_fields.missing(fields, each.details):
+                yield each
 
 
 def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:

@@ -26,8 +26,9 @@ from grader.models import (
 )
 from grader.receipts import Receipt
 from grader.services.competitions import boards as rules
-from grader.services.competitions import lookup, organizers, phases
+from grader.services.competitions import entry_fields, lookup, organizers, phases, team_names
 from grader.services.competitions.acting import Act
+from grader.services.competitions.entry_fields import Detail
 from grader.services.competitions.metric import Rules, term_names
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
@@ -61,6 +62,7 @@ class BundleLine:
     terms: Mapping[str, float]
     division: str | None
     public_rank: int | None = None
+    details: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class FinalResults:
     reason: str
     scoring_version: int
     rules: Rules
+    fields: tuple[str, ...]
     metric_code_version: str
     solution_number: int
     commitment: str
@@ -114,7 +117,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         raise NotFinal
     version = session.get_one(ScoringVersion, board.scoring_version_id)
     boards = {
-        Split.PRIVATE: _private(session, board, version),
+        Split.PRIVATE: _private(session, competition, board, version),
         Split.PUBLIC: _public(session, version, board.created_at),
     }
     submissions = _submissions(session, (line.submission_id for line in boards[Split.PRIVATE]))
@@ -131,6 +134,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         reason=board.reason,
         scoring_version=version.number,
         rules=Rules.of(version),
+        fields=entry_fields.names(team_names.shown_fields(competition)),
         metric_code_version=version.metric_code_version,
         solution_number=solution.number,
         commitment=solution.commitment or "",
@@ -144,7 +148,8 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         has_divisions=bool(competition.divisions),
         chart=_chart(session, competition, boards[Split.PRIVATE]),
         named={
-            rule.key: _private(session, board, version, rule) for rule in rules.rules(board.boards, version)
+            rule.key: _private(session, competition, board, version, rule)
+            for rule in rules.rules(board.boards, version)
         },
         receipts=tuple(
             receipts.all_whole(session, submissions=[*submissions.values()], version=version)
@@ -165,7 +170,11 @@ def _chart(session: Session, competition: Competition, lines: Sequence[BundleLin
 
 
 def _private(
-    session: Session, board: FinalBoard, version: ScoringVersion, rule: BoardRule | None = None
+    session: Session,
+    competition: Competition,
+    board: FinalBoard,
+    version: ScoringVersion,
+    rule: BoardRule | None = None,
 ) -> tuple[BundleLine, ...]:
     """Return the rows of the final standings with the team names of that time.
 
@@ -187,6 +196,7 @@ def _private(
             terms=loaded[line.team_id].terms if line.team_id in loaded else {},
             division=line.division,
             public_rank=line.public_rank,
+            details=entry_fields.shown(team_names.shown_fields(competition), line.details),
         )
         for line in lines
     )

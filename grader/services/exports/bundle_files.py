@@ -13,6 +13,7 @@ from grader.metrics import registry
 from grader.metrics.interface import ColumnKind, Exactness
 from grader.models import Split
 from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS, term_text
+from grader.services.competitions.entry_fields import Value
 from grader.services.exports import croissant
 from grader.services.exports.bundle import BundleLine, FinalResults
 from grader.services.leaderboards.group_tables import text
@@ -171,6 +172,7 @@ def _board_csv(results: FinalResults, split: Split) -> str:
     terms, decimals = results.rules.term_names, _term_decimals(results)
     division = ["division"] if results.has_divisions else []
     header = ["rank", "team", *division, "members", "score", *terms, "submission", "sha256"]
+    details = [f"detail: {name}" for name in results.fields]
     rows = [
         [
             line.rank,
@@ -181,11 +183,11 @@ def _board_csv(results: FinalResults, split: Split) -> str:
             *(_cell(line.terms.get(term), decimals) for term in terms),
             line.submission_id,
             line.sha256,
-            *([line.public_rank] if is_private else []),
+            *([line.public_rank, *map(_details(line).get, results.fields)] if is_private else []),
         ]
         for line in lines
     ]
-    return csv_lines([[*header, *(["public_rank"] if is_private else [])], *rows])
+    return csv_lines([[*header, *(["public_rank", *details] if is_private else [])], *rows])
 
 
 def _board(results: FinalResults, split: Split) -> dict[str, Any]:
@@ -207,9 +209,14 @@ def _board(results: FinalResults, split: Split) -> dict[str, Any]:
             }
             | ({"public_rank": line.public_rank} if split is Split.PRIVATE else {})
             | ({"division": line.division} if results.has_divisions else {})
+            | ({"details": _details(line)} if split is Split.PRIVATE and results.fields else {})
             for line in results.boards[split]
         ],
     }
+
+
+def _details(line: BundleLine) -> dict[str, Value]:
+    return {each.name: each.value for each in line.details}
 
 
 def _tables(results: FinalResults, split: Split) -> Iterator[tuple[BundleLine, IdentityRow]]:

@@ -17,10 +17,12 @@ from grader.models import (
     ScoringVersion,
     Split,
     Standing,
+    Submission,
     Team,
 )
 from grader.ranking.order import Scale
-from grader.services.competitions import boards, lookup, team_names
+from grader.services.competitions import boards, entry_fields, lookup, team_names
+from grader.services.competitions.entry_fields import Detail
 from grader.services.paging import PAGE_SIZE, Page, page_of_query
 from grader.services.standings.ranks import Standings
 
@@ -43,6 +45,7 @@ class FinalRow:
     score: str
     public_rank: int | None
     division: str | None
+    details: tuple[Detail, ...] = ()
 
     @property
     def rank_change(self) -> int | None:
@@ -97,8 +100,10 @@ def _append(session: Session, competition: Competition, board: FinalBoard, key: 
             Standing.submission_id,
             Standing.score_units,
             Team.division,
+            Submission.details,
         )
         .join(Team, Team.id == Standing.team_id)
+        .join(Submission, Submission.id == Standing.submission_id)
         .where(*standings.rows)
         .order_by(*STANDING_ORDER)
     )
@@ -113,8 +118,9 @@ def _append(session: Session, competition: Competition, board: FinalBoard, key: 
             submission_id=submission_id,
             score_units=units,
             division=division,
+            details=details,
         )
-        for rank, (team_id, name, submission_id, units, division) in enumerate(lines, 1)
+        for rank, (team_id, name, submission_id, units, division, details) in enumerate(lines, 1)
     )
 
 
@@ -174,7 +180,8 @@ def page_of(
         ranked = query.with_only_columns(FinalStanding.team_id, place)
         public = dict(session.execute(ranked.where(FinalStanding.public_rank.is_not(None))).all())
     lines = page_of_query(session, query, page=page, page_size=page_size)
-    rows = tuple(_row(line, scale) for line in lines.rows)
+    fields = team_names.shown_fields(competition)
+    rows = tuple(_row(line, scale, fields) for line in lines.rows)
     if division is not None:
         first = (lines.page - 1) * page_size + 1
         rows = tuple(
@@ -204,6 +211,6 @@ def rows_of(board: FinalBoard, key: str = MAIN_BOARD) -> Select[FinalStanding]:
     return select(FinalStanding).where(*mine).order_by(FinalStanding.rank)
 
 
-def _row(line: FinalStanding, scale: Scale) -> FinalRow:
-    score = scale.text(line.score_units)
-    return FinalRow(line.rank, line.team_id, line.team_name, score, line.public_rank, line.division)
+def _row(line: FinalStanding, scale: Scale, fields: str) -> FinalRow:
+    score, details = scale.text(line.score_units), entry_fields.shown(fields, line.details)
+    return FinalRow(line.rank, line.team_id, line.team_name, score, line.public_rank, line.division, details)

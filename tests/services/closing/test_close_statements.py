@@ -40,7 +40,7 @@ write
     select final_board
     insert final_board
     select standing
-    select standing, team
+    select standing, team, submission
     insert final_standing
     insert notification
     insert audit_entry

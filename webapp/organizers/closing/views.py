@@ -11,6 +11,7 @@ from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, Submission
 from grader.ranking.order import Scale
 from grader.services.closing.checklist import CloseState
+from grader.services.closing.close import NAMED_COUNT
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards.score_history import Move
@@ -166,6 +167,9 @@ def _missing(state: CloseState) -> Iterator[str]:
             f"{_files(state.failed_count)} not scored because of a server error and would not be ranked: "
             f"{_named(state.failed, state.failed_count)}."
         )
+    if state.incomplete and state.stage is not Stage.RUNNING:
+        names = _named(state.incomplete[:NAMED_COUNT], len(state.incomplete))
+        yield f"Required links and notes are missing from competing submissions: {names}."
     if state.preparing is not None:
         yield f"Scoring version {state.preparing} is not published. Publish or cancel it."
     if state.open_dispute_count:

@@ -95,10 +95,17 @@ STEPS = (
             ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
             ("Restriction to groups", ("entry_groups",)),
             ("Divisions and prizes", ("divisions", "division_choice", "division_deadline", "prizes")),
+            ("Links and notes", ("entry_fields",)),
             ("Grades", ("grade_points",)),
             ("Names of teams", ("anonymity",)),
         ),
-        folded=("Restriction to groups", "Divisions and prizes", "Grades", "Names of teams"),
+        folded=(
+            "Restriction to groups",
+            "Divisions and prizes",
+            "Links and notes",
+            "Grades",
+            "Names of teams",
+        ),
     ),
     SettingsStep(
         "metric",
