@@ -93,19 +93,13 @@ STEPS = (
         "Entry and teams",
         (
             ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
-            ("Restriction to groups", ("entry_groups",)),
-            ("Divisions and prizes", ("divisions", "division_choice", "division_deadline", "prizes")),
-            ("Links and notes", ("entry_fields",)),
-            ("Grades", ("grade_points",)),
-            ("Names of teams", ("anonymity",)),
+            (
+                "Groups, divisions and prizes",
+                ("entry_groups", "divisions", "division_choice", "division_deadline", "prizes"),
+            ),
+            ("Names, links and grades", ("anonymity", "entry_fields", "grade_points")),
         ),
-        folded=(
-            "Restriction to groups",
-            "Divisions and prizes",
-            "Links and notes",
-            "Grades",
-            "Names of teams",
-        ),
+        folded=("Groups, divisions and prizes", "Names, links and grades"),
     ),
     SettingsStep(
         "metric",
