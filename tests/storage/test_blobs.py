@@ -80,6 +80,14 @@ NAME_NO_BLOB = {
     "submission.notes": "sentences",
     "tally.whose": "a hash",
     "user_account.unwanted_notices": "words",
+    "team.division": "a name",
+    "final_standing.division": "a name",
+    "final_standing.details": "links and notes",
+    "submission.details": "links and notes",
+    "competition.stage_name": "a name",
+    "roster_entry.student_id": "an id of a student",
+    "roster_entry.section": "a name",
+    "user_account.notice_version": "a version",
 }
 
 

@@ -21,6 +21,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
+from grader.services.competitions.entry_fields import InvalidDetails
 from grader.services.leaderboards import submission_results
 from grader.services.limits import limits
 from grader.services.moderation import disputes
@@ -36,7 +37,7 @@ from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions import uploads
 from webapp.submissions.diagnosis import WaterfallView
-from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
+from webapp.submissions.views import AllowanceView, SubmissionView, detail_inputs, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
 
@@ -55,6 +56,11 @@ def statuses(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def show(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show a submission with its status, scores and problems."""
+    return _page(slug, submission_id)
+
+
+def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = None) -> str:
+    """Return the page of a submission, with the entered links and notes if they are invalid."""
     with reading() as session:
         now = db.now(session)
         competition = competition_of(session, slug)
@@ -77,10 +83,13 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
+    shown = SubmissionView(submission, summary, viewer=opened.viewer)
     return render_template(
         "submissions/show.html",
         competition=view,
-        submission=SubmissionView(submission, summary, viewer=opened.viewer),
+        submission=shown,
+        inputs=detail_inputs(competition, uploads.entered_details()) if invalid else shown.inputs,
+        invalid=invalid.problems if invalid else (),
         metric_log=metric_log,
         is_own=opened.is_own,
         disputes=questions,
@@ -166,15 +175,18 @@ def receipt(slug: str, submission_id: int) -> Response:
 def describe(slug: str, submission_id: int) -> ResponseReturnValue:
     """Change the description of a submission, or its links and notes."""
     description = request.form.get("description")
-    with writing() as session:
-        described = accepting.describe(
-            session,
-            user=g.user,
-            submission_id=submission_id,
-            description=description,
-            details=uploads.entered_details(),
-        )
-        _require_here(described, slug)
+    try:
+        with writing() as session:
+            described = accepting.describe(
+                session,
+                user=g.user,
+                submission_id=submission_id,
+                description=description,
+                details=uploads.entered_details(),
+            )
+            _require_here(described, slug)
+    except InvalidDetails as error:
+        return _page(slug, submission_id, invalid=error), errors.status_of(error)
     flash("Links and notes saved." if description is None else "Description saved.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 

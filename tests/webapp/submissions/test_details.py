@@ -54,7 +54,10 @@ def test_the_page_edits_values_and_a_refused_selection_leads_to_the_form(arena, 
     assert f'href="{page}#details"' in ann.browser.get(f"{HERE}/submissions").text
     ann.post(f"{page}/description", {"detail:Code": CODE, "detail:Data": "", "detail:Size": ""})
     assert ann.post(f"{page}/selection", {"selected": "yes"}).location == f"{HERE}/submissions"
-    assert ann.post(f"{page}/description", {"detail:Code": "javascript:alert(1)"}).status_code == 400
+    refused = ann.post(f"{page}/description", {"detail:Code": "javascript:alert(1)", "detail:Size": "big"})
+    assert refused.status_code == 400
+    for text in ("Code: Enter a public link", "Size: Enter a number", 'value="javascript:alert(1)"'):
+        assert text in refused.text, text
 
 
 def test_the_api_names_missing_fields_and_changes_values(arena, ann):
