@@ -40,7 +40,7 @@ AFTER_THE_FINAL_STANDINGS = f"""{BEGIN}\
     select final_board
     insert final_board
     select standing
-    select standing, team
+    select standing, team, submission
     insert final_standing
 {END}"""
 
