@@ -95,6 +95,8 @@ def import_lines(
         problems.append(f"The roster would have {count:,} students. The limit is {roster_file.MOST:,}.")
     sizes = Counter([*(each.section for each in found), *(each.section for each in staying)])
     problems += _section_problems(act, use, sizes)
+    if sections not in (None, SectionUse.NOTHING) and not any(sizes):
+        problems.append("The roster has no sections. Add a column named section.")
     if problems:
         raise InvalidClass(problems)
     if remove_missing:

@@ -24,7 +24,7 @@ SPELLINGS = {
     "last name": "lastname surname familyname nachname",
     "e-mail": "email emailaddress mail mailaddress",
     "student id": "studentid id idnumber studentnumber matriculationnumber matrikelnummer",
-    "section": "section group class tutorial lab division team",
+    "section": "section group class tutorial lab division team gruppe kurs",
 }
 _KINDS = {spelling: kind for kind, spellings in SPELLINGS.items() for spelling in spellings.split()}
 _EXPECTED = "Name the columns name, e-mail, student id and section, or list only names, one per line."

@@ -37,7 +37,7 @@ class UnknownDivision(ParticipantError):
     """The division does not exist or cannot be chosen."""
 
     public_name = "unknown_division"
-    message = "You cannot choose the division {name!r}, only one of these: {names}."
+    message = "The division {name!r} is not available here. Use one of these: {names}."
 
 
 def require_division(name: str | None, names: Collection[str]) -> None:

@@ -90,7 +90,7 @@ def rows(session: Session, competition: Competition, version: ScoringVersion) ->
             "team_count": len(lines),
             "score": version.scale.text(units) if rank else None,
             "percentile": round(100 * (len(lines) - rank + 1) / len(lines), 1) if rank else None,
-            "points": max(reached, default=0) if steps else None,
+            "points": _whole(max(reached, default=0)) if steps else None,
             "disqualified": team is not None and team.is_disqualified,
         }
 
@@ -106,6 +106,11 @@ def students(session: Session, competition: Competition) -> Iterator[tuple[Roste
         .order_by(RosterEntry.section, RosterEntry.name, RosterEntry.id)
     )
     yield from ((entry, team) for entry, team in session.execute(query))
+
+
+def _whole(points: float) -> float:
+    """Return whole points as an integer."""
+    return int(points) if points == int(points) else points
 
 
 def _split(competition: Competition) -> Split:

@@ -111,7 +111,7 @@ def test_the_leaderboard_is_a_table_that_contains_the_users_row(ada, service, li
     assert [line.split()[1] for line in ada("leaderboard", "--search", "bob").stdout.splitlines()[1:]] == [
         "bob"
     ]
-    assert "You cannot choose the division" in ada("leaderboard", "--division", "Nobody").stderr
+    assert "is not available here" in ada("leaderboard", "--division", "Nobody").stderr
     refused = ada("leaderboard", "--private")
     assert refused.exit_code == connection.REFUSED
 

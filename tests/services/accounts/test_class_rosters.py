@@ -152,6 +152,14 @@ def test_sections_become_teams_with_all_their_students(service, load):
     assert members(service, competition)["B"] == ["Cem", "Dan"]
 
 
+def test_requested_use_of_sections_needs_sections(service, load):
+    competition = service.competition()
+    with pytest.raises(InvalidClass, match="The roster has no sections"):
+        load(competition, ["name,class room", "Ada,7"], sections=SectionUse.DIVISIONS)
+    load(competition, ["name,Gruppe", "Ada,A"], sections=SectionUse.DIVISIONS)
+    load(competition, ["name", "Bob"])
+
+
 def test_sections_that_are_too_large_for_a_team_are_listed_before_anything_is_created(service, load):
     competition = service.competition(max_team_size=1)
     with pytest.raises(InvalidClass, match="Section A has 2 students; a team can have 1 at most"):
