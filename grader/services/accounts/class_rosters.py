@@ -103,19 +103,8 @@ def import_lines(
         for entry in missing:
             session.delete(entry)
         session.flush()
-    owners, entries = _owners(act, found), []
     taken = {each.user_id for each in (*staying, *filter(None, matched))}
-    for student, known in zip(found, matched, strict=True):
-        entry = known or RosterEntry(competition_id=competition.id, user_id=None, has_made_account=False)
-        entry.name, entry.section = student.name, student.section
-        entry.student_id = student.student_id or entry.student_id
-        entry.email = student.email or entry.email
-        by_address = owners.get(addresses.key(student.email)) if student.email else None
-        owner = by_address or owners.get((student.student_id, folded(student.name)))
-        if entry.user_id is None and owner and owner[0] not in taken:
-            entry.user, entry.has_made_account = session.get_one(User, owner[0]), owner[1]
-            taken.add(owner[0])
-        entries.append(entry)
+    entries = _updated(act, found, matched, taken)
     changed = sum(each in session.dirty and session.is_modified(each) for each in entries)
     session.add_all(entries)
     session.flush()
@@ -143,6 +132,25 @@ def import_lines(
         verb = "Removed" if remove_missing else "Not in the list, but still on the roster"
         notes.append(f"{verb}: {shown}.")
     return made, notes
+
+
+def _updated(
+    act: Act, found: Sequence[Student], matched: Sequence[RosterEntry | None], taken: set[int | None]
+) -> list[RosterEntry]:
+    """Return the students' entries, linked to accounts that are not `taken`."""
+    owners, entries = _owners(act, found), []
+    for student, known in zip(found, matched, strict=True):
+        entry = known or RosterEntry(competition_id=act.competition.id, user_id=None, has_made_account=False)
+        entry.name, entry.section = student.name, student.section
+        entry.student_id = student.student_id or entry.student_id
+        entry.email = student.email or entry.email
+        by_address = owners.get(addresses.key(student.email)) if student.email else None
+        owner = by_address or owners.get((student.student_id, folded(student.name)))
+        if entry.user_id is None and owner and owner[0] not in taken:
+            entry.user, entry.has_made_account = act.session.get_one(User, owner[0]), owner[1]
+            taken.add(owner[0])
+        entries.append(entry)
+    return entries
 
 
 def _is_unused(entry: RosterEntry) -> bool:
