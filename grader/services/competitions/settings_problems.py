@@ -82,7 +82,9 @@ def _value_problems(settings: CompetitionSettings) -> Iterable[Fault]:
                 yield Fault(f"The {SETTINGS[name].words} {text}", (name,))
             else:
                 for sentence in str(context.get("error", f"{name}: {each['msg']}.")).splitlines():
-                    yield Fault(sentence, (name,))
+                    in_a_line = sentence.startswith("Line ")
+                    label = f"{SETTINGS[name].label}, l" if in_a_line else ""
+                    yield Fault(label + sentence[in_a_line:], (name,))
 
 
 def _class_problems(settings: CompetitionSettings) -> Iterable[Fault]:
@@ -145,7 +147,7 @@ def _prize_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         name = line.partition(":")[0].strip() if ":" in line else ""
         if name not in names:
             yield Fault(
-                f"Line {number}: there is no division {name!r} for these prizes, or it already has prizes. "
+                f"Prizes, line {number}: there is no division {name!r}, or it already has prizes. "
                 "If a prize of the whole leaderboard contains a colon, start the line with a colon.",
                 ("prizes", "divisions"),
             )

@@ -29,10 +29,10 @@ def test_each_line_is_a_field():
     [
         (
             ["Paper", ": link", "a: link, optional", "a=b: text", f"{'x' * 65}: text"],
-            [f"Line {n}" for n in range(1, 6)],
+            [f"line {n}" for n in range(1, 6)],
         ),
-        (["Paper: link", "paper: text"], ["Line 2", "already listed"]),
-        ([f"F{number}: text" for number in range(11)], ["Line 11", "at most 10"]),
+        (["Paper: link", "paper: text"], ["line 2", "already listed"]),
+        ([f"F{number}: text" for number in range(11)], ["line 11", "at most 10"]),
     ],
 )
 def test_faults_of_the_setting_are_reported_by_line(service, lines, faults):

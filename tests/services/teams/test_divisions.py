@@ -39,10 +39,10 @@ def division_of(service, name: str) -> str | None:
         (
             "divisions",
             ["A = nobody", "", "B: C", "A", "a"],
-            ["Line 1", "'nobody'", "Line 2", "'B: C'", "Line 4"],
+            ["line 1", "'nobody'", "line 2", "'B: C'", "line 4"],
         ),
-        ("divisions", ["A", "A = @example.org"], ["Line 2", "already listed"]),
-        ("prizes", ["1; ; 3", "Nobody: 5", "A: 1", "A: 2"], ["Line 1", "Line 2", "'Nobody'", "Line 4"]),
+        ("divisions", ["A", "A = @example.org"], ["line 2", "already listed"]),
+        ("prizes", ["1; ; 3", "Nobody: 5", "A: 1", "A: 2"], ["line 1", "line 2", "'Nobody'", "line 4"]),
     ],
 )
 def test_all_faults_are_reported_with_their_lines(service, name, lines, faults):
@@ -73,7 +73,7 @@ def test_leaders_choose_until_the_deadline_among_their_divisions(service, act):
     act(teams.create, competition, "bob", name="Team bob")
     act(divisions.choose, competition, "bob", division="Companies")
     for division in ("Students", "Nobody"):
-        with pytest.raises(UnknownDivision, match="only one of these: Companies"):
+        with pytest.raises(UnknownDivision, match="Use one of these: Companies"):
             act(divisions.choose, competition, "bob", division=division)
     with pytest.raises(DivisionFixed):
         act(divisions.choose, competition, "bob", division="Companies", after=timedelta(days=1))

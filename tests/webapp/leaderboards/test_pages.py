@@ -390,7 +390,7 @@ def test_the_page_links_the_divisions_and_keeps_the_chosen_one(arena, divided):
 def test_an_unknown_division_is_an_error(arena, divided, path):
     response = _json(arena, f"{path}?division=Nobody")
     assert response.status_code == 400
-    assert "only one of these: Students, Open &" in response.text
+    assert "Use one of these: Students, Open &" in response.text
 
 
 def test_a_benchmark_is_listed_by_score_without_a_rank(arena, crowd):

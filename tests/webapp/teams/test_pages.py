@@ -64,7 +64,7 @@ def test_a_leader_chooses_a_division_and_a_merger_names_both(arena, duo):
     assert ann.post(f"{TEAM}/division", {"division": "Open & free"}).status_code == 303
     assert "division Open & free" in main_text(ann.browser.get(TEAM))
     refused = cleo.post(f"{TEAM}/division", {"division": "Staff"})
-    assert refused.status_code == 400 and "only one of these: Open & free" in main_text(refused)
+    assert refused.status_code == 400 and "Use one of these: Open & free" in main_text(refused)
     with arena.database.write() as session:
         session.scalars(select(Team).where(Team.name == "Solo")).one().division = "Staff"
     assert ann.post(f"{TEAM}/mergers", {"name": "Solo"}).status_code == 303
