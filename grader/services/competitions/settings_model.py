@@ -415,9 +415,9 @@ class CompetitionSettings(BaseModel):
             "boards",
             "Named leaderboards",
             "named leaderboards",
-            help="One per line, such as Accuracy = overall_auc or, for metrics with groups, Both = 0.5 * "
-            "score + 0.5 * worst group. Each ranks teams by a term of the metric, the worst group or a "
-            "weighted sum of values. Add lowest or highest at the end to set the direction.",
+            help="One per line: a name and a term of the metric, a weighted sum, or the worst group if the "
+            "metric has groups, such as Both = 0.5 * score + 0.5 * worst group. Add lowest or highest at the "
+            "end to set the direction.",
         ),
     ] = ""
     positive_name: Annotated[
