@@ -221,17 +221,34 @@ def test_every_used_volume_network_and_secret_is_declared(compose):
         assert set(service.get("secrets", [])) <= set(compose["secrets"]), name
 
 
-def test_make_secrets_writes_every_secret_that_compose_reads_once(compose, tmp_path):
+def path_with_only(folder: Path, *commands: str) -> dict[str, str]:
+    for command in commands:
+        (folder / command).symlink_to(shutil.which(command))
+    return {"PATH": str(folder)}
+
+
+def test_make_secrets_writes_every_secret_that_compose_reads_once_without_python(compose, tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
-    make = ["make", "--silent", "secrets", f"PYTHON={sys.executable}"]
+    (tmp_path / "bin").mkdir()
+    environment = path_with_only(tmp_path / "bin", "make", "openssl", "mkdir", "cat", "chmod")
     for _ in range(2):
-        subprocess.run(make, cwd=tmp_path, check=True, capture_output=True)
+        make = ["make", "--silent", "secrets"]
+        subprocess.run(make, cwd=tmp_path, check=True, capture_output=True, env=environment)
     for secret in compose["secrets"].values():
-        assert (tmp_path / secret["file"]).read_text().strip()
+        assert len((tmp_path / secret["file"]).read_text().strip()) >= 48
     password = (tmp_path / "secrets/postgres_password").read_text()
     assert f":{password}@postgres/" in (tmp_path / "secrets/database_url").read_text()
     assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
     assert (tmp_path / ".env").read_text() == "COMPOSE_PROFILES=nginx\n"
+
+
+def test_make_secrets_without_openssl_writes_nothing(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "bin").mkdir()
+    environment = path_with_only(tmp_path / "bin", "make", "mkdir", "cat", "chmod")
+    done = subprocess.run(["make", "secrets"], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode and "openssl: command not found" in done.stderr
+    assert not (tmp_path / "secrets").exists()
 
 
 # --- Dockerfile
