@@ -149,6 +149,11 @@ def check_command(words: list[str], data_dir: Path):
         )
 
 
+def test_the_profile_monitoring_needs_no_setting_in_the_env_file(compose):
+    services = [each for each in compose["services"].values() if each["image"] == "fairboard:latest"]
+    assert {each["environment"]["FAIRBOARD_METRICS_ADDRESS"] for each in services} == {"0.0.0.0:9464"}
+
+
 def test_every_setting_in_the_compose_file_and_the_image_exists(compose):
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     named = {
